@@ -4,10 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: env demo test lint unit system interop-security bench bench-planes bench-kafka bench-admin chaos fuzz clean
+.PHONY: env demo test lint unit system wire-diff interop-security bench bench-planes bench-kafka bench-admin chaos fuzz clean
 .DEFAULT_GOAL := help
 
-help:  ## what can be asked for
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 22
 
 env: $(STAMP)  ## make the environment (.venv) from the locked versions
@@ -33,16 +33,22 @@ lint: $(STAMP)  ## format, lint, types, import contracts
 	$(BIN)/mypy tests
 	$(BIN)/lint-imports
 
-unit: $(STAMP)  ## the tests that need nothing but Python
-	$(BIN)/python -m pytest tests --ignore=tests/system
+WORKERS ?= $(shell nproc)
+PARALLEL = -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs
-	$(BIN)/python -m pytest tests/system
+unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
+	$(BIN)/python -m pytest $(PARALLEL) tests --ignore=tests/system
+
+system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
+	$(BIN)/python -m pytest $(PARALLEL) tests/system
+
+wire-diff: $(STAMP)  ## some 600 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
+	$(BIN)/python -m tests.system.wire_diff $(if $(SHOW),--show)
 
 interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page
 	$(BIN)/python -m tests.system.interop_security $(PAGE)
 
-test: lint unit system  ## everything that must hold before a change lands
+test: lint unit system  ## all checks: lint, unit, system
 
 DURATION ?= 120
 
@@ -63,7 +69,7 @@ bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside 
 
 FRAMES ?= 1000000
 
-fuzz: $(STAMP)  ## bent requests by the million against real brokers: FRAMES=1000000 SEED=n
+fuzz: $(STAMP)  ## malformed requests by the million against real brokers: FRAMES=1000000 SEED=n
 	$(BIN)/python -m signalbox.testing.fuzz --frames $(FRAMES) $(if $(SEED),--seed $(SEED))
 
 clean:  ## remove what was built

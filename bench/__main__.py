@@ -1,7 +1,7 @@
-"""`python -m bench [--quick] [--only TEXT]`: every row of the table, build/bench.json, exit code 1 when one fails.
+"""`python -m bench [--quick] [--only TEXT]`: every row of the table, build/bench.json, exit code 1 if one fails.
 
-`--quick` takes two short rounds instead of five: for trying, not for judging. `--only` measures the groups or data
-plane rows whose name holds TEXT.
+`--quick` takes two short rounds instead of five: for trying out, not for valid results. `--only` measures the groups or
+data plane rows whose name contains TEXT.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _IDLE_AFTER_S = 2.0
 
 
 def data_plane_rows(folder: Path, only: str, rounds: int, seconds: float) -> Iterator[Row]:
-    """Everything that is asked of a broker process; the second one measures its own polls, which costs a little."""
+    """The rows measured at a broker process; a second broker measures its own polls, which costs a little."""
     with Subject(folder / "ours") as subject:
         time.sleep(_IDLE_AFTER_S)
         yield absolute("memory of an idle broker process, MiB", resident_mib(subject.pid), _IDLE_MIB_BOUND)

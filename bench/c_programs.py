@@ -1,4 +1,4 @@
-"""The C side: compiled here, started and asked here. See the heads of the files in bench/c."""
+"""The C programs: compiled, started and queried here. See the headers of the files in bench/c."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OVER_S = 60.0
 
 
 def build() -> None:
-    """Compile what is older than its source."""
+    """Compiles the programs that are older than their source."""
     if shutil.which("gcc") is None:
         raise SystemExit("the C reference needs gcc")
     BUILT.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def build() -> None:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What the load generator saw."""
+    """The results of the load generator."""
 
     answers: int
     seconds: float
@@ -46,7 +46,7 @@ class LoadResult:
 
 
 class Load:
-    """A frame and how it is sent. Every run takes producer ids of its own."""
+    """A frame and how it is sent. Every run uses its own producer ids."""
 
     _next_producer = 1_000_000
 
@@ -58,7 +58,7 @@ class Load:
         self._file.write_bytes(frame.data)
 
     def start(self, port: int, seconds: float) -> subprocess.Popen[str]:
-        """Begin to send; `finish` gives the result."""
+        """Starts to send; `finish` returns the result."""
         first, Load._next_producer = Load._next_producer, Load._next_producer + self.connections
         frame = self.frame
         numbers = (frame.batch_at, frame.records, first, frame.error_at)
@@ -69,7 +69,7 @@ class Load:
         )
 
     def finish(self, process: subprocess.Popen[str]) -> LoadResult:
-        """Wait for its end. RuntimeError when an answer was an error."""
+        """Waits for its end. RuntimeError if a response was an error."""
         out, _ = process.communicate(timeout=_OVER_S)
         if process.returncode:
             raise RuntimeError(f"load {self.name} ended with {process.returncode}")
@@ -87,7 +87,7 @@ class Load:
 
 
 def probe(port: int, seconds: float, rate: float, frame: Frame) -> list[float]:
-    """Round trips in microseconds, sorted, of a client that asks `rate` times a second."""
+    """Round trips in microseconds, sorted, of a client that sends `rate` requests per second."""
     path = BUILT / "probe.frame"
     path.write_bytes(frame.data)
     done = subprocess.run(
@@ -101,7 +101,7 @@ def probe(port: int, seconds: float, rate: float, frame: Frame) -> list[float]:
 
 
 class Reference:
-    """A reference broker process. `answer` is what it sends for ApiVersions, or the head of a fetch answer."""
+    """A reference broker process. `answer` is its response to ApiVersions, or the head of a fetch response."""
 
     def __init__(self, folder: Path, mode: str, answer: bytes, fetch_bytes: int = 0) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,10 +2,10 @@
 
     python -m bench.codec [--quick]
 
-Nine messages that brokers live on. The three codecs take turns in short slices and the best slice of each
-counts, so that a noisy neighbour hurts all alike; before anything is timed every codec must give the same
-bytes. Prints a row per message, the geometric mean and the least ratio of each direction, writes
-`build/bench-codec.json`, and exits with 1 when a ratio (reference time divided by ours) is below its bound.
+Nine messages that brokers use most. The three codecs take turns in short slices and the best slice of each
+counts, so that other load on the machine affects all alike; before any measurement every codec must produce the same
+bytes. Prints a row per message, the geometric mean and the lowest ratio of each direction, writes
+`build/bench-codec.json`, and exits with 1 if a ratio (reference time divided by ours) is below its bound.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def kafka_python_class(message: Any) -> Any:
 
 
 def same_structure(ours: Any, theirs: Any) -> bool:
-    """Whether kafka-python read as many elements into every list; it cannot write what it has read."""
+    """True if kafka-python read as many elements into every list; it cannot encode a message that it has decoded."""
     for name in ours._attributes:
         value = getattr(ours, name)
         if isinstance(value, list) and value:
@@ -175,7 +175,7 @@ class Contest:
 
 
 def contests(sample: Sample) -> list[Contest]:
-    """Decode and encode of one sample, after all codecs have agreed on the bytes."""
+    """Decode and encode of one sample, after all codecs have produced the same bytes."""
     made, version = type(sample.message), sample.version
     frame = sample.message.encode(version)
     message = made.decode(frame, version)
@@ -221,7 +221,7 @@ def _seconds(function: Callable[[], Any], count: int) -> float:
 
 
 def rows(slices: int) -> Iterator[Row]:
-    """Two rows a message, then for each direction the mean and the least ratio, which are the ones that are judged."""
+    """Two rows per message, then for each direction the mean and the lowest ratio; only these have a bound."""
     figures: dict[str, list[tuple[float, float, str]]] = {"decode": [], "encode": []}
     for sample in samples():
         for contest in contests(sample):

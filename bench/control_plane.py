@@ -1,6 +1,6 @@
-"""The control plane under a saturated data plane: what a control request waits, and for how much work it may have to.
+"""The control plane under a saturated data plane: the latency of a control request, and the gap between two polls.
 
-Wall-clock latency is taken by a client with real-time priority on the CONTROL listener, idle and loaded in turn; the
+Wall-clock latency is measured by a client with real-time priority on the CONTROL listener, idle and loaded in turn; the
 time between two polls comes from the broker itself (`data.plane.measure.polls`).
 """
 
@@ -25,7 +25,7 @@ _SETTLE_S = 0.2
 
 
 def rows(subject: Subject, rounds: int, seconds: float) -> Iterator[Row]:
-    """Latency ratio and gap for each size of batch."""
+    """Latency ratio and gap for each batch size."""
     for size, records in _LOADS:
         frame = frames.produce(PRODUCE_TOPIC, frames.batch_of(size, records), records, ACKS_ALL)
         load = Load(f"saturate-{size}", frame, _CONNECTIONS)
@@ -35,7 +35,7 @@ def rows(subject: Subject, rounds: int, seconds: float) -> Iterator[Row]:
             idle.append(_p99(subject, seconds))
             process = load.start(subject.port, seconds + 3 * _SETTLE_S)
             time.sleep(2 * _SETTLE_S)
-            before = read_gaps(subject.metrics_url)  # every connection has had its first request: memory is touched
+            before = read_gaps(subject.metrics_url)  # all connections had a first request: memory is touched
             loaded.append(_p99(subject, seconds))
             load.finish(process)
             gaps.append(quantile(before, read_gaps(subject.metrics_url), 0.99))

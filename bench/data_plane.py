@@ -1,4 +1,4 @@
-"""Processor time a request, or a gigabyte, on the data plane: ours against the C reference, turn by turn.
+"""Processor time per request, or per gigabyte, on the data plane: ours and the C reference in turn.
 
 Both sides get the same bytes from the same load generator. A round of one side lasts a second; the figures are the
 medians of five rounds, the ratio is that of the medians.
@@ -29,8 +29,8 @@ _OURS, _BROKER, _ECHO, _SINK = "ours", "broker", "echo", "sink"
 
 @dataclass(frozen=True)
 class Contest:
-    """A load for two sides, `ours` or a mode of the reference. `gb_of`: bytes that one request carries, when the
-    figure is CPU seconds a GB and not microseconds a request. `fetch_bytes`: what the reference answers."""
+    """A load for two sides, `ours` or a mode of the reference. `gb_of`: bytes that one request carries, if the figure
+    is CPU seconds per GB and not microseconds per request. `fetch_bytes`: the size of the reference's response."""
 
     metric: str
     load: Load
@@ -73,7 +73,7 @@ def human(size_bytes: int) -> str:
 
 @dataclass(frozen=True)
 class _Side:
-    """Where a load goes, and whose processor time counts."""
+    """The target of a load, and the process whose processor time counts."""
 
     port: int
     pid: int
@@ -89,7 +89,7 @@ class _Side:
 
 
 def _check(contest: Contest, result: LoadResult) -> None:
-    """A fetch that gave nothing would be cheap."""
+    """Rejects a fetch without records, which would be cheap."""
     if contest.fetch_bytes and result.response_bytes < result.answers * contest.fetch_bytes:
         raise RuntimeError(f"{contest.metric}: {result.response_bytes} bytes in {result.answers} answers")
 

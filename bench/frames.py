@@ -1,4 +1,4 @@
-"""The request frames of the loads, made once by our own codec and sent by C again and again."""
+"""The request frames of the loads, encoded once by our own codec and sent by C repeatedly."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MAX_WAIT_MS = 500
 
 @dataclass(frozen=True)
 class Frame:
-    """A whole request with its size. `batch_at` 0: nothing in it changes; `error_at` counts from the answer's
-    correlation id on, 0: its error is not looked at."""
+    """A complete request with its size. `batch_at` 0: nothing in it changes; `error_at` counts from the correlation id
+    of the response, 0: its error is not checked."""
 
     data: bytes
     batch_at: int = 0
@@ -45,7 +45,7 @@ def api_versions() -> Frame:
 
 
 def batch_of(size_bytes: int, records: int) -> bytes:
-    """A batch of exactly `size_bytes`, stamped now (old ones would fall to retention), from an idempotent producer."""
+    """A batch of exactly `size_bytes` from an idempotent producer, with the current time: retention keeps it."""
     now_ms = int(time.time() * 1000)
 
     def made(last: int, each: int) -> bytes:
@@ -69,7 +69,7 @@ def batch_of(size_bytes: int, records: int) -> bytes:
 
 
 def plain(batch: bytes) -> bytes:
-    """The batch without its producer: several of one producer would repeat each other."""
+    """The batch without its producer: several batches of one producer would be duplicates."""
     made = bytearray(batch)
     made[43:57] = (-1).to_bytes(8, signed=True) + (-1).to_bytes(2, signed=True) + (-1).to_bytes(4, signed=True)
     made[17:21] = crc32c(memoryview(made)[21:]).to_bytes(4)
@@ -85,7 +85,7 @@ def produce(topic: str, batch: bytes, records: int, acks: int, index: int = 0) -
         topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=[data])],
     ).encode(PRODUCE_VERSION)
     frame = _framed(ApiKey.PRODUCE, PRODUCE_VERSION, body)
-    # answer: correlation id, tags, one topic, its name, one partition, its index, then the error
+    # response: correlation id, tags, one topic, its name, one partition, its index, then the error
     error_at = 4 + 1 + 1 + 1 + len(topic) + 1 + 4
     return Frame(frame, frame.index(batch), records, error_at)
 
@@ -104,7 +104,7 @@ def fetch_at(topic: str, index: int, offset: int, max_bytes: int) -> Frame:
         max_bytes=52_428_800,
         topics=[FetchRequest.FetchTopic(topic=topic, partitions=[partition])],
     ).encode(FETCH_VERSION)
-    # answer: correlation id, tags, throttle, error of the whole
+    # response: correlation id, tags, throttle time, top-level error
     return Frame(_framed(ApiKey.FETCH, FETCH_VERSION, body), error_at=4 + 1 + 4)
 
 
@@ -133,13 +133,13 @@ def wide_fetch(topic: str, partitions: int) -> Frame:
 
 
 def stale_leader_and_isr() -> Frame:
-    """A controller request that changes nothing: its controller is long gone."""
+    """A controller request that changes nothing: its controller epoch is outdated."""
     body = LeaderAndIsrRequest(controller_id=1, controller_epoch=0, broker_epoch=-1).encode(LEADER_AND_ISR_VERSION)
     return Frame(_framed(ApiKey.LEADER_AND_ISR, LEADER_AND_ISR_VERSION, body))
 
 
 def fetch_answer_head(topic: str, size_bytes: int) -> bytes:
-    """What comes before the records in the answer, its size included: for the reference."""
+    """The part of the response before the records, its size included: for the reference."""
     data = FetchResponse.PartitionData(
         partition_index=0,
         high_watermark=8,

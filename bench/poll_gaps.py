@@ -1,14 +1,14 @@
-"""What a broker says of its own polls (`data.plane.measure.polls`): how long the control plane was not looked at."""
+"""A broker's metric of its own polls (`data.plane.measure.polls`): for how long the control plane was not polled."""
 
 from __future__ import annotations
 
 import urllib.request
 
-_METRIC = "kafka_network_socketserver_pollgapus"
+_METRIC = "signalbox_transport_eventloop_pollgapus_total"
 
 
 def read_gaps(metrics_url: str) -> dict[float, float]:
-    """Gaps so far of at most so many microseconds."""
+    """The number of gaps so far that are at most as long as each bound in microseconds."""
     found = {}
     with urllib.request.urlopen(metrics_url, timeout=60) as page:
         for line in page.read().decode().splitlines():
@@ -21,7 +21,7 @@ def read_gaps(metrics_url: str) -> dict[float, float]:
 
 
 def quantile(before: dict[float, float], after: dict[float, float], share: float) -> float:
-    """The upper bound below which `share` of the gaps between two readings lie; 1 is the longest."""
+    """The upper bound below which `share` of the gaps between two readings are; 1 is the longest."""
     new = {bound: after[bound] - before[bound] for bound in sorted(after)}
     total = new[float("inf")]
     return next(bound for bound, count in new.items() if count >= share * total)

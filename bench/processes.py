@@ -1,4 +1,4 @@
-"""What a process has cost so far, read from /proc."""
+"""The processor time and memory of a process, read from /proc."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def resident_mib(pid: int) -> float:
 
 
 def work_folder() -> Path:
-    """Where both sides keep their logs: in memory when there is room for them, so that no disk has a say."""
+    """The folder for the logs of both sides: in memory if there is room, so that the disk has no influence."""
     shared = Path("/dev/shm")
     if shared.is_dir():
         room = os.statvfs(shared)

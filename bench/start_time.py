@@ -1,6 +1,6 @@
-"""How soon a cluster inside a test process takes its first record: start to the first produce with acks=all, RF 3.
+"""The start time of a cluster inside a test process: from start to the first produce with acks=all, RF 3.
 
-Runs in a process of its own (`python -m bench.start_time COUNT`), because the condition is an interpreter that has
+Runs in a process of its own (`python -m bench.start_time COUNT`), because the measurement needs an interpreter that has
 imported `signalbox.testing` and nothing more. Prints a JSON list of seconds, the first start first.
 """
 
@@ -20,7 +20,7 @@ _BOUND_MS = 300.0
 
 
 def rows(count: int) -> Iterator[Row]:
-    """The median of later starts is judged; the first ever is printed beside it."""
+    """The median of later starts has a bound; the very first start is printed beside it."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.start_time", str(count + 1)], stdout=subprocess.PIPE, check=True, text=True
     )

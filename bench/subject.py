@@ -1,4 +1,4 @@
-"""Our side: one broker process with everything switched on, and the topics that the loads need."""
+"""Our side: one broker process with all features enabled, and the topics that the loads need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BATCHES_TO_FETCH = 8
 
 
 class Subject:
-    """A cluster of one. Its produce topic keeps two segments of the reference's size, as the reference does."""
+    """A cluster of one broker. Its produce topic keeps two segments of the reference's size, as the reference does."""
 
     def __init__(
         self, folder: Path, *, measure_polls: bool = False, overrides: Mapping[str, str] | None = None
@@ -53,22 +53,22 @@ class Subject:
         return str(self._broker.ready["metrics"])
 
     def create_topics(self, fetch_sizes: list[int]) -> None:
-        """The topic that is produced to, and one a fetch size with a few batches of exactly that size."""
+        """The topic for produce, and one per fetch size with a few batches of exactly that size."""
         asyncio.run(self._create([PRODUCE_TOPIC, *map(fetch_topic, fetch_sizes)]))
         for size in fetch_sizes:
             for _ in range(_BATCHES_TO_FETCH):
                 answer = self.ask(produce(fetch_topic(size), plain(batch_of(size, 1)), 1, -1))
                 if answer[answer_error_at(fetch_topic(size)) :][:2] != b"\0\0":
-                    raise RuntimeError(f"the batch of {size} bytes was refused: {answer!r}")
+                    raise RuntimeError(f"the batch of {size} bytes was rejected: {answer!r}")
 
     def ask(self, frame: Frame) -> bytes:
-        """The payload of one answer."""
+        """The payload of one response."""
         with socket.create_connection(("127.0.0.1", self.port)) as sock, sock.makefile("rb") as stream:
             sock.sendall(frame.data)
             return stream.read(int.from_bytes(stream.read(4)))
 
     def api_versions_answer(self) -> bytes:
-        """Ours with its size, for the reference to give."""
+        """Our response with its size, for the reference to send."""
         payload = self.ask(api_versions())
         return len(payload).to_bytes(4) + payload
 
@@ -91,5 +91,5 @@ def fetch_topic(size_bytes: int) -> str:
 
 
 def answer_error_at(topic: str) -> int:
-    """Where the partition's error stands in an answer to produce."""
+    """The position of the partition's error in a produce response."""
     return 4 + 1 + 1 + 1 + len(topic) + 1 + 4

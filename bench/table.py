@@ -1,4 +1,4 @@
-"""A bench's rows: printed as they come, written to build/<target>.json, judged at the end."""
+"""A bench's rows: printed when measured, written to build/<target>.json, checked at the end."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ _HEAD = f"{'metric':70}{'ours':>11}{'reference':>11}{'ratio':>8}{'bound':>8}"
 
 @dataclass(frozen=True)
 class Row:
-    """One line. `ratio` is judged against `bound`; a row without a reference judges its own figure (`ratio` is None
-    then), one without a bound is printed beside the others and always holds."""
+    """One line. `ratio` is compared with `bound`; in a row without a reference its own figure is (`ratio` is None
+    then). A row without a bound is not checked: `holds` is None, and it is counted separately."""
 
     metric: str
     ours: float
     reference: float | None
     ratio: float | None
     bound: float | None
-    holds: bool
+    holds: bool | None
 
 
 def at_most(metric: str, ours: float, reference: float, bound: float | None) -> Row:
     """ours ÷ reference, which may be at most `bound`."""
     ratio = ours / reference
-    return Row(metric, ours, reference, ratio, bound, bound is None or ratio <= bound)
+    return Row(metric, ours, reference, ratio, bound, None if bound is None else ratio <= bound)
 
 
 def at_least(metric: str, ours: float, reference: float, bound: float | None) -> Row:
     """reference ÷ ours, which must be at least `bound`."""
     ratio = reference / ours
-    return Row(metric, ours, reference, ratio, bound, bound is None or ratio >= bound)
+    return Row(metric, ours, reference, ratio, bound, None if bound is None else ratio >= bound)
 
 
 def absolute(metric: str, ours: float, bound: float | None) -> Row:
-    """A figure that may itself be at most `bound`."""
-    return Row(metric, ours, None, None, bound, bound is None or ours <= bound)
+    """A figure with an upper bound of its own."""
+    return Row(metric, ours, None, None, bound, None if bound is None else ours <= bound)
 
 
 class Table:
@@ -51,17 +51,19 @@ class Table:
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
-        verdict = ("holds" if row.holds else "FAILS") if row.bound is not None else ""
+        verdict = {True: "holds", False: "FAILS", None: ""}[row.holds]
         print(f"{row.metric:70}{_cell(row.ours, 11)}{_cell(row.reference, 11)}{_cell(row.ratio, 8)}"
               f"{_cell(row.bound, 8)}  {verdict}", flush=True)  # fmt: skip
 
     def finish(self) -> int:
-        """Write the file; the exit code."""
+        """Writes the file; returns the exit code."""
         path = Path("build") / f"{self._target}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps([asdict(row) for row in self.rows], indent=1) + "\n")
-        failed = [row.metric for row in self.rows if not row.holds]
-        print(f"\n{len(self.rows) - len(failed)} rows hold, {len(failed)} fail; written to {path}")
+        holding = sum(row.holds is True for row in self.rows)
+        failed = [row.metric for row in self.rows if row.holds is False]
+        unjudged = len(self.rows) - holding - len(failed)
+        print(f"\n{holding} rows hold, {len(failed)} fail, {unjudged} without a bound; written to {path}")
         for metric in failed:
             print(f"  fails: {metric}")
         return 1 if failed else 0

@@ -1,8 +1,9 @@
-"""An issuer of access tokens for trying things out: makes a key, publishes it, signs a token for an hour.
+"""An issuer of access tokens for experiments: creates a key, publishes it, signs a token for an hour.
 
     python examples/oauthbearer_issuer.py /tmp/issuer alice
 
-`jwks.json` is what brokers check with, `token` what a client shows; the key is forgotten. Needs signalbox[security].
+Brokers validate tokens with `jwks.json`, clients present `token`; the private key is not stored. Needs
+signalbox[security].
 """
 
 import json

@@ -14,7 +14,7 @@ servers, token_file = sys.argv[1], Path(sys.argv[2])
 
 
 def token(_: str) -> tuple[str, float]:
-    """Called whenever a token is needed: its text and when it ends."""
+    """Called whenever a token is needed: returns its text and its expiry time."""
     text = token_file.read_text()
     payload = text.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

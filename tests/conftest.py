@@ -1,19 +1,30 @@
-"""For all tests: the marker that names the SPEC's numbers, and no skips in CI but the allowed ones."""
+"""For all tests: the marker for the SPEC's numbers, in CI no skips but the allowed ones, groups for parallel workers,
+and no thread that outlives the tests: the interpreter would wait for it forever."""
 
 from __future__ import annotations
 
 import os
+import sys
+from typing import Any
 
 import pytest
 
 from tests.skip_rule import read_allowed_skips, unexpected_skips
 from tests.spec_numbers import mark_by_number, marks
+from tests.threads_left import stack_of, threads_left
+from tests.worker_groups import GroupScheduling, order_items
 
+_THREAD_TIMEOUT_S = 10.0
+_THREADS, _SKIPS = "signalbox_threads", "signalbox_skips"  # keys of a parallel worker's report at its end
 _skipped: list[tuple[str, str]] = []
+_skipped_at_collection: list[tuple[str, str]] = []
+_left: list[str] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
     _skipped.clear()
+    _skipped_at_collection.clear()
+    _left.clear()
     config.addinivalue_line("markers", "spec(*numbers): the points of the specification that the test shows")
     for mark in marks():
         config.addinivalue_line("markers", mark)
@@ -21,8 +32,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_by_number(items)
+    order_items(config.rootpath, items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupScheduling:
+    return GroupScheduling(config, log)
 
 
 def _note_skip(node_id: str, report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -36,7 +53,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
+    before = len(_skipped)
     _note_skip(report.nodeid, report)
+    _skipped_at_collection.extend(_skipped[before:])
 
 
 def _unexpected() -> list[tuple[str, str]]:
@@ -45,19 +64,36 @@ def _unexpected() -> list[tuple[str, str]]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if _unexpected() and session.exitstatus == pytest.ExitCode.OK:
+    _left.extend(f"{thread.name}\n{stack_of(thread)}" for thread in threads_left(_THREAD_TIMEOUT_S))
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output.update({_THREADS: _left, _SKIPS: _skipped_at_collection})
+    elif (_unexpected() or _left) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A worker of pytest-xdist has ended; xdist forwards skips of tests, but not those of whole files."""
+    output = getattr(node, "workeroutput", {})
+    _left.extend(output.get(_THREADS, []))
+    _skipped.extend((node_id, reason) for node_id, reason in output.get(_SKIPS, []))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for node_id, reason in _unexpected():
         terminalreporter.write_line(f"not allowed to skip in CI: {node_id}: {reason}", red=True)
+    for thread in _left:
+        terminalreporter.write_line(f"a thread outlives the tests: {thread}", red=True)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The last line, for whoever reads the outcome by program."""
+    """Prints the last line, for programs that read the outcome."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None:
+    if reporter is not None and not hasattr(config, "workeroutput"):
         passed, failed, errors = (len(reporter.stats.get(kind, ())) for kind in ("passed", "failed", "error"))
         print(f"{passed} passed, {failed + errors} failed")
+    if _left:
+        sys.stdout.flush()
+        os._exit(1)

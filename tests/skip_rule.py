@@ -1,5 +1,5 @@
-"""Which skips CI accepts (`allowed-skips.toml`): every other skipped test is a failure, so that nothing stops being
-tested without anybody deciding it."""
+"""The skips that CI accepts (`allowed-skips.toml`): every other skipped test is a failure, so that no test is disabled
+without a decision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALLOWED_SKIPS = Path(__file__).parent / "allowed-skips.toml"
 
 @dataclass(frozen=True, slots=True)
 class AllowedSkip:
-    """`test` is a file or the beginning of a node id, `reason` must be in the text that the skip gives."""
+    """`test` is a file or the beginning of a node id, `reason` must be contained in the reason of the skip."""
 
     test: str
     reason: str
@@ -22,7 +22,7 @@ class AllowedSkip:
 
 
 def read_allowed_skips(path: Path = ALLOWED_SKIPS) -> list[AllowedSkip]:
-    """The rows; each must say why it is there."""
+    """The rows; each must have a reason."""
     rows = tomllib.loads(path.read_text(encoding="utf-8")).get("skip", [])
     nameless = [row for row in rows if not row.get("why")]
     if nameless:
@@ -31,5 +31,5 @@ def read_allowed_skips(path: Path = ALLOWED_SKIPS) -> list[AllowedSkip]:
 
 
 def unexpected_skips(skipped: list[tuple[str, str]], allowed: list[AllowedSkip]) -> list[tuple[str, str]]:
-    """Of (node id, reason) those that no row covers."""
+    """The (node id, reason) pairs that no row covers."""
     return [(node, reason) for node, reason in skipped if not any(row.covers(node, reason) for row in allowed)]

@@ -1,4 +1,4 @@
-"""A file system so small that a test can fill it: a real full disk, not one that is made to look full."""
+"""A file system so small that a test can fill it: a real full disk, not a simulated one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SmallDisk:
         self._filler = path / "filler"
 
     def fill(self) -> None:
-        """To the last byte."""
+        """Fills it to the last byte."""
         with self._filler.open("ab", buffering=0) as file:
             while size_bytes := shutil.disk_usage(self.path).free:
                 file.write(b"x" * size_bytes)
@@ -28,13 +28,13 @@ class SmallDisk:
                 file.write(b"x" * 4096)
 
     def make_room(self) -> None:
-        """Of what `fill` took."""
+        """Frees the space that `fill` used."""
         self._filler.unlink()
 
 
 @contextmanager
 def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
-    """Memory, mounted below `folder`. The test is skipped where neither root nor sudo may mount."""
+    """A file system in memory, mounted below `folder`. The test is skipped if neither root nor sudo may mount."""
     path = folder / "small-disk"
     path.mkdir()
     options = f"size={size_bytes},uid={os.geteuid()},gid={os.getegid()}"

@@ -1,6 +1,6 @@
-"""The points of the specification, and how tests of them are chosen: `pytest -m spec_F`, `-m "spec_F5 or spec_M"`.
+"""The points of the specification, and how their tests are selected: `pytest -m spec_F`, `-m "spec_F5 or spec_M"`.
 
-A test says `@pytest.mark.spec("F5", "M3")`; it is given a mark for each number and for each part of the specification.
+A test declares `@pytest.mark.spec("F5", "M3")`; it gets a mark for each number and for each part of the specification.
 """
 
 from __future__ import annotations
@@ -9,26 +9,32 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-PARTS: dict[str, int] = {"L": 12, "C": 7, "F": 17, "M": 3, "R": 8}
-"""Listeners, control plane, redirection, metadata store, misrouted connections: how many points each has."""
+PARTS: dict[str, int] = {"L": 12, "C": 7, "F": 17, "M": 3, "R": 10, "D": 16, "P": 12}
+"""Number of points per part: listeners, control plane, forwarding, metadata store, misroutes, broker, pipeline."""
 
-UNNUMBERED = ("D", "P")
-"""What a broker is expected to do, and the pipeline."""
+NUMBERS = tuple(f"{part}{number}" for part, last in PARTS.items() for number in range(1, last + 1))
 
-NUMBERS = (*(f"{part}{number}" for part, last in PARTS.items() for number in range(1, last + 1)), *UNNUMBERED)
+UNBUILT = frozenset(
+    [
+        *("C5", "R8", "R9", "R10"),
+        *("D2", "D3", "D5", "D6", "D9", "D10", "D11", "D13", "D14", "D15"),
+        *("P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12"),
+    ]
+)
+"""Points that are not built, or not completely: the rows `planned` of docs/conformance.toml. A point that is built is
+removed here and there; no point may be added."""
 
 
 def marks() -> Iterator[str]:
-    """Every mark there is, with what it says, as `pytest --markers` shows it."""
-    for part in (*PARTS, *UNNUMBERED):
+    """Every mark with its description, as `pytest --markers` shows it."""
+    for part in PARTS:
         yield f"spec_{part}: the tests of that part of the specification"
     for number in NUMBERS:
-        if number not in UNNUMBERED:
-            yield f"spec_{number}: the tests of that point of the specification"
+        yield f"spec_{number}: the tests of that point of the specification"
 
 
 def mark_by_number(items: Iterable[pytest.Item]) -> None:
-    """ValueError names a test with a number that there is not."""
+    """Adds the marks. ValueError names a test with a number that does not exist."""
     for item in items:
         for number in [number for mark in item.iter_markers("spec") for number in mark.args]:
             if number not in NUMBERS:

@@ -1,4 +1,4 @@
-"""The documents hold together: cited numbers are explained, links lead somewhere, decisions are numbered."""
+"""The documents are consistent: cited numbers are explained, links have targets, decisions are numbered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SOURCES = ("src", "tests", "bench", "docs")
 
 
 def _rows(page: Path) -> list[str]:
-    """The first cell of each table row that has a number of ours in it."""
+    """The first cell of each table row that begins with a requirement number."""
     return re.findall(r"^\| ([A-Z]\d*) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""A skip that no row allows fails the run in CI, and nowhere else."""
+"""A skip that no row permits fails the run in CI, and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for what no event tells: asked again until it is so."""
+"""Polling for conditions that have no event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 
 
 def until(ask: Callable[[], Found | None], what: str = "it is so", timeout_s: float = 60.0) -> Found:
-    """Ask again until the answer is true; it. AssertionError after the deadline."""
+    """Calls `ask` until its result is true, and returns it. AssertionError after the deadline."""
     deadline = time.monotonic() + timeout_s
     while not (found := ask()):
         assert time.monotonic() < deadline, f"not within {timeout_s:.0f} s: {what}"
@@ -19,8 +19,8 @@ def until(ask: Callable[[], Found | None], what: str = "it is so", timeout_s: fl
     return found
 
 
-async def until_true(holds: Callable[[], bool], timeout_s: float = 5.0) -> None:
-    """The same in an event loop, which goes on meanwhile. TimeoutError after the deadline."""
+async def until_true(holds: Callable[[], bool], timeout_s: float = 60.0) -> None:
+    """The same in an event loop, which continues to run meanwhile. TimeoutError after the deadline."""
     async with asyncio.timeout(timeout_s):
-        while not holds():  # noqa: ASYNC110 - what is waited for has no event
+        while not holds():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0.005)

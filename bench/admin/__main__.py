@@ -1,8 +1,8 @@
-"""`python -m bench.admin [--quick] [--only TEXT]`: every row, build/bench-admin.json, exit code 1 when one fails.
+"""`python -m bench.admin [--quick] [--only TEXT]`: every row, build/bench-admin.json, exit code 1 if one fails.
 
 Five systems, one after the other on the same machine, three nodes each: Apache Kafka 4.4.0 with its default append
-linger and with none, ours on the embedded store; Apache Kafka 3.9.2 and ours on the same ZooKeeper. One generator asks
-all of them, byte for byte the same.
+linger and with none, ours on the embedded store; Apache Kafka 3.9.2 and ours on the same ZooKeeper. One generator sends
+the same bytes to all of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bench.kafka.zookeeper import KafkaOnZooKeeper, OursOnZooKeeper
 from bench.processes import cpu_seconds, resident_mib, work_folder
 from bench.table import Table
 
-_HONEST = "4.4 no linger"  # for the changes alone: its partitions and its sessions are those of the other
+_HONEST = "4.4 no linger"  # for the changes alone: its partitions and its sessions are like those of "4.4"
 _NO_LINGER = {"controller.quorum.append.linger.ms": "0"}
 
 
@@ -59,7 +59,7 @@ SIDES: dict[str, Callable[[Path], Side]] = {
 
 @dataclass
 class Figures:
-    """What was measured of one side."""
+    """The measurements of one side."""
 
     began: float
     values: dict[str, float] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Figures:
 
 
 def measure(name: str, folder: Path, plan: Plan, began: float) -> dict[str, float]:
-    """Start, measure everything, stop."""
+    """Starts the side, measures everything, stops it."""
     found, side = Figures(began), SIDES[name](folder)
     kills = plan.our_kills if name.startswith("ours") else plan.kafka_kills * (name != _HONEST)
     print(f"\n{name}: {side.name}", flush=True)
@@ -110,7 +110,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="measure the systems whose name holds TEXT")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the nodes are ended by whoever began them
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # this process started the nodes and stops them
     plan = QUICK if given.quick else FULL
     folder, began = work_folder(), time.monotonic()
     few = given.quick and not given.only

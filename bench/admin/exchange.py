@@ -1,4 +1,4 @@
-"""Requests over raw connections, one in flight on each, made before the clock runs and judged after it stopped."""
+"""Requests over raw connections, one in flight on each, built before the measurement and checked after it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def asked(api_key: ApiKey, version: int, body: Any) -> Asked:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How long each request took, in ms, in the order of answers; what was answered; how long all of it took."""
+    """The duration of each request in ms, in the order of responses; the responses; the duration of all of it."""
 
     milliseconds: list[float]
     answers: list[Any]
@@ -46,7 +46,7 @@ class Outcome:
 
 
 class _Client:
-    """One connection that works off its requests."""
+    """One connection that sends its requests one after the other."""
 
     def __init__(self, address: Address, requests: Sequence[Asked]) -> None:
         self.sock = socket.create_connection(address, timeout=30)
@@ -61,7 +61,7 @@ class _Client:
         self.sock.sendall(self._requests[len(self.answers)].frame)
 
     def read(self) -> float | None:
-        """The milliseconds of a request whose answer is complete now."""
+        """The duration in ms of a request whose response is now complete, else None."""
         piece = self.sock.recv(1 << 20)
         if not piece:
             raise RuntimeError(f"the connection was closed after {len(self.answers)} answers")
@@ -82,7 +82,7 @@ class _Client:
 
 
 def exchange(address: Address, per_client: Sequence[Sequence[Asked]]) -> Outcome:
-    """Each list goes over a connection of its own, all at once."""
+    """Sends each list over a connection of its own, all at the same time."""
     clients = [_Client(address, requests) for requests in per_client]
     milliseconds: list[float] = []
     gc.disable()
@@ -113,6 +113,6 @@ def exchange(address: Address, per_client: Sequence[Sequence[Asked]]) -> Outcome
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` of them lie."""
+    """The value below which `share` of them are."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]

@@ -1,7 +1,7 @@
 """A node is killed while one client produces with acks=all and another creates topics: how long each has to wait.
 
-Both have one request in flight, ask any living node for the leader when theirs has failed, and try again at once: no
-back-off of a client library is in the figures. Times count from the kill; what was sent before it does not.
+Both have one request in flight. After a failure they request the leader from any running node and retry at once: the
+figures contain no back-off of a client library. Times count from the kill; requests sent before it do not count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import count, pairwise
 from bench import frames
 from bench.admin.exchange import exchange
 from bench.admin.latency import Note
-from bench.admin.requests import create, create_at, elect_preferred, refusals
+from bench.admin.requests import create, create_at, elect_preferred, rejections
 from bench.kafka.sides import Address, Line, Side, metadata, until
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.produce import ProduceRequest
@@ -31,7 +31,7 @@ _FAILURES = (OSError, ValueError, RuntimeError, LookupError)
 
 @dataclass
 class Probe:
-    """Something that is done again and again in a thread of its own: when each was begun, and when it was done."""
+    """An action that is repeated in a thread of its own, with the start and end time of each run."""
 
     once: Callable[[], None]
     done: list[tuple[float, float]] = field(default_factory=list)
@@ -49,11 +49,11 @@ class Probe:
                 time.sleep(_PAUSE_S)
 
     def first_after(self, moment: float) -> float | None:
-        """When the first that was begun after `moment` was done."""
+        """The end time of the first run that started after `moment`."""
         return next((done for began, done in list(self.done) if began >= moment), None)
 
     def longest_gap(self, since: float) -> float:
-        """Between two successes, of which the later one came after `since`."""
+        """The longest time between two successes, of which the later one came after `since`."""
         times = [done for _, done in list(self.done)]
         return max(later - earlier for earlier, later in pairwise(times) if later > since)
 
@@ -70,7 +70,7 @@ def running(probe: Probe) -> Iterator[Probe]:
 
 
 class Producing:
-    """One record at a time to one partition, acks=all, to whoever leads it."""
+    """One record at a time to one partition, acks=all, to its current leader."""
 
     def __init__(self, side: Side, partition: int) -> None:
         self._addresses = dict(side.addresses)
@@ -86,7 +86,7 @@ class Producing:
             answer = self._line.ask(ApiKey.PRODUCE, 9, self._request)
             code = answer.responses[0].partition_responses[0].error_code
             if code:
-                raise RuntimeError(f"refused with {code}")
+                raise RuntimeError(f"rejected with {code}")
         except _FAILURES:
             if self._line is not None:
                 self._line.close()
@@ -105,7 +105,7 @@ class Producing:
 
 
 class Creating:
-    """One topic at a time, of two replicas (so that two nodes suffice), at a node that is not the one to be killed."""
+    """One topic at a time, of two replicas (so that two nodes suffice), at a node that is not killed."""
 
     _numbers = count()
 
@@ -119,12 +119,12 @@ class Creating:
             address = self._side.addresses[self._side.active_controller()]
         request = create([f"while-{next(self._numbers)}"], 1, 2, timeout_ms=_CREATE_TIMEOUT_MS)
         (answer,) = exchange(address, [[request]]).answers
-        if refusals(answer):
-            raise RuntimeError(str(refusals(answer)))
+        if rejections(answer):
+            raise RuntimeError(str(rejections(answer)))
 
 
 class Failovers:
-    """Kills of one cluster; it is whole again, and every partition at its preferred leader, before each."""
+    """Kills of one cluster; before each the cluster is healthy and every partition is at its preferred leader."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -132,8 +132,8 @@ class Failovers:
         self._orders = [nodes[at:] + nodes[:at] for at in range(len(nodes))]
         request = create_at(_TOPIC, self._orders, {"min.insync.replicas": "2"})
         (answer,) = exchange(side.addresses[side.active_controller()], [[request]]).answers
-        if refusals(answer):
-            raise RuntimeError(f"{side.name}: {refusals(answer)}")
+        if rejections(answer):
+            raise RuntimeError(f"{side.name}: {rejections(answer)}")
         self.make_whole()
 
     def make_whole(self) -> None:
@@ -158,7 +158,7 @@ class Failovers:
         with running(Probe(Producing(self._side, self._led_by(leader)))) as producing:
             killed = self._kill(victim)
             self._await(producing, killed)
-            time.sleep(_AFTER_S)  # a stall may begin late
+            time.sleep(_AFTER_S)  # a delay may begin late
             self._await(producing, time.monotonic())
             stall = producing.longest_gap(killed)
         self._revive(victim)
@@ -203,7 +203,7 @@ class Failovers:
         self.make_whole()
 
     def _views(self) -> Iterator[list[tuple[int, int, int]]]:
-        """Per node: of each partition its index, its leader, and how many are in sync."""
+        """Per node: for each partition its index, its leader, and the number of in-sync replicas."""
         for address in self._side.addresses.values():
             found = metadata(address, [_TOPIC])
             if len(found.brokers) < len(self._orders):

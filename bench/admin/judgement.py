@@ -1,4 +1,4 @@
-"""The rows: what is compared with what, and how much ours may be of it."""
+"""The rows: which figures are compared, and the bound of each comparison."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from bench.table import Row, absolute, at_most
 
 Figures = Mapping[str, float]
 CONTENDERS = (("4.4", "ours"), ("4.4 no linger", "ours"), ("3.9", "ours on ZooKeeper"))
-"""The reference, and ours beside it."""
+"""Pairs: the reference, and the Signalbox setup that is compared with it."""
 
-# metric, figure, and how much ours may be of the reference's: of 4.4, of 4.4 without linger, of 3.9
+# metric, figure, and the bound of the ratio to the reference: to 4.4, to 4.4 without linger, to 3.9
 _RATIOS: tuple[tuple[str, str, tuple[float | None, ...]], ...] = (
     ("IncrementalAlterConfigs, 1 client, p50, ms", "alter 1 p50", (0.2, 1.0, None)),
     ("IncrementalAlterConfigs, 1 client, p99, ms", "alter 1 p99", (0.5, None, None)),
@@ -35,7 +35,7 @@ _RATIOS: tuple[tuple[str, str, tuple[float | None, ...]], ...] = (
     ("noise: median of the worst round / of the best, alter, 1 client", "alter 1 spread", (None, None, None)),
     ("noise: others' processor time, % of a core", "neighbours", (None, None, None)),
 )
-# metric, figure, and how many seconds ours may take
+# metric, figure, and the bound of ours in seconds
 _SECONDS: tuple[tuple[str, str, float | None], ...] = (
     ("SIGKILL of a leader to acks=all again, worst, s", "kill leader", 1.0),
     ("SIGKILL of a leader, median, s", "kill leader median", None),
@@ -49,7 +49,7 @@ _SECONDS: tuple[tuple[str, str, float | None], ...] = (
 
 
 def judge(found: Mapping[str, Figures]) -> Iterator[Row]:
-    """Rows of every pair of which both were measured."""
+    """Rows of every pair whose two sides were measured."""
     for at, (reference, ours) in enumerate(CONTENDERS):
         if reference in found and ours in found:
             yield from _pair(f"{ours} : {reference} | ", found[ours], found[reference], at)
@@ -65,7 +65,7 @@ def _pair(prefix: str, ours: Figures, reference: Figures, at: int) -> Iterator[R
 
 
 def _seconds(prefix: str, ours: Figures, reference: Figures) -> Iterator[Row]:
-    """The bound is on ours; the reference stands beside it."""
+    """The bound is on ours; the reference is printed beside it."""
     for metric, figure, bound in _SECONDS:
         if figure in ours:
             row = absolute(prefix + metric, ours[figure], bound)

@@ -1,4 +1,4 @@
-"""How long a change takes that is sent to a broker which is not the controller: by one client, and by 16 at once."""
+"""The latency of a change sent to a broker that is not the controller: from one client, and from 16 at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import count
 
 from bench.admin.exchange import Asked, exchange, quantile
 from bench.admin.many import create_topics, delete_topics
-from bench.admin.requests import all_metadata, alter, create, refusals
+from bench.admin.requests import all_metadata, alter, create, rejections
 from bench.kafka.sides import Address, Side
 
 CLIENTS = 16
@@ -25,7 +25,7 @@ def door(side: Side, creates: bool = False) -> Address:
 
 
 class Changes:
-    """Names that were not used before, and what is left of them."""
+    """Unused names for topics, and the topics that remain to be deleted."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -42,7 +42,7 @@ class Changes:
         return [[create([self._name()], 1, _REPLICAS) for _ in range(each)] for _ in range(clients)]
 
     def clean(self) -> None:
-        """Delete what was created."""
+        """Deletes the created topics."""
         delete_topics(self._side, self._made)
         self._made = []
 
@@ -52,7 +52,7 @@ class Changes:
 
 
 def warm(side: Side, changes: Changes, seconds: float) -> None:
-    """Requests of every kind, for a JVM; ours gets the same."""
+    """Sends requests of every kind, since a JVM needs a warm-up; ours gets the same."""
     kinds: tuple[tuple[float, bool, Callable[[], list[list[Asked]]]], ...] = (
         (0.2, False, lambda: [[all_metadata()] * 50] * CLIENTS),
         (0.5, False, lambda: changes.alters(CLIENTS, 5)),
@@ -66,8 +66,8 @@ def warm(side: Side, changes: Changes, seconds: float) -> None:
 
 
 def measure_changes(side: Side, changes: Changes, requests: int, note: Note) -> None:
-    """`requests` of each kind by one client and by all at once: p50, p99, processor time a request, and the medians
-    of the rounds, which show how steady the machine was."""
+    """`requests` of each kind by one client and by all at once: p50, p99, processor time per request, and the medians
+    of the rounds, which show how stable the machine was."""
     for name, kind, creates in (("alter", changes.alters, False), ("create", changes.creates, True)):
         address = door(side, creates)
         for clients in (1, CLIENTS):
@@ -76,9 +76,9 @@ def measure_changes(side: Side, changes: Changes, requests: int, note: Note) -> 
             before = side.cpu_seconds()
             for _ in range(_ROUNDS):
                 outcome = exchange(address, kind(clients, max(2, requests // _ROUNDS // clients)))
-                refused = [text for answer in outcome.answers for text in refusals(answer)]
-                if refused:
-                    raise RuntimeError(f"{side.name}: {name} was refused: {refused[:3]}")
+                rejected = [text for answer in outcome.answers for text in rejections(answer)]
+                if rejected:
+                    raise RuntimeError(f"{side.name}: {name} was rejected: {rejected[:3]}")
                 taken += outcome.milliseconds
                 medians.append(quantile(outcome.milliseconds, 0.5))
             spent_ms = (side.cpu_seconds() - before) * 1_000

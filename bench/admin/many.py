@@ -1,4 +1,4 @@
-"""Topics by the thousand: until they are granted, until every broker shows their leaders, and until they are gone."""
+"""Thousands of topics: until they are created, until every broker shows their leaders, and until they are deleted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from bench.admin.exchange import exchange
-from bench.admin.requests import create, delete, refusals
+from bench.admin.requests import create, delete, rejections
 from bench.kafka.sides import Address, Side, metadata
 
 _PER_REQUEST = 50
@@ -15,21 +15,21 @@ _LOOK_EVERY_S = 0.1
 
 
 def create_topics(side: Side, names: Sequence[str], partitions: int, replicas: int) -> tuple[float, float]:
-    """Seconds until all were granted, and until every broker shows a leader for every partition."""
+    """Seconds until all creations were confirmed, and until every broker shows a leader for every partition."""
     requests = [create(some, partitions, replicas) for some in _some_at_a_time(names)]
     began = time.monotonic()
     outcome = exchange(side.addresses[side.active_controller()], [requests])
     answered = time.monotonic() - began
-    refused = [text for answer in outcome.answers for text in refusals(answer)]
-    if refused:
-        raise RuntimeError(f"{side.name}: topics were refused: {refused[:3]}")
+    rejected = [text for answer in outcome.answers for text in rejections(answer)]
+    if rejected:
+        raise RuntimeError(f"{side.name}: topics were rejected: {rejected[:3]}")
     for address in side.addresses.values():
         _until_led(side, address, names, partitions)
     return answered, time.monotonic() - began
 
 
 def delete_topics(side: Side, names: Sequence[str]) -> float:
-    """Seconds until no broker knows them."""
+    """Seconds until no broker returns them in its metadata."""
     requests = [delete(some) for some in _some_at_a_time(names)]
     began = time.monotonic()
     if requests:
@@ -42,7 +42,7 @@ def delete_topics(side: Side, names: Sequence[str]) -> float:
 
 
 def _until_led(side: Side, address: Address, names: Sequence[str], partitions: int) -> None:
-    """Ask only for those that had no leader at the last look: the looking should cost as little as it can."""
+    """Requests metadata only for topics that had no leader before: the polling should cost as little as possible."""
     began, left = time.monotonic(), list(names)
     while left := [
         str(topic.name)

@@ -1,4 +1,4 @@
-"""How much of the machine went to others while something was measured: figures of a busy hour must say so."""
+"""The processor time of other processes during a measurement: the figures of a busy machine must report it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _IDLE, _IOWAIT, _GUEST = 3, 4, 8
 
 
 class Neighbours:
-    """`mine` gives the processor seconds of all that is part of the measurement."""
+    """`mine` returns the processor seconds of all processes that are part of the measurement."""
 
     def __init__(self, mine: Callable[[], float]) -> None:
         self._mine = mine
         self._began, self._before = time.monotonic(), self._others()
 
     def percent_of_a_core(self) -> float:
-        """Since it was made: processor time of everybody else, stolen time included."""
+        """The processor time of all other processes since this object was created, stolen time included."""
         return max(0.0, (self._others() - self._before) / (time.monotonic() - self._began) * 100)
 
     def _others(self) -> float:

@@ -1,4 +1,4 @@
-"""What is asked, and whether it was granted."""
+"""The requests, and the check that they succeeded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 _TOPIC, _SET, _PREFERRED = 2, 0, 0
 _EXISTS = 36
 _TIMEOUT_MS = 60_000
-# Logs are in memory: a segment that nobody writes to must not cost any.
+# Logs are in memory: a segment without records must not use any.
 _CONFIGS = {"segment.bytes": str(2**24), "file.delete.delay.ms": "100"}
 
 
 def alter(topic: str, number: int) -> Asked:
-    """Another retention for one topic: every one is a change."""
+    """Sets a new retention for one topic: every request is a change."""
     made = IncrementalAlterConfigsRequest
     config = made.AlterableConfig(name="retention.ms", config_operation=_SET, value=str(86_400_000 + number))
     resource = made.AlterConfigsResource(resource_type=_TOPIC, resource_name=topic, configs=[config])
@@ -47,7 +47,7 @@ def create(
 
 
 def create_at(name: str, replicas: Iterable[list[int]], configs: Mapping[str, str]) -> Asked:
-    """A topic whose partitions are where they are wanted; the first of each is preferred."""
+    """A topic with an explicit replica assignment; the first replica of each partition is the preferred leader."""
     made = CreateTopicsRequest
     places = [
         made.CreatableReplicaAssignment(partition_index=index, broker_ids=ids) for index, ids in enumerate(replicas)
@@ -62,7 +62,7 @@ def delete(names: Iterable[str]) -> Asked:
 
 
 def elect_preferred() -> Asked:
-    """For every partition there is."""
+    """For all partitions of the cluster."""
     body = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=None, timeout_ms=_TIMEOUT_MS)
     return asked(ApiKey.ELECT_LEADERS, 2, body)
 
@@ -71,10 +71,10 @@ def all_metadata() -> Asked:
     return asked(ApiKey.METADATA, 12, MetadataRequest(topics=None))
 
 
-def refusals(answer: Any) -> list[str]:
-    """What an answer of CreateTopics, DeleteTopics or IncrementalAlterConfigs did not grant.
+def rejections(answer: Any) -> list[str]:
+    """The errors in a response of CreateTopics, DeleteTopics or IncrementalAlterConfigs.
 
-    Names are new, so "already exists" is a creation that was forwarded twice: Apache Kafka says it on a busy machine,
-    when a broker sends a request again whose answer is late. The topic is there."""
+    Names are new, so "already exists" is a creation that was forwarded twice: Apache Kafka returns it on a busy
+    machine, when a broker retries a request whose response is late. The topic exists then."""
     rows = getattr(answer, "topics", None) or answer.responses
     return [f"{row.error_code} {row.error_message}" for row in rows if row.error_code not in (0, _EXISTS)]

@@ -1,7 +1,8 @@
-/* Strangers at a listener's door: connect, send one frame, wait for the broker to close, connect again.
+/* Load of new connections: connect, send one frame, wait until the broker closes the connection, connect again.
 
-   WORKERS connections are open at any time, from 16 loopback source addresses in turn (127.0.1.1 to 127.0.1.16), so that
-   no port runs out. Prints one JSON line: how many the broker has accepted and closed, and those that it answered.
+   WORKERS connections are open at any time, from 16 loopback source addresses in turn (127.0.1.1 to 127.0.1.16), so
+   that the ports suffice. Prints one JSON line: the numbers of connections that the broker closed after the frame, that
+   it answered, and that failed.
 
    usage: knock PORT SECONDS WORKERS FRAME_FILE */
 #define _GNU_SOURCE
@@ -31,7 +32,7 @@ static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);
 
 static void knock(Stranger *s) {
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000101u + next_source++ % SOURCES)};
-    struct linger at_once = {.l_onoff = 1, .l_linger = 0}; /* no TIME_WAIT: ports come back */
+    struct linger at_once = {.l_onoff = 1, .l_linger = 0}; /* no TIME_WAIT: ports can be used again */
     int on = 1;
     s->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     s->sent = 0;

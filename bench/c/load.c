@@ -1,12 +1,12 @@
 /* The load generator: one thread, epoll, one request in flight per connection.
 
-   Sends the frame of a file again and again. With a batch offset, every connection is an idempotent producer of its
-   own: producer id FIRST_PRODUCER + n, sequence counted up, CRC made anew; so nothing of the broker's checks can be
-   left out. Answers are read to the end; the two bytes at ERROR_AT of the answer's payload are an error code.
-   Prints one JSON line.
+   Sends the frame of a file repeatedly. With a batch offset, each connection is an idempotent producer with its own
+   producer id (FIRST_PRODUCER + n). For each request the sequence rises and the CRC is computed again, so the broker
+   cannot skip any of its checks. Responses are read completely; the two bytes at ERROR_AT of the response's payload are
+   an error code. Prints one JSON line.
 
    usage: load PORT CONNECTIONS SECONDS FRAME_FILE BATCH_OFFSET RECORDS FIRST_PRODUCER ERROR_AT
-   BATCH_OFFSET 0: the frame is sent as it is.  ERROR_AT 0: errors are not looked at. */
+   BATCH_OFFSET 0: the frame is sent as it is.  ERROR_AT 0: errors are not counted. */
 #define _GNU_SOURCE
 #include "wire.h"
 #include <arpa/inet.h>
@@ -61,7 +61,7 @@ static void push(Peer *p) {
     epoll_ctl(set, EPOLL_CTL_MOD, p->fd, &event);
 }
 
-/* Reads what is there; 1 when the answer is complete. */
+/* Reads the bytes that have arrived; returns 1 when the response is complete. */
 static int pull(Peer *p, uint8_t *scratch) {
     for (;;) {
         ssize_t got = recv(p->fd, scratch, SCRATCH, 0);

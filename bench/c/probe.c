@@ -1,7 +1,8 @@
-/* The control plane's client: one connection, RATE requests a second, each answered before the next is sent.
+/* The control plane's client: one connection, RATE requests per second. A request is sent after the response to the one
+   before it has arrived.
 
-   Runs with real-time priority where it may, so that its latencies are the broker's and not its own waiting for a
-   processor. Prints the sorted latencies in microseconds, one a line.
+   Runs with real-time priority if that is permitted, so that the latencies are the broker's and do not include the
+   client's own wait for a processor. Prints the sorted latencies in microseconds, one per line.
 
    usage: probe PORT SECONDS RATE FRAME_FILE */
 #define _GNU_SOURCE
@@ -42,7 +43,7 @@ int main(int argc, char **argv) {
     ssize_t size = file < 0 ? -1 : read(file, frame, sizeof frame);
     if (size <= 0) fail(argv[4]);
     struct sched_param first = {.sched_priority = 10};
-    sched_setscheduler(0, SCHED_FIFO, &first); /* without the right to it the figures are only noisier */
+    sched_setscheduler(0, SCHED_FIFO, &first); /* without this permission the figures are only noisier */
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, (struct sockaddr *)&at, sizeof at)) fail("connect");

@@ -1,11 +1,11 @@
-/* The C reference: what a broker must do on this machine at least, with no feature at all.
+/* The C reference: the minimum work of a broker on this machine, without any features.
 
-   One thread, level-triggered epoll, every answer sent at once. By the request's API key it answers
+   One thread, level-triggered epoll, each response sent at once. The response depends on the request's API key:
      ApiVersions (18)  the bytes of the answer file, with the correlation id set
      Produce (0, v9)   the batch's CRC-32C checked, base offset and leader epoch written, one pwrite
      Fetch (1, v12)    the answer file as the head, `FETCH_SIZE` bytes of a file by sendfile, three bytes of tail
-   The log is written as a broker writes it: a new file when a segment is full, the one before the last unlinked.
-   Modes `echo` and `sink` are the floors that the reference itself is held against: a bare epoll echo, and
+   The log is written as a broker writes it: a new file when a segment is full; of the full ones only the last is kept.
+   Modes `echo` and `sink` are lower bounds, with which the reference itself is compared: only an epoll echo, and
    recv + crc + pwrite without parsing.
 
    usage: reference_broker PORT MODE FOLDER SEGMENT_BYTES ANSWER_FILE FETCH_SIZE      (MODE: broker, echo, sink) */
@@ -62,7 +62,7 @@ static void append(const uint8_t *batch, size_t size) {
     log_end += (off_t)size;
 }
 
-/* A small answer: there is room for it, since the peer has taken the one before. */
+/* A small response: the socket buffer has room for it, since the peer has read the response before it. */
 static void reply(int fd, const uint8_t *bytes, size_t size, int flags) {
     ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL | flags);
     if (sent != (ssize_t)size && (sent >= 0 || (errno != EPIPE && errno != ECONNRESET))) fail("send");
@@ -110,7 +110,7 @@ static void send_file(int fd, int resumed) {
     Connection *c = &connections[fd];
     ssize_t sent = 1;
     while (c->file_left && (sent = sendfile(fd, data_fd, &c->file_at, c->file_left)) > 0) c->file_left -= (size_t)sent;
-    if (!c->file_left) sent = send(fd, tail, TAIL, MSG_NOSIGNAL); /* three bytes go whole or not at all */
+    if (!c->file_left) sent = send(fd, tail, TAIL, MSG_NOSIGNAL); /* three bytes are sent completely or not at all */
     if (sent < 0 && errno == EAGAIN) {
         if (!resumed) watch(fd, EPOLLIN | EPOLLOUT);
     } else if (resumed) {
@@ -170,7 +170,7 @@ static int on_readable(int fd) {
 }
 
 static void on_acceptable(int listener) {
-    int fd, on = 1, send_buffer = 102400; /* as the brokers that it is compared with */
+    int fd, on = 1, send_buffer = 102400; /* the same as in the brokers with which it is compared */
     while ((fd = accept4(listener, 0, 0, SOCK_NONBLOCK)) >= 0) {
         if (fd >= MAX_FDS) { close(fd); continue; }
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -209,7 +209,7 @@ static void fill_data(void) {
 int main(int argc, char **argv) {
     if (argc != 7) { fprintf(stderr, "usage: %s PORT MODE FOLDER SEGMENT_BYTES ANSWER_FILE FETCH_SIZE\n", argv[0]); return 2; }
     crc32c_prepare();
-    signal(SIGPIPE, SIG_IGN); /* sendfile knows no MSG_NOSIGNAL */
+    signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
     mode = argv[2][0];
     folder = argv[3];
     segment_bytes = (off_t)atoll(argv[4]);

@@ -1,4 +1,5 @@
-/* What the reference broker and the load generator share: big-endian numbers, varints, CRC-32C at memory speed. */
+/* Shared by the reference broker, the load generator and the probe: big-endian numbers, varints, CRC-32C at memory
+   speed. */
 #ifndef SIGNALBOX_BENCH_WIRE_H
 #define SIGNALBOX_BENCH_WIRE_H
 
@@ -22,9 +23,9 @@ static inline uint32_t uvarint(const uint8_t **p) {
     return value;
 }
 
-/* The crc32 instruction takes three cycles but can begin one every cycle, so three neighbouring blocks are summed at
-   once. Joining two sums means pushing the first over as many zero bytes as the second block is long: a linear map
-   of 32 bits, kept as four tables of 256. */
+/* The crc32 instruction takes three cycles, but one can begin in each cycle, so the CRCs of three adjacent blocks are
+   computed at the same time. To join two CRCs, the first is continued over as many zero bytes as the second block has:
+   a linear map of 32 bits, stored as four tables of 256. */
 enum { CRC_LONG = 8192, CRC_SHORT = 256 };
 static uint32_t crc_long_zeros[4][256], crc_short_zeros[4][256];
 
@@ -50,7 +51,7 @@ static inline void crc_tables_for(uint32_t tables[4][256], int zeros) {
         }
 }
 
-/* Once, before the first crc32c. */
+/* Called once, before the first crc32c. */
 static inline void crc32c_prepare(void) {
     crc_tables_for(crc_long_zeros, CRC_LONG);
     crc_tables_for(crc_short_zeros, CRC_SHORT);

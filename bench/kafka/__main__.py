@@ -1,6 +1,6 @@
-"""`python -m bench.kafka [--quick]`: every pair of the table, build/bench-kafka.json, exit code 1 when one fails.
+"""`python -m bench.kafka [--quick]`: every pair of the table, build/bench-kafka.json, exit code 1 if one fails.
 
-Apache Kafka is measured first, then ours, each after 30 seconds of load (5 with `--quick`): a JVM needs them.
+Apache Kafka is measured first, then ours, each after 30 seconds of load (5 with `--quick`): a JVM needs this warm-up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOPIC_RESOURCE, _SET = 2, 0
 
 @dataclass(frozen=True)
 class Plan:
-    """How long everything takes, in seconds (`admin`: requests a node)."""
+    """The duration of each measurement in seconds (`admin`: requests per node)."""
 
     warm: float
     idle: float
@@ -49,7 +49,7 @@ FULL, QUICK = Plan(30.0, 15.0, 3.0, 15.0, 80), Plan(5.0, 4.0, 1.0, 5.0, 20)
 
 @dataclass
 class Figures:
-    """What was measured of one side."""
+    """The measurements of one side."""
 
     values: dict[str, float] = field(default_factory=dict)
 
@@ -59,7 +59,7 @@ class Figures:
 
 
 def client(what: str, side: Side, topic: str, seconds: float) -> dict[str, float]:
-    """One of the clients in a process of its own."""
+    """Runs one of the clients in a process of its own."""
     command = [sys.executable, "-m", "bench.kafka.clients", what, side.bootstrap, topic, str(seconds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     answer: dict[str, float] = json.loads(done.stdout)
@@ -67,7 +67,7 @@ def client(what: str, side: Side, topic: str, seconds: float) -> dict[str, float
 
 
 def measure(side: Side, plan: Plan) -> Figures:
-    """Start, measure everything, stop."""
+    """Starts the side, measures everything, stops it."""
     found = Figures()
     print(f"\n{side.name}", flush=True)
     try:
@@ -98,7 +98,7 @@ def measure(side: Side, plan: Plan) -> Figures:
 
 
 def _warm(side: Side, plan: Plan) -> None:
-    """Load of every kind."""
+    """Sends load of every kind."""
     for topic in ("rf1", "rf3"):
         client("produce", side, topic, plan.warm / 3)
     port = side.addresses[side.leader("rf1")][1]
@@ -111,7 +111,7 @@ def _api_versions() -> Load:
 
 
 def _one_record() -> Load:
-    """acks=1 without a producer id, as the opponent's figures were taken."""
+    """acks=1 without a producer id, as in the reference figures of Apache Kafka."""
     frame = frames.produce("rf1", frames.batch_of(180, 1), 1, 1)
     return Load("kafka-produce-one", frame, _CONNECTIONS)
 
@@ -129,7 +129,7 @@ def _small_requests(side: Side, plan: Plan, found: Figures) -> None:
 
 
 def _fetch(side: Side, plan: Plan, found: Figures) -> None:
-    """One megabyte at a time by raw sockets, the bytes thrown away."""
+    """One megabyte at a time by raw sockets, the records discarded."""
     side.create_topic("read", 1, 3)
     node = side.leader("read")
     line = Line(side.addresses[node])
@@ -138,7 +138,7 @@ def _fetch(side: Side, plan: Plan, found: Figures) -> None:
     for _ in range(_BATCHES):
         answer = line.ask(ApiKey.PRODUCE, 9, ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[topic]))
         if answer.responses[0].partition_responses[0].error_code:
-            raise RuntimeError(f"{side.name}: a batch was refused: {answer}")
+            raise RuntimeError(f"{side.name}: a batch was rejected: {answer}")
     line.close()
     load = Load("kafka-fetch", frames.fetch("read", _FETCH_BYTES), 4)
     costs = []
@@ -164,7 +164,7 @@ def _create(number: int) -> tuple[int, int, Any]:
 
 
 def _admin(side: Side, plan: Plan, request: Callable[[int], tuple[int, int, Any]], name: str) -> float:
-    """p50 in ms, one in flight, over the two nodes that answer slower: the third is the active controller."""
+    """p50 in ms, one in flight, over the two slower nodes: the third is the active controller."""
     medians: list[tuple[float, list[float]]] = []
     number = 0
     for address in side.addresses.values():
@@ -175,11 +175,11 @@ def _admin(side: Side, plan: Plan, request: Callable[[int], tuple[int, int, Any]
             began = time.perf_counter()
             answer = line.ask(*request(number))
             taken.append((time.perf_counter() - began) * 1000)
-            refused = [
+            rejected = [
                 row.error_message for row in getattr(answer, "topics", None) or answer.responses if row.error_code
             ]
-            if refused:
-                raise RuntimeError(f"{side.name}: {name} was refused: {refused}")
+            if rejected:
+                raise RuntimeError(f"{side.name}: {name} was rejected: {rejected}")
         line.close()
         medians.append((statistics.median(taken), taken))
     slower = sorted(medians, key=lambda pair: pair[0])[1:]
@@ -187,7 +187,7 @@ def _admin(side: Side, plan: Plan, request: Callable[[int], tuple[int, int, Any]
 
 
 def judge(kafka: dict[str, float], ours: dict[str, float]) -> list[Row]:
-    """The issue's second table."""
+    """The rows of the comparison."""
 
     def pair(metric: str, name: str, bound: float | None) -> Row:
         return at_most(metric, ours[name], kafka[name], bound)

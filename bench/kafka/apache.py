@@ -44,7 +44,7 @@ def libraries(pom: Path = _POM) -> Path:
 
 
 class ApacheKafka(Side):
-    """`prepare` formats the storage; only `launch` is on the clock."""
+    """`prepare` formats the storage; only `launch` is measured."""
 
     name = "Apache Kafka 4.4.0"
 
@@ -97,7 +97,7 @@ class ApacheKafka(Side):
 
 
 def end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
-    """SIGTERM to all; who stays too long is killed."""
+    """SIGTERM to all; processes that exceed the time limit are killed."""
     asked = list(processes)
     for process in asked:
         process.send_signal(signal.SIGTERM)

@@ -19,7 +19,7 @@ _PARTITIONS = 6
 
 
 def produce(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
-    """1 KB records with acks=all as fast as one producer with default settings goes."""
+    """1 KB records with acks=all at the highest rate of one producer with default settings."""
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
     failed = [0]
 
@@ -43,7 +43,7 @@ def produce(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
 
 
 def end_to_end(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
-    """1,000 records a second with acks=all; from `produce` to the consumer's hands, in milliseconds."""
+    """1,000 records per second with acks=all; the time from `produce` to the consumer, in milliseconds."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "bench", "fetch.queue.backoff.ms": 5, "enable.auto.commit": False}
     )

@@ -1,4 +1,4 @@
-"""Which node of a KRaft cluster is the active controller: DescribeQuorum, api 55 v0. Our protocol has no use for it."""
+"""The active controller of a KRaft cluster: DescribeQuorum, API key 55, version 0. Our protocol does not have it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TOPIC = b"__cluster_metadata"
 
 
 def active_controller(address: tuple[str, int]) -> int:
-    """The quorum's leader as one node sees it. OSError: the node is not there; RuntimeError: it knows of none."""
+    """The quorum's leader as one node sees it. OSError: the node does not respond; RuntimeError: it has no leader."""
     header = _API_KEY.to_bytes(2) + _VERSION.to_bytes(2) + (1).to_bytes(4) + (0xFFFF).to_bytes(2) + b"\0"
     # one topic with one partition, index 0; three sections of tagged fields
     body = b"\2" + bytes([len(_TOPIC) + 1]) + _TOPIC + b"\2" + bytes(4) + b"\0\0\0"

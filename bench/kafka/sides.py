@@ -1,4 +1,4 @@
-"""A cluster of three under measurement, whoever made it; and how to ask it for one thing at a time."""
+"""A measured cluster of three nodes, of any implementation; and single requests to it."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from signalbox.testing.process_cluster import ProcessCluster
 
 _READY_S, _LEADERS_S = 120.0, 60.0
 Address = tuple[str, int]
-# Logs are in memory: what a partition keeps is bounded, on both sides alike.
+# Logs are in memory: the size of a partition's log is limited, on both sides alike.
 _BOUNDED = {"segment.bytes": str(2**26), "retention.bytes": str(2**27), "file.delete.delay.ms": "100"}
 RETENTION_CHECK_MS = 500
 _IS_CONTROLLER = b"\nkafka_controller_kafkacontroller_activecontrollercount 1"
-_UNTIL_APPLIED = "kafka_controller_controllerchannelmanager_decisiontoleaderandisrappliedms"
+_UNTIL_APPLIED = "signalbox_controller_brokerchannels_decisiontoleaderandisrappliedms"
 
 
 class Side(ABC):
-    """`addresses`: where clients find the nodes, by id."""
+    """`addresses`: the addresses of the nodes for clients, by id."""
 
     name = ""
-    forwards_creations = True  # False: CreateTopics is answered NOT_CONTROLLER off the controller
+    forwards_creations = True  # False: a node that is not the controller returns NOT_CONTROLLER for CreateTopics
 
     def __init__(self) -> None:
         self.addresses: dict[int, Address] = {}
 
     @abstractmethod
     def prepare(self) -> None:
-        """What is not on the clock."""
+        """Preparation that is not measured."""
 
     @abstractmethod
     def launch(self) -> None:
-        """Start the processes; returns when `addresses` is filled."""
+        """Starts the processes; returns when `addresses` is filled."""
 
     @property
     def helpers(self) -> list[int]:
-        """Processes that are part of it and no node of it."""
+        """Processes that belong to the side but are not nodes."""
         return []
 
     @property
@@ -60,33 +60,33 @@ class Side(ABC):
 
     @abstractmethod
     def restart(self, node_id: int) -> None:
-        """Start a killed node again, at its old address; it may not be up yet when this returns."""
+        """Starts a killed node again, at its old address; it may not be up yet when this returns."""
 
     @abstractmethod
     def active_controller(self) -> int:
-        """The node that really is it, whatever clients are told. OSError or RuntimeError: there is none now."""
+        """The real active controller, whatever metadata responses say. OSError or RuntimeError: there is none now."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End the processes."""
+        """Stops the processes."""
 
     def until_applied_ms(self, share: float) -> float | None:
-        """The quantile of the last 1,024 times from a decision of the controller to a broker's word that its
-        LeaderAndIsr is carried out; None where there is no such trace."""
+        """The quantile of the last 1,024 times from a decision of the controller to a broker's response that its
+        LeaderAndIsr is applied; None if the side has no such trace."""
         return None
 
-    # -- what is the same for all
+    # -- the same for all sides
 
     @property
     def bootstrap(self) -> str:
         return ",".join(f"{host}:{port}" for host, port in self.addresses.values())
 
     def cpu_seconds(self) -> float:
-        """Of all nodes so far."""
+        """Processor time of all nodes so far."""
         return sum(cpu_seconds(pid) for pid in self.pids.values())
 
     def start(self) -> float:
-        """Seconds from the first process' start until every node lists all three."""
+        """Seconds from the start of the first process until every node lists all three."""
         self.prepare()
         began = time.monotonic()
         self.launch()
@@ -103,13 +103,13 @@ class Side(ABC):
         asked = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
         answer = ask(self.controller, ApiKey.CREATE_TOPICS, 7, asked)
         if answer.topics[0].error_code:
-            raise RuntimeError(f"{self.name}: topic {name} was refused: {answer.topics[0].error_message}")
+            raise RuntimeError(f"{self.name}: topic {name} was rejected: {answer.topics[0].error_message}")
         for address in self.addresses.values():
             until(partial(_is_led, address, name, partitions), _LEADERS_S)
 
     @property
     def controller(self) -> Address:
-        """Where admin requests go: the controller on ZooKeeper, any node elsewhere."""
+        """The address for admin requests: the controller on ZooKeeper, any node elsewhere."""
         return self.addresses[metadata(self.addresses[1], []).controller_id]
 
     def leader(self, topic: str) -> int:
@@ -129,7 +129,7 @@ class Ours(Side):
         self._cluster = ProcessCluster(folder, 3, overrides=overrides)
 
     def prepare(self) -> None:
-        """Nothing: a broker's first start makes its own folders, and that is on the clock."""
+        """Nothing: a broker creates its folders at its first start, and that is measured."""
 
     def launch(self) -> None:
         self._cluster.start()
@@ -181,7 +181,7 @@ class Line:
         return self.answer(api_key, version)
 
     def send(self, api_key: int, version: int, request: Any) -> None:
-        """One request; `answer` reads what comes."""
+        """Sends one request; `answer` reads the response."""
         payload = encode_request_header(api_key, version, 1, "bench") + request.encode(version)
         self._sock.sendall(len(payload).to_bytes(4) + payload)
 
@@ -206,7 +206,7 @@ def ask(address: Address, api_key: int, version: int, request: Any) -> Any:
 
 
 def metadata(address: Address, topics: Sequence[str] | None) -> MetadataResponse:
-    """Brokers, and the topics asked for (None: all of them); none is made by asking."""
+    """Brokers, and the requested topics (None: all of them); the request creates no topic."""
     wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
     request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
     answer: MetadataResponse = ask(address, ApiKey.METADATA, 9, request)
@@ -223,7 +223,7 @@ def _is_led(address: Address, topic: str, partitions: int) -> bool:
 
 
 def until(holds: Callable[[], bool], seconds: float) -> None:
-    """Ask until it is so; a node that is not up says nothing. RuntimeError after `seconds`."""
+    """Polls until `holds` returns true; errors of a node that is not up are ignored. RuntimeError after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         try:

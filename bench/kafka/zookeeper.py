@@ -1,4 +1,4 @@
-"""Apache Kafka 3.9.2 on ZooKeeper, the last line that runs on one; and its ZooKeeper, for ours beside it."""
+"""Apache Kafka 3.9.2 on ZooKeeper, the last release line that supports it; and its ZooKeeper, used by ours too."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _java(folder: Path, name: str, main: str, config: Path) -> subprocess.Popen[
 
 
 class ZooKeeper:
-    """One server of the version that Kafka 3.9 brings, its defaults; the same for both sides."""
+    """One server of the version that Kafka 3.9 ships, with its defaults; the same for both sides."""
 
     def __init__(self, folder: Path) -> None:
         (port,) = free_ports(1)

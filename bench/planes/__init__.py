@@ -1,1 +1,1 @@
-"""The control plane beside a data plane that is kept busy, one kind of load after the other: `make bench-planes`."""
+"""The control plane beside a busy data plane, one kind of load after the other: `make bench-planes`."""

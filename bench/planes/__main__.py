@@ -1,8 +1,8 @@
 """`python -m bench.planes [--quick] [--only TEXT]`: every row, build/bench-planes.json, exit code 1 when one
 fails.
 
-A gap is the time for which the control plane was not looked at: wall time less run-queue delay, so that blocking counts
-and neighbours do not (`signalbox/transport/poll_gaps.py`).
+A gap is the time for which the control plane was not polled: wall time less run-queue delay, so that blocking counts
+and other load on the machine does not (`signalbox/transport/poll_gaps.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bench import c_programs
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import Ours
 from bench.kafka.zookeeper import KafkaOnZooKeeper
+from bench.planes.bombs import BOMBS, bomb_rows
 from bench.planes.flood import flood_rows
 from bench.planes.leadership import leadership_rows
 from bench.planes.loads import Kind, busy, kinds
@@ -33,7 +34,7 @@ _GUARD = {"authorizer.class.name": "bench.planes.many_acls.ManyAcls"}
 
 
 def gap_rows(kind: Kind, stage: Stage, seconds: float) -> Iterator[Row]:
-    """p99 and worst under one kind of load."""
+    """p99 and the longest gap under one kind of load."""
     with busy(kind, stage):
         time.sleep(_WARM_S)
         before = read_gaps(stage.metrics_url)
@@ -44,11 +45,12 @@ def gap_rows(kind: Kind, stage: Stage, seconds: float) -> Iterator[Row]:
 
 
 def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
-    """All kinds of load, on the broker that each needs, and the strangers at the control plane's door."""
+    """All kinds of load, on the broker that each needs, and unauthenticated clients at the control plane."""
     for guarded in (False, True):
         chosen = [kind for kind in kinds() if kind.guarded is guarded and only in kind.name]
         floods = not guarded and only in "refused connections"
-        if not chosen and not floods:
+        bombs = not guarded and only in BOMBS
+        if not chosen and not floods and not bombs:
             continue
         with Stage(folder / ("guarded" if guarded else "open"), _GUARD if guarded else None) as stage:
             stage.furnish()
@@ -56,10 +58,12 @@ def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
                 yield from gap_rows(kind, stage, seconds)
             if floods:
                 yield from flood_rows(stage, seconds)
+            if bombs:
+                yield from bomb_rows(stage, seconds)
 
 
 def leaders(folder: Path, only: str, changes: int, kafka: bool) -> Iterator[Row]:
-    """Changes of leadership, end to end; Apache Kafka beside ours where it is asked for."""
+    """Changes of leadership, end to end; ours, and Apache Kafka if `kafka` is set."""
     if only not in "leadership end to end":
         return
     yield from leadership_rows(Ours(folder / "ours"), changes, bounded=True)

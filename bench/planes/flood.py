@@ -1,6 +1,6 @@
-"""Strangers who ask for data on a forced control plane, as fast as C opens connections from 16 addresses.
+"""Unauthenticated clients send data requests to a forced control plane: C opens connections from 16 addresses.
 
-The established peer is a client that sends stale LeaderAndIsr requests, which change nothing; its latency beside the
+The established peer is a client that sends stale LeaderAndIsr requests, which change nothing; its latency during the
 flood is compared with its latency without.
 """
 
@@ -23,7 +23,7 @@ _P99_US, _WORST_US = 500.0, 2_000.0
 
 
 def flood_rows(stage: Stage, seconds: float) -> Iterator[Row]:
-    """Accepted a second, what LeaderAndIsr waits, and the gaps."""
+    """Accepted connections per second, the latency of LeaderAndIsr, and the gaps."""
     frame = frames.stale_leader_and_isr()
     idle = _p99(probe(stage.control_port, seconds, _RATE, frame))
     before = read_gaps(stage.metrics_url)

@@ -1,9 +1,9 @@
 """From ElectLeaders sent to the new leader accepting a produce, with an idle and with a saturated data plane (SPEC C5).
 
-The clock and the load of Apache Kafka's own figures: the replicas of one partition are given another order, then the
-preferred leader is elected; the new leader is asked at once, on its client listener, to take one record. Load: 24
-connections to the brokers that lead six partitions, each with one batch of 1 MB in flight, acks=1. Beside it, for ours:
-what of that time lies between the controller's decision and the brokers' word that they have carried it out.
+The measurement and the load are those of Apache Kafka's own figures: the replicas of one partition get another order,
+then the preferred leader is elected; a produce request for one record is sent at once to the new leader's client
+listener. Load: 24 connections to the brokers that lead six partitions, each with one batch of 1 MB in flight, acks=1.
+For ours also: the part of that time between the controller's decision and the brokers' responses that it is applied.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _REASSIGN_VERSION, _ELECT_VERSION, _PRODUCE_VERSION = 0, 2, 9
 _SETTLED_S, _FOREVER_S, _WARM_S = 30.0, 3_600.0, 2.0
 _BOUND = 3.0
 _TRACED = {"p50": 0.5, "p99": 0.99}
-_NO_NEED = 84  # ELECTION_NOT_NEEDED: it has led already
+_NO_NEED = 84  # ELECTION_NOT_NEEDED: it is the leader already
 
 
 class Moves:
-    """Leadership of one partition, sent around a cluster that runs."""
+    """Leadership of one partition, moved around a running cluster."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -41,7 +41,7 @@ class Moves:
         self._moved = 0
 
     def milliseconds(self, count: int) -> list[float]:
-        """Sorted: how long each of `count` changes took."""
+        """The durations of `count` changes, sorted."""
         return sorted(self._move() for _ in range(count))
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Moves:
         )
         code = answer.error_code or answer.responses[0].partitions[0].error_code
         if code:
-            raise RuntimeError(f"{self._side.name}: the new order was refused with {code}")
+            raise RuntimeError(f"{self._side.name}: the new order was rejected with {code}")
         deadline = time.monotonic() + _SETTLED_S
         while not all(self._shows(address, order) for address in self._side.addresses.values()):
             if time.monotonic() > deadline:
@@ -107,7 +107,7 @@ class Moves:
 
 @contextmanager
 def saturated(side: Side) -> Iterator[None]:
-    """Every broker's data plane is full inside."""
+    """Every broker's data plane is saturated inside the block."""
     batch = frames.batch_of(_BATCH_BYTES, _RECORDS)
     led: dict[int, int] = {}
     for partition in metadata(side.addresses[1], [_LOAD_TOPIC]).topics[0].partitions:
@@ -129,7 +129,7 @@ def saturated(side: Side) -> Iterator[None]:
 
 
 def leadership_rows(side: Side, changes: int, bounded: bool) -> Iterator[Row]:
-    """Start, move leadership `changes` times idle and as often loaded, stop. `bounded`: the ratio is judged."""
+    """Starts, moves leadership `changes` times idle and as often loaded, stops. `bounded`: the ratio has a bound."""
     try:
         side.start()
         side.create_topic(_TOPIC, 1, 3)

@@ -1,4 +1,4 @@
-"""The kinds of work that may keep a data plane busy. Each is a process of its own, or several; `busy` is their life."""
+"""The kinds of load that may keep a data plane busy. Each is one process or several; they run inside `busy`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FOREVER_S = 3_600.0
 
 @dataclass(frozen=True)
 class Kind:
-    """`begin(stage)` starts the work and gives its processes, which say `ready` first if `announced`."""
+    """`begin(stage)` starts the load and returns its processes, which print `ready` first if `announced`."""
 
     name: str
     begin: Callable[[Stage], list[subprocess.Popen[str]]]
@@ -46,7 +46,7 @@ def kinds() -> Iterator[Kind]:
 
 @contextmanager
 def busy(kind: Kind, stage: Stage) -> Iterator[None]:
-    """The data plane is kept busy inside."""
+    """The data plane is kept busy inside the block."""
     processes = kind.begin(stage)
     try:
         if kind.announced:
@@ -65,13 +65,14 @@ def busy(kind: Kind, stage: Stage) -> Iterator[None]:
             process.communicate(timeout=_STOP_S)
 
 
-def _peer(kind: str, port: int, *arguments: object) -> subprocess.Popen[str]:
+def peer(kind: str, port: int, *arguments: object) -> subprocess.Popen[str]:
+    """A process of `bench.planes.peers`."""
     command = [sys.executable, "-m", "bench.planes.peers", kind, str(port), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def _repeat(stage: Stage, name: str, frame: frames.Frame, connections: int) -> subprocess.Popen[str]:
-    return _peer("repeat", stage.port, frame_file(stage.folder, name, frame), connections)
+    return peer("repeat", stage.port, frame_file(stage.folder, name, frame), connections)
 
 
 def _produce(stage: Stage) -> list[subprocess.Popen[str]]:
@@ -81,15 +82,15 @@ def _produce(stage: Stage) -> list[subprocess.Popen[str]]:
 
 
 def _cold(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_peer("cold", stage.port, COLD_TOPIC, stage.cold_records, stage.log_of(COLD_TOPIC), 8)]
+    return [peer("cold", stage.port, COLD_TOPIC, stage.cold_records, stage.log_of(COLD_TOPIC), 8)]
 
 
 def _handshakes(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_peer("handshakes", stage.tls_port, 8) for _ in range(2)]
+    return [peer("handshakes", stage.tls_port, 8) for _ in range(2)]
 
 
 def _sip(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_peer("sip", stage.port, COLD_TOPIC, 50)]
+    return [peer("sip", stage.port, COLD_TOPIC, 50)]
 
 
 def _metadata(stage: Stage) -> list[subprocess.Popen[str]]:
@@ -97,11 +98,11 @@ def _metadata(stage: Stage) -> list[subprocess.Popen[str]]:
 
 
 def _rebalance(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_peer("rebalance", stage.port, 200)]
+    return [peer("rebalance", stage.port, 200)]
 
 
 def _topics(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [_peer("topics", stage.port, 100)]
+    return [peer("topics", stage.port, 100)]
 
 
 def _list_offsets(stage: Stage) -> list[subprocess.Popen[str]]:

@@ -22,13 +22,13 @@ _TOPICS, _PER_TOPIC, _PREFIXES = 50, 30, 500
 
 
 class ManyAcls(AclAuthorizer):
-    """Everybody may do everything, but only the last of many entries says so."""
+    """Everything is allowed for every user, but only by the last of many entries."""
 
     def __init__(self, _: Mapping[str, str]) -> None:
         super().__init__(AclIndex(_bindings(), stamp=1))
 
     def replace_view(self, view: AclView) -> None:
-        """What the cluster has stored (nothing) does not count."""
+        """Ignores the cluster's stored ACLs (there are none)."""
 
 
 def _bindings() -> Iterator[AclBinding]:

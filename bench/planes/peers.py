@@ -1,6 +1,6 @@
 """Clients that keep a data plane busy in ways that a fixed frame cannot: `python -m bench.planes.peers KIND PORT ...`.
 
-Each says `ready` once it has done something, and runs until SIGTERM; then it prints how much it has done (requests,
+Each prints `ready` after its first work, and runs until SIGTERM; then it prints how much it has done (requests,
 handshakes, rebalances) as one number.
 """
 
@@ -29,12 +29,12 @@ from signalbox.protocol.messages.sync_group import SyncGroupRequest
 _JOIN_VERSION, _SYNC_VERSION, _FIND_VERSION, _HEARTBEAT_VERSION = 9, 5, 3, 4
 _ASK_AGAIN_S, _BEGUN_S = 0.1, 60.0
 _GROUP = "bench-group"
-_SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\4"  # and four bytes of user data: a member that says something new rebalances
+_SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\4"  # plus four bytes of user data, which cause a rebalance when they change
 _SIP_BYTES, _SIP_EVERY_S = 16_384, 0.01
 
 
 class Asked:
-    """One connection of the protocol; answers come in order."""
+    """One connection of the protocol; responses come in order."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -45,13 +45,13 @@ class Asked:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def ask(self, frame: bytes) -> bytes:
-        """The answer's payload."""
+        """The payload of the response."""
         self.writer.write(frame)
         size = int.from_bytes(await self._reader.readexactly(4))
         return await self._reader.readexactly(size)
 
     async def request(self, key: ApiKey, version: int, body: object) -> object:
-        """The decoded answer."""
+        """The decoded response."""
         encoded = encode_request_header(key, version, 1, "bench") + body.encode(version)  # type: ignore[attr-defined]
         answer = await self.ask(len(encoded).to_bytes(4) + encoded)
         return API_TABLE[key].response.decode_prefix(answer, version, decode_response_header(answer, key, version)[1])[
@@ -60,13 +60,13 @@ class Asked:
 
 
 class Peers:
-    """`done` counts what was finished."""
+    """`done` counts completed work."""
 
     def __init__(self) -> None:
         self.done = 0
 
     async def repeat(self, port: int, frame_file: str, connections: str) -> None:
-        """The frame of a file again and again."""
+        """Sends the frame of a file repeatedly."""
         frame = read_frame(frame_file)
 
         async def one() -> None:
@@ -78,7 +78,7 @@ class Peers:
         await _together(one for _ in range(int(connections)))
 
     async def handshakes(self, port: int, connections: str) -> None:
-        """TLS connections that are closed as soon as they stand."""
+        """TLS connections that are closed right after the handshake."""
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -92,7 +92,7 @@ class Peers:
         await _together(one for _ in range(int(connections)))
 
     async def sip(self, port: int, topic: str, connections: str) -> None:
-        """Fetches of all that there is, read a sip at a time."""
+        """A slow consumer: fetches as much as possible and reads the response in small pieces."""
         loop = asyncio.get_running_loop()
 
         async def one() -> None:
@@ -111,7 +111,7 @@ class Peers:
         await _together(one for _ in range(int(connections)))
 
     async def cold(self, port: int, topic: str, offsets: str, folder: str, connections: str) -> None:
-        """Fetches of 1 MB anywhere in a log whose pages are thrown out of memory all the time."""
+        """Fetches of 1 MB anywhere in a log whose pages are evicted from memory all the time."""
 
         async def evict() -> None:
             while True:
@@ -127,7 +127,7 @@ class Peers:
         await _together([evict, *((lambda seed=seed: one(seed)) for seed in range(int(connections)))])
 
     async def rebalance(self, port: int, members: str) -> None:
-        """A group whose members all join again as soon as they have their assignments."""
+        """A group whose members all rejoin as soon as they have their assignments."""
         peers = [await Asked.dial(port) for _ in range(int(members))]
         await _until_coordinated(peers[0])
         ids = [""] * len(peers)
@@ -162,7 +162,7 @@ class Peers:
             self.done += 1
 
     async def topics(self, port: int, partitions: str) -> None:
-        """Topics of many partitions, made and deleted one after the other."""
+        """Topics of many partitions, created and deleted one after the other."""
         async with AdminClient.of(f"127.0.0.1:{port}", api_timeout_ms=60_000) as admin:
             while True:
                 await admin.create_topic(f"passing-{self.done}", int(partitions), 1, {})
@@ -175,7 +175,7 @@ def read_frame(path: str) -> bytes:
 
 
 def drop_pages(folder: Path) -> None:
-    """Throw a log's pages out of memory; what is not on the disk yet stays."""
+    """Evicts a log's pages from memory; pages that are not on the disk yet stay."""
     for path in folder.glob("*.log"):
         fd = os.open(path, os.O_RDONLY)
         try:
@@ -185,7 +185,7 @@ def drop_pages(folder: Path) -> None:
 
 
 async def _until_coordinated(peer: Asked) -> None:
-    """The first question makes the topic of offsets; until it is led nobody coordinates."""
+    """The first request creates the offsets topic; until its partitions have leaders there is no coordinator."""
     while True:
         found = await peer.request(ApiKey.FIND_COORDINATOR, _FIND_VERSION, FindCoordinatorRequest(key=_GROUP))
         joined = await peer.request(ApiKey.HEARTBEAT, _HEARTBEAT_VERSION, HeartbeatRequest(group_id=_GROUP))
@@ -205,7 +205,7 @@ async def main(kind: str, port: str, *rest: str) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with asyncio.timeout(_BEGUN_S):
-        while not peers.done and not task.done():  # noqa: ASYNC110 - counted by whichever connection is first
+        while not peers.done and not task.done():  # noqa: ASYNC110 - counted by the first connection to complete
             await asyncio.sleep(_ASK_AGAIN_S)
     print("ready", flush=True)
     stopping = asyncio.ensure_future(stop.wait())

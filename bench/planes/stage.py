@@ -1,4 +1,4 @@
-"""The broker under load: one process on a real disk, with a TLS listener, a log to read cold, and 5,000 partitions."""
+"""The broker under load: one process on a real disk, with TLS listener, log for cold reads, and 5,000 partitions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Stage(Subject):
         return self._broker.folder / "data" / f"{topic}-0"
 
     def furnish(self) -> None:
-        """Topics and records for the loads."""
+        """Creates topics and records for the loads."""
         self.create_topics([])
         asyncio.run(self._create_many())
         batch = frames.plain(frames.batch_of(_COLD_BYTES, 1))
@@ -64,7 +64,7 @@ class Stage(Subject):
 
 
 def _keystore(folder: Path) -> Path:
-    """A key with a certificate of its own making, as one PEM file."""
+    """A key with a self-signed certificate, as one PEM file."""
     key, certificate, both = folder / "key.pem", folder / "certificate.pem", folder / "keystore.pem"
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "7"]
     subprocess.run([*made, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)

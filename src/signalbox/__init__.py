@@ -1,6 +1,6 @@
 """Signalbox: a Kafka-wire-compatible broker cluster whose subject is routing.
 
-Rooms, from the ground floor up: common, protocol, security, transport, network | client | metadata | storage,
+Packages, from the lowest layer up: common, protocol, security, transport, network | client | metadata | storage,
 controller | coordinator | replication, broker, wiring | pipeline, testing, cli. Imports go down only.
 """
 

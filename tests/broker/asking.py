@@ -1,4 +1,4 @@
-"""Requests as a broker meets them: a small cluster's image, principals with ACLs, and questions put to a handler."""
+"""Requests as a broker receives them: the image of a small cluster, principals with ACLs, and calls of a handler."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ PORTS = {"CLIENT": 9000, "REPLICATION": 9100, "CONTROL": 9200}
 
 
 def topic_id(topic: str) -> bytes:
-    """The id that a topic of the test cluster has."""
+    """The id of a topic of the test cluster."""
     return topic.encode().ljust(16, b"\1")[:16]
 
 
 def update(
     brokers: Mapping[int, Iterable[str]], topics: Mapping[str, Mapping[int, tuple[int, list[int]]]] | None = None
 ) -> Update:
-    """What the controller says: brokers with their listeners, topics as partition → (leader, replicas). One without
-    partitions is just named."""
+    """An update from the controller: brokers with their listeners, topics as partition → (leader, replicas). A topic
+    without partitions has only a name."""
     live = [
         Update.UpdateMetadataBroker(
             id=broker_id,
@@ -95,14 +95,14 @@ def context(principal: str = "alice", listener: str = "CLIENT", **more: Any) -> 
 
 
 def from_broker() -> RequestContext:
-    """A connection of a broker, on the listener where brokers speak to each other."""
+    """A connection of a broker, on the inter-broker listener."""
     return context("alice", "REPLICATION", inter_broker=True)
 
 
 def request_of(
     body: Any, version: int, who: RequestContext | None = None, *, client_id: str = "test", correlation_id: int = 7
 ) -> ApiRequest:
-    """The request as it arrives: the body is encoded and read again at the version."""
+    """The request as it arrives: the body is encoded and decoded again at the version."""
     key = ApiKey(body.api_key)
     header = RequestHeader(key, version, correlation_id, client_id)
     encoded = body.encode(version)
@@ -111,14 +111,14 @@ def request_of(
 
 
 class AtOnce:
-    """A lane that takes no turns."""
+    """A scheduler that runs everything at once."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
         work()
 
 
 async def handled(handler: Handler, request: ApiRequest) -> Any:
-    """The handler's answer, or the one that its error becomes."""
+    """The handler's response, or the response for its error."""
     try:
         answer = handler(request)
         return await answer if inspect.isawaitable(answer) else answer
@@ -127,12 +127,12 @@ async def handled(handler: Handler, request: ApiRequest) -> Any:
 
 
 def answer_to(handler: Handler, request: ApiRequest) -> Any:
-    """What the client reads: the handler's answer, or its error, encoded at the version and read again."""
+    """The response that the client reads: the handler's, or that of its error, encoded and decoded at the version."""
     return as_read(request, asyncio.run(handled(handler, request)))
 
 
 def as_read(request: ApiRequest, answer: Any) -> Any:
-    """A response message as the client decodes it; any other kind of answer as it is."""
+    """A response message as the client decodes it; any other kind of response unchanged."""
     if not hasattr(answer, "encode_chunks"):
         return answer
     version = request.header.api_version
@@ -142,7 +142,7 @@ def as_read(request: ApiRequest, answer: Any) -> Any:
 
 
 def acl(*entries: tuple[str, str, str] | tuple[str, str, str, str]) -> AclAuthorizer:
-    """An authorizer of (user, OPERATION, topic or `group:name` or `cluster`[, "deny"]); all else is refused."""
+    """An authorizer of (user, OPERATION, topic or `group:name` or `cluster`[, "deny"]); all else is rejected."""
     bindings = []
     for user, operation, resource, *deny in entries:
         kind, _, name = resource.rpartition(":")
@@ -158,7 +158,7 @@ def acl(*entries: tuple[str, str, str] | tuple[str, str, str, str]) -> AclAuthor
 
 
 class Recorded:
-    """An audit sink that keeps what it is told."""
+    """An audit sink that stores its events."""
 
     def __init__(self) -> None:
         self.events: list[AuditEvent] = []

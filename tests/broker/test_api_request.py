@@ -1,4 +1,4 @@
-"""A request carries what forwarding needs, and says who passed it on."""
+"""A request carries what forwarding needs, and the principal that forwarded it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an admin request was about, in a few words."""
+"""Short text with the resources of an admin request, for the audit trail."""
 
 from __future__ import annotations
 

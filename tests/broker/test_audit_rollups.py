@@ -1,9 +1,9 @@
-"""Roll-ups: one event a window, connection and API."""
+"""Roll-ups: one event per window, connection and API."""
 
 from __future__ import annotations
 
 from signalbox.broker.audit_rollups import AuditRollups
-from signalbox.broker.hot_tally import HotTally
+from signalbox.broker.fast_path_stats import FastPathStats
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
@@ -61,7 +61,7 @@ def test_hot_requests_join_the_same_window_and_are_asked_for_before_a_flush() ->
     rolled.add(request, "PRODUCE", False, 1, 0.001)
 
     def settle() -> None:
-        tally = HotTally()
+        tally = FastPathStats()
         tally.stand_for(request.header, request.context)
         tally.add(100, 50, 0.002)
         rolled.add_hot("PRODUCE", tally)

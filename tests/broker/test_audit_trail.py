@@ -1,4 +1,4 @@
-"""The trail: numbered at once, written later, in order, once; what is dropped leaves a gap."""
+"""Audit trail: an event gets its number at once and is written later, in order, once; a dropped event leaves a gap."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from signalbox.common.metrics import NullMetrics
 
 
 class Topic:
-    """A delivery that takes everything, or waits for `gate`, or fails `failures` times first."""
+    """A delivery that accepts all events after it has waited for `gate`; the first `failures` calls fail."""
 
     def __init__(self, failures: int = 0) -> None:
         self.keys: list[bytes] = []

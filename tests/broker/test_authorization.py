@@ -1,4 +1,4 @@
-"""Shorthands over the authorizer."""
+"""Helper functions over the authorizer."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_one_topic_and_the_cluster() -> None:
 def test_a_group_that_may_not_be_read() -> None:
     authorizer = acl(("alice", "READ", "group:g"))
     require_group(authorizer, context(), AclOperation.READ, "g")
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         require_group(authorizer, context("bob"), AclOperation.READ, "g")
-    assert refused.value.error is Error.GROUP_AUTHORIZATION_FAILED
+    assert rejected.value.error is Error.GROUP_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Loggers as a config resource: Kafka's levels and words over Python's loggers (KIP-412)."""
+"""Loggers as a config resource: Kafka's level names and messages over Python's loggers (KIP-412)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+pytestmark = pytest.mark.spec("D15")
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 LOGGERS = BrokerLoggers(1)
@@ -87,12 +89,12 @@ def test_pythons_other_levels_have_a_name_too() -> None:
         ),
     ],
 )
-def test_what_is_refused_changes_nothing(configs: list[Any], error: Error, message: str) -> None:
+def test_what_is_rejected_changes_nothing(configs: list[Any], error: Error, message: str) -> None:
     first = config("signalbox.of_a_test", SET, "TRACE")
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         LOGGERS.alter("1", [first, *configs], validate_only=False)
-    assert refused.value.error is error
-    assert refused.value.message.startswith(message)
+    assert rejected.value.error is error
+    assert rejected.value.message.startswith(message)
     assert logging.getLogger("signalbox.of_a_test").level == logging.NOTSET
 
 
@@ -110,6 +112,6 @@ def test_validated_only_changes_nothing() -> None:
     ],
 )
 def test_only_for_this_broker(name: str, message: str) -> None:
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         LOGGERS.alter(name, [], validate_only=True)
-    assert (refused.value.error, refused.value.message) == (Error.INVALID_REQUEST, message)
+    assert (rejected.value.error, rejected.value.message) == (Error.INVALID_REQUEST, message)

@@ -1,4 +1,4 @@
-"""Who has acted as a broker makes no changes on listeners of clients; nobody else notices the rule (F15)."""
+"""A principal that acted as a broker may not make changes on client listeners; others are not affected (F15)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def may(rule: Authorizer, who: RequestContext, operation: AclOperation = AclOper
 
 @pytest.mark.parametrize("door", [{"inter_broker": True}, {"control_plane": True}, {"privileged": True}])
 @pytest.mark.parametrize("operation", [each for each in AclOperation if each.name not in ("UNKNOWN", "ANY", "ALL")])
-def test_changes_are_refused_where_clients_speak_and_there_alone(operation: AclOperation, door: Any) -> None:
+def test_changes_are_rejected_where_clients_speak_and_there_alone(operation: AclOperation, door: Any) -> None:
     rule = BrokerPrincipalRule(AllowAllAuthorizer())
     at_clients, at_brokers = context("broker"), context("broker", "REPLICATION", **door)
     assert may(rule, at_clients, operation), "nobody knows yet"
@@ -43,12 +43,12 @@ def test_it_takes_the_right_and_the_door_to_be_known_as_a_broker() -> None:
     assert not acts_as_broker(rule, context("mallory", "REPLICATION", inter_broker=True))
     assert may(rule, context("mallory"))
     rule = BrokerPrincipalRule(AllowAllAuthorizer())
-    assert acts_as_broker(rule, context("alice"))  # at a listener of clients: who handles it looks at the door himself
+    assert acts_as_broker(rule, context("alice"))  # on a client listener: the handler itself checks the listener
     assert may(rule, context("alice"))
 
 
 def test_to_have_the_right_is_not_to_act() -> None:
-    """An administrator's tools may ask on a listener of brokers what he may do, or read there."""
+    """An administrator's tools may query authorized operations on a broker listener, or read there."""
     rule = BrokerPrincipalRule(AllowAllAuthorizer())
     admin = context("admin", "REPLICATION", inter_broker=True)
     assert may_act_on_cluster(rule, admin)
@@ -66,7 +66,7 @@ def test_anonymous_never_counts() -> None:
 
 
 def test_what_came_forwarded_was_judged_where_it_came_in() -> None:
-    """Its context has the door of the broker that forwards."""
+    """Its context has the listener of the forwarding broker's connection."""
     rule = BrokerPrincipalRule(AllowAllAuthorizer())
     hop = context("broker", "REPLICATION", inter_broker=True)
     assert acts_as_broker(rule, hop)

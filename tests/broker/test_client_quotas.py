@@ -1,4 +1,4 @@
-"""Which quota holds for whom: the order of KIP-55, everybody's own bucket under a default."""
+"""Which quota applies to a client: the precedence of KIP-55, and one bucket per user or client under a default."""
 
 from __future__ import annotations
 

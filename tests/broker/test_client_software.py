@@ -1,4 +1,4 @@
-"""Connections by client software (KIP-511, F16): named, renamed, closed, and never more rows than the cap."""
+"""Connections by client software (KIP-511, F16): named, renamed, closed, and never more rows than the limit."""
 
 from __future__ import annotations
 

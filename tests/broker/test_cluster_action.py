@@ -1,11 +1,14 @@
-"""CLUSTER_ACTION: who has it may speak as a broker."""
+"""CLUSTER_ACTION: a principal with this right may act as a broker."""
 
 from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.cluster_action import may_act_on_cluster, require_cluster_action
+from signalbox.broker.broker_principals import BrokerPrincipalRule
+from signalbox.broker.cluster_action import acts_as_broker, acts_as_replica, may_act_on_cluster, require_cluster_action
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.security.authorizer import Authorizer
+from signalbox.security.request_context import RequestContext
 from tests.broker.asking import ALLOW_ALL, acl, context
 
 
@@ -13,14 +16,63 @@ def test_only_with_the_right() -> None:
     authorizer = acl(("broker", "CLUSTER_ACTION", "cluster"), ("alice", "ALTER", "cluster"))
     require_cluster_action(authorizer, context("broker", "REPLICATION", inter_broker=True))
     assert not may_act_on_cluster(authorizer, context("alice"))
-    with pytest.raises(KafkaError, match="User:alice has no CLUSTER_ACTION") as refused:
+    with pytest.raises(KafkaError, match="User:alice has no CLUSTER_ACTION") as rejected:
         require_cluster_action(authorizer, context("alice", "REPLICATION", inter_broker=True))
-    assert refused.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
+    assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize("door", ["inter_broker", "control_plane", "privileged"])
 def test_only_by_the_doors_of_brokers(door: str) -> None:
     require_cluster_action(ALLOW_ALL, context("broker", "INTERNAL", **{door: True}))
-    with pytest.raises(KafkaError, match="do not speak on listener CLIENT") as refused:
+    with pytest.raises(KafkaError, match="do not speak on listener CLIENT") as rejected:
         require_cluster_action(ALLOW_ALL, context("broker", "CLIENT"))
-    assert refused.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
+    assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
+
+
+def rule(authorizer: Authorizer) -> BrokerPrincipalRule:
+    """A rule that has seen `broker` act as a broker."""
+    made = BrokerPrincipalRule(authorizer)
+    assert acts_as_broker(made, context("broker", "REPLICATION", inter_broker=True))
+    return made
+
+
+def anonymous(listener: str, **flags: bool) -> RequestContext:
+    return context("ANONYMOUS", listener, **flags)
+
+
+@pytest.mark.spec("L12", "F15")
+@pytest.mark.parametrize("listener", ["CLIENT", "FORMER"])
+@pytest.mark.parametrize(
+    ("authorizer", "principal", "while_rolled"),
+    [
+        (rule(ALLOW_ALL), "broker", True),
+        (rule(ALLOW_ALL), "alice", False),
+        (rule(acl(("broker", "CLUSTER_ACTION", "cluster"))), "broker", True),
+        (rule(acl(("broker", "CLUSTER_ACTION", "cluster"))), "alice", False),
+        # A broker that was just restarted knows no principals yet; its authorizer does.
+        (BrokerPrincipalRule(acl(("broker", "CLUSTER_ACTION", "cluster"))), "broker", True),
+        (acl(("broker", "CLUSTER_ACTION", "cluster")), "broker", True),
+        (ALLOW_ALL, "broker", False),
+        (rule(ALLOW_ALL), "ANONYMOUS", False),
+        (acl(("ANONYMOUS", "CLUSTER_ACTION", "cluster"), ("x", "ALTER", "cluster")), "ANONYMOUS", False),
+    ],
+)
+def test_elsewhere_a_brokers_login_counts_where_another_broker_still_speaks(
+    authorizer: Authorizer, principal: str, while_rolled: bool, listener: str
+) -> None:
+    who = context(principal, listener)
+    taken = while_rolled and listener == "FORMER"
+    assert acts_as_replica(authorizer, who, {"FORMER"}) is taken
+    if taken:
+        require_cluster_action(authorizer, who, {"FORMER"})
+    else:
+        with pytest.raises(KafkaError) as rejected:
+            require_cluster_action(authorizer, who, {"FORMER"})
+        assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize("door", ["inter_broker", "control_plane", "privileged"])
+def test_replicas_are_taken_where_brokers_speak(door: str) -> None:
+    assert acts_as_replica(ALLOW_ALL, anonymous("PLAINTEXT", **{door: True}))
+    assert not acts_as_replica(ALLOW_ALL, anonymous("PLAINTEXT"))
+    assert not acts_as_replica(acl(("x", "ALTER", "cluster")), context("alice", "REPLICATION", **{door: True}))

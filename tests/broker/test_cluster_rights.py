@@ -1,4 +1,4 @@
-"""Changes that need a right on the cluster: one table says which, to the broker that is asked and to the controller."""
+"""Changes that need a right on the cluster: the receiving broker and the controller use one table."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def test_that_very_right_is_needed(api_key: int) -> None:
     needed = CLUSTER_RIGHTS[api_key]
     require_cluster_right(acl(("alice", needed.name, "cluster")), context("alice"), api_key)
     for authorizer in (acl(("bob", needed.name, "cluster")), acl(("alice", "CLUSTER_ACTION", "cluster"))):
-        with pytest.raises(KafkaError) as refused:
+        with pytest.raises(KafkaError) as rejected:
             require_cluster_right(authorizer, context("alice"), api_key)
-        assert refused.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
+        assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED

@@ -1,4 +1,4 @@
-"""Where a config value comes from, and in which unit it is shown."""
+"""Source of a config value, and the unit in which it is returned."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.broker.config_description import ConfigDescription, DescribedConfig
+from signalbox.broker.dynamic_keys_of_kafka import DYNAMIC_KEYS_OF_KAFKA
+from signalbox.common.config_table import ConfigType
 from signalbox.metadata.effective_config import ConfigSource
 from signalbox.wiring.configuration import NODE_CONFIG
 
 
 class _Values:
-    """What is set on the cluster: a topic's own configs and the cluster-wide defaults."""
+    """Dynamic configs: those of a topic, and the cluster-wide defaults."""
 
     def __init__(self, topic: Mapping[str, str], defaults: Mapping[str, str]) -> None:
         self._topic = topic
@@ -44,7 +46,7 @@ def described(
 @pytest.mark.parametrize(
     ("static", "value", "source", "names"),
     [
-        ({}, "604800000", ConfigSource.DEFAULT_CONFIG, ["log.retention.hours"]),
+        ({}, "604800000", ConfigSource.DEFAULT_CONFIG, []),  # as in Kafka: a default of another key is no synonym
         ({"log.retention.hours": "2"}, "7200000", ConfigSource.STATIC_BROKER_CONFIG, ["log.retention.hours"] * 2),
         (
             {"log.retention.hours": "2", "log.retention.ms": "5"},
@@ -115,3 +117,58 @@ def test_limits_of_all_brokers_listeners_are_among_the_defaults() -> None:
     shown = {config.name: config.value for config in description.broker_defaults()}
     assert shown["listener.name.client.max.connections"] == "2"
     assert shown.get("listener.name.client.ssl.key.password") is None
+
+
+class _Stored(_Values):
+    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
+        return {"log.cleaner.threads": "2", "no.such.key": "secret?"}
+
+
+@pytest.mark.spec("D15")
+def test_stored_keys_that_have_no_row_are_described_with_their_source() -> None:
+    description = ConfigDescription(1, NODE_CONFIG, {}, _Stored({}, {"num.io.threads": "4", "no.such.default": "x"}))
+    found = {config.name: config for config in description.broker()}
+    cleaner = found["log.cleaner.threads"]  # a key of Kafka: value and type are returned
+    assert (cleaner.value, cleaner.source, cleaner.type) == ("2", ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigType.INT)
+    assert [(value, source) for _, value, source in cleaner.synonyms] == [("2", 2), ("1", 5)]
+    unknown = found["no.such.key"]  # as in Kafka: it may be a secret of a plugin
+    assert (unknown.value, unknown.source, unknown.type) == (None, ConfigSource.DYNAMIC_BROKER_CONFIG, None)
+    assert (unknown.sensitive, unknown.read_only, unknown.synonyms) == (True, True, [("no.such.key", None, 2)])
+    assert found["num.io.threads"].source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    assert {config.name: config.value for config in description.broker_defaults()} == {
+        "num.io.threads": "4",
+        "no.such.default": None,
+    }
+
+
+@pytest.mark.spec("D15")
+@pytest.mark.parametrize("key", ["node.id", "broker.id"])
+def test_both_ids_are_set_by_either(key: str) -> None:
+    description = ConfigDescription(7, NODE_CONFIG, {key: "7"}, _Values({}, {}))
+    found = {config.name: config for config in description.broker()}
+    for name in ("broker.id", "node.id"):
+        assert (found[name].value, found[name].source) == ("7", ConfigSource.STATIC_BROKER_CONFIG)
+    assert [value for _, value, _ in found["broker.id"].synonyms] == ["7", "-1"]
+
+
+@pytest.mark.spec("D15")
+def test_what_is_set_nowhere_and_has_no_default_of_its_own_has_no_synonym() -> None:
+    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, {}))
+    found = {config.name: config for config in description.broker()}
+    assert (found["ssl.key.password"].synonyms, found["log.retention.ms"].synonyms) == ([], [])
+    assert (found["log.retention.ms"].value, found["log.retention.ms"].source) == (None, ConfigSource.DEFAULT_CONFIG)
+    assert described("remote.storage.enable").synonyms == []
+    assert described("remote.storage.enable").value == "false"
+
+
+def test_a_key_with_others_that_stand_in_for_it_names_them_behind_itself() -> None:
+    description = ConfigDescription(1, NODE_CONFIG, {}, _Values({}, {"log.retention.ms": "6"}))
+    found = {config.name: config for config in description.broker()}
+    assert [(name, value) for name, value, _ in found["log.retention.ms"].synonyms] == [
+        ("log.retention.ms", "6"),
+        ("log.retention.hours", "168"),
+    ]
+
+
+def test_keys_of_kafka_have_no_row_of_our_own() -> None:
+    assert [row.name for row in DYNAMIC_KEYS_OF_KAFKA if row.name in NODE_CONFIG] == []

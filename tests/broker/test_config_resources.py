@@ -1,10 +1,10 @@
-"""Config resources: who may read or change whose configs."""
+"""Config resources: rights to read and change their configs."""
 
 from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.config_resources import ConfigResourceType, refusal
+from signalbox.broker.config_resources import ConfigResourceType, rejection
 from signalbox.protocol.error_table import Error
 from signalbox.security.acl import AclOperation
 from tests.broker.asking import ALLOW_ALL, acl, context
@@ -25,14 +25,14 @@ NOBODY = acl()
     ],
 )
 def test_the_error_of_each_type(resource_type: int, error: Error) -> None:
-    refused = refusal(NOBODY, context(), AclOperation.ALTER_CONFIGS, resource_type, "x")
-    assert refused is not None
-    assert refused[0] is error
-    allowed = refusal(ALLOW_ALL, context(), AclOperation.ALTER_CONFIGS, resource_type, "x")
+    rejected = rejection(NOBODY, context(), AclOperation.ALTER_CONFIGS, resource_type, "x")
+    assert rejected is not None
+    assert rejected[0] is error
+    allowed = rejection(ALLOW_ALL, context(), AclOperation.ALTER_CONFIGS, resource_type, "x")
     assert (allowed is None) == (error is not Error.INVALID_REQUEST)
 
 
 def test_altering_lets_one_look() -> None:
     authorizer = acl(("alice", "ALTER_CONFIGS", "t"), ("bob", "DESCRIBE_CONFIGS", "t"))
-    assert refusal(authorizer, context(), AclOperation.DESCRIBE_CONFIGS, ConfigResourceType.TOPIC, "t") is None
-    assert refusal(authorizer, context("bob"), AclOperation.ALTER_CONFIGS, ConfigResourceType.TOPIC, "t") is not None
+    assert rejection(authorizer, context(), AclOperation.DESCRIBE_CONFIGS, ConfigResourceType.TOPIC, "t") is None
+    assert rejection(authorizer, context("bob"), AclOperation.ALTER_CONFIGS, ConfigResourceType.TOPIC, "t") is not None

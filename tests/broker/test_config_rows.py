@@ -1,4 +1,4 @@
-"""The broker's own keys: Kafka's defaults where Kafka has them."""
+"""The broker's config keys: Kafka's defaults where Kafka has the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors of brokers: the inter-broker listener, the control plane, and the privileged listener."""
+"""Internal listeners: inter-broker, control plane and privileged."""
 
 from __future__ import annotations
 

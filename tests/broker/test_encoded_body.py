@@ -1,4 +1,4 @@
-"""An answer that is bytes already reads as the message that it was made of, whoever else is given it."""
+"""A response that is already encoded decodes to its message; it can be sent several times."""
 
 from __future__ import annotations
 

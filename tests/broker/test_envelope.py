@@ -1,4 +1,4 @@
-"""What is inside an Envelope, and what Kafka says when it is nothing good, in its order."""
+"""The inner request of an Envelope, and Kafka's errors for an invalid one, in Kafka's order."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_without_a_principal_the_broker_asks_for_itself() -> None:
     ("address", "text"),
     [
         (b"\0" * 15 + b"\1", "::1"),
-        (b"\0" * 10 + b"\xff\xff" + HERE, "10.0.0.9"),  # ACLs know an IPv4 peer by its IPv4 address
+        (b"\0" * 10 + b"\xff\xff" + HERE, "10.0.0.9"),  # ACLs match an IPv4 peer by its IPv4 address
     ],
 )
 def test_addresses_of_sixteen_bytes(address: bytes, text: str) -> None:
@@ -68,7 +68,7 @@ def test_addresses_of_sixteen_bytes(address: bytes, text: str) -> None:
 
 
 BAD = [
-    # the principal is looked at first, then the address, then the header, then whether it may be forwarded, the body
+    # order of checks: principal, address, header, whether the API may be forwarded, body
     (b"", b"\0", b"", Error.PRINCIPAL_DESERIALIZATION_FAILURE),
     (b"", b"", b"", Error.PRINCIPAL_DESERIALIZATION_FAILURE),
     (b"", b"\0\1" + ALICE[2:], HERE, Error.PRINCIPAL_DESERIALIZATION_FAILURE),
@@ -87,6 +87,6 @@ BAD = [
 
 @pytest.mark.parametrize(("data", "principal", "address", "error"), BAD)
 def test_what_is_wrong(data: bytes, principal: bytes | None, address: bytes, error: Error) -> None:
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         opened(data, principal, address)
-    assert refused.value.error is error
+    assert rejected.value.error is error

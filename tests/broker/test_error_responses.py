@@ -1,4 +1,4 @@
-"""Every served API can say every error at every version, everywhere Kafka says it."""
+"""Each served API has an error response at every version, with the error in the same fields as in Kafka."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from signalbox.protocol.messages.produce import ProduceRequest
 from tests.broker.asking import as_read, context, request_of
 
 ERROR = Error.CLUSTER_AUTHORIZATION_FAILED
-# Where Kafka has no room for an error of the whole: before version 3 DescribeLogDirs lists nothing instead.
+# Responses without a field for an error of the whole request: before version 3 DescribeLogDirs returns an empty list.
 SPEECHLESS = {(ApiKey.DESCRIBE_LOG_DIRS, 1), (ApiKey.DESCRIBE_LOG_DIRS, 2)}
 
 
@@ -61,7 +61,7 @@ def served() -> Iterator[Any]:
 
 
 def codes(answer: Any) -> set[int]:
-    """Every error code anywhere in an answer."""
+    """All error codes in a response, at any depth."""
     found = set()
     for name in answer._attributes:
         value = getattr(answer, name)
@@ -82,7 +82,7 @@ def test_whatever_was_asked_is_answered_with_the_error(api_key: ApiKey, version:
 
 
 @pytest.mark.parametrize(("api_key", "version"), list(served()))
-def test_an_empty_request_can_be_refused_too(api_key: ApiKey, version: int) -> None:
+def test_an_empty_request_can_be_rejected_too(api_key: ApiKey, version: int) -> None:
     request = ApiRequest(RequestHeader(api_key, version, 1, "c"), API_TABLE[api_key].request(), context(), b"", 0.0)
     assert as_read(request, error_response(request, ERROR)) is not None
 
@@ -105,7 +105,7 @@ def test_offset_fetch_1_has_no_code_at_the_top() -> None:
     assert (answer.error_code, answer.topics) == (Error.GROUP_AUTHORIZATION_FAILED, [])
 
 
-def test_coordinators_are_refused_one_by_one_from_version_4() -> None:
+def test_coordinators_are_rejected_one_by_one_from_version_4() -> None:
     request = request_of(FindCoordinatorRequest(coordinator_keys=["a", "b"]), 4)
     answer = as_read(request, error_response(request, Error.UNKNOWN_SERVER_ERROR, "why"))
     assert [(c.key, c.node_id, c.error_code, c.error_message) for c in answer.coordinators] == [

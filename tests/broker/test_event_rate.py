@@ -1,4 +1,4 @@
-"""Events a second over half a minute, by a clock in hand."""
+"""Events per second over half a minute, with a manual clock."""
 
 from __future__ import annotations
 

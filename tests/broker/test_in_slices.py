@@ -1,4 +1,4 @@
-"""Long work in the middle of a coroutine gives way, and ends with what it came to."""
+"""A cooperative task inside a coroutine yields to the event loop, and returns its result or raises its error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from signalbox.broker.in_slices import in_slices
-from signalbox.common.long_work import is_long, unhurried
-from signalbox.transport.long_lane import LongLane
+from signalbox.common.cooperative_task import is_long, yielding
+from signalbox.transport.task_scheduler import TaskScheduler
 
 
 def test_others_have_their_turn_meanwhile() -> None:
@@ -24,9 +24,9 @@ def test_others_have_their_turn_meanwhile() -> None:
                 rounds += 1
 
         beside = asyncio.ensure_future(others())
-        lane = LongLane(asyncio.get_running_loop())
-        total = await in_slices(lane, lambda: sum(unhurried(range(50_000))))
-        long = await in_slices(lane, is_long)
+        scheduler = TaskScheduler(asyncio.get_running_loop())
+        total = await in_slices(scheduler, lambda: sum(yielding(range(50_000))))
+        long = await in_slices(scheduler, is_long)
         beside.cancel()
         return total, long, rounds
 
@@ -40,7 +40,7 @@ def test_its_error_is_the_callers() -> None:
         raise ValueError("a bug")
 
     async def scenario() -> None:
-        await in_slices(LongLane(asyncio.get_running_loop()), fails)
+        await in_slices(TaskScheduler(asyncio.get_running_loop()), fails)
 
     with pytest.raises(ValueError, match="a bug"):
         asyncio.run(scenario())
@@ -52,10 +52,10 @@ def test_nobody_waits_any_more() -> None:
             self.work = work
 
     async def scenario() -> Any:
-        lane = Later()
-        done = in_slices(lane, lambda: 1)
+        scheduler = Later()
+        done = in_slices(scheduler, lambda: 1)
         done.cancel()
-        lane.work()
+        scheduler.work()
         return done.cancelled()
 
     assert asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""Refused identities: counted, audited, logged once an interval (R3)."""
+"""Rejected identities: counted, audited, logged once per interval (R3)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.broker.asking import Recorded, request_of
 
 
 @pytest.mark.spec("R3")
-def test_each_refusal_is_counted_and_audited_and_logged_once_an_interval(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_rejection_is_counted_and_audited_and_logged_once_an_interval(caplog: pytest.LogCaptureFixture) -> None:
     registry, sink, clock = MetricRegistry(), Recorded(), ManualClock()
     misroutes = MisrouteLog(registry, sink, clock)
     request = request_of(ApiVersionsRequest(), 5)
-    misroutes.refused(request, ("mine", 2), ("mine", 1))
-    misroutes.refused(request, ("theirs", 1), ("mine", 1))
+    misroutes.rejected(request, ("mine", 2), ("mine", 1))
+    misroutes.rejected(request, ("theirs", 1), ("mine", 1))
     clock.advance(11_000)
-    misroutes.refused(request, ("theirs", 2), ("mine", 1))
+    misroutes.rejected(request, ("theirs", 2), ("mine", 1))
     assert misroutes.count == 3
     counted = {sample.tags: sample.value for sample in registry.samples()}
     assert counted == {(("kind", "node"), ("listener", "CLIENT")): 1, (("kind", "cluster"), ("listener", "CLIENT")): 2}
@@ -31,5 +31,5 @@ def test_each_refusal_is_counted_and_audited_and_logged_once_an_interval(caplog:
     ]
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2
-    assert "client id test at 10.0.0.7" in lines[0]
-    assert "1 more since" in lines[1]
+    assert "client id=test, client address=10.0.0.7" in lines[0]
+    assert "(suppressed 1 similar lines from this source)" in lines[1]

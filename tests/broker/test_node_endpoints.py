@@ -1,4 +1,4 @@
-"""Endpoints of new leaders: on the request's listener, or not at all (L10)."""
+"""Endpoints of new leaders: on the request's listener, or none (L10)."""
 
 from __future__ import annotations
 

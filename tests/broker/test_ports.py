@@ -1,4 +1,4 @@
-"""The neighbours that wiring hands over have what the broker's ports ask for."""
+"""The dependencies that `wiring` passes have the methods of the broker's ports."""
 
 from __future__ import annotations
 

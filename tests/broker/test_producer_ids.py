@@ -1,4 +1,4 @@
-"""Producer ids come in blocks; nobody gets one twice."""
+"""Producer ids are allocated in blocks; no id is returned twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Me:
 
 
 class Controller:
-    """Hands out blocks of three; fails as often as it is told to."""
+    """Allocates blocks of three ids; the first requests get `troubles`."""
 
     def __init__(self, *troubles: Any) -> None:
         self._troubles = list(troubles)
@@ -54,9 +54,9 @@ def test_many_at_once_share_blocks_without_a_repeat() -> None:
 def test_no_block_is_retriable_and_the_next_asks_again(trouble: Any) -> None:
     async def scenario() -> None:
         blocks = ProducerIdBlocks(Controller(trouble), Me(), 1000)
-        with pytest.raises(KafkaError) as refused:
+        with pytest.raises(KafkaError) as rejected:
             await blocks.next()
-        assert refused.value.error is Error.COORDINATOR_LOAD_IN_PROGRESS
+        assert rejected.value.error is Error.COORDINATOR_LOAD_IN_PROGRESS
         assert await blocks.next() == 0
 
     asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""Every request that ended: metrics always, the trail as the route table has it."""
+"""Every completed request: metrics always, audit events as the route table says."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAILED = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(
 
 
 def observed(request: ApiRequest, answer: Any) -> tuple[list[Any], float]:
-    """The events that one request leaves (roll-ups flushed), and how many requests metrics have seen."""
+    """The audit events of one request (roll-ups flushed), and the number of requests in the metrics."""
     registry, sink = MetricRegistry(), Recorded()
     rollups = AuditRollups(sink, ManualClock())
     row = next(row for row in ROUTES if row.api_key == request.header.api_key)
@@ -87,8 +87,8 @@ def test_alter_partition_leaves_only_metrics() -> None:
 @pytest.mark.parametrize(
     ("request_", "audited"),
     [
-        (produce(AUDIT_TOPIC, who=BROKER), False),  # the trail writing itself
-        (produce(AUDIT_TOPIC), True),  # a client that writes into the trail
+        (produce(AUDIT_TOPIC, who=BROKER), False),  # the audit trail's own batches
+        (produce(AUDIT_TOPIC), True),  # a client that writes into the audit topic
         (produce("t", AUDIT_TOPIC), True),
         (produce("t", AUDIT_TOPIC, who=BROKER), True),
         (produce(who=BROKER), True),

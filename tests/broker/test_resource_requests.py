@@ -1,4 +1,4 @@
-"""Requests about many resources: what is asked, what is left of it, and one answer in the order of the request."""
+"""Requests with many resources: their entries, the remaining request, and one response in the request's order."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def result(api_key: int, name: str, error_code: int) -> Any:
 @pytest.mark.spec("F6")
 @pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
 def test_each_api_of_the_table(api_key: int) -> None:
-    """`b` is refused; the controller, asked for the rest, answers in an order of its own."""
+    """`b` is rejected; the controller returns the results of the remaining request in another order."""
     shape = RESOURCE_REQUESTS[api_key]
     field = shape.asked[-1]
     body = API_TABLE[api_key].request(**{field: [entry(api_key, name) for name in _NAMES]})
@@ -56,13 +56,13 @@ def test_each_api_of_the_table(api_key: int) -> None:
     assert dict(shape.times(body)) == dict.fromkeys(keys, 1)
     assert shape.rest(body, {}) is body
     assert shape.rest(body, dict.fromkeys(keys)) is None
-    refused = {keys[1]: result(api_key, "b", 29)}
-    assert [key for key, _ in shape.entries(shape.rest(body, refused))] == [keys[0], keys[2]]
+    rejected = {keys[1]: result(api_key, "b", 29)}
+    assert [key for key, _ in shape.entries(shape.rest(body, rejected))] == [keys[0], keys[2]]
     assert [key for key, _ in shape.entries(body)] == keys, "the request itself stays as it is"
     theirs = API_TABLE[api_key].response(
         **{shape.answered: [result(api_key, name, 0) for name in ("c", "a")], "throttle_time_ms": 33}
     )
-    whole = shape.merged(body, refused, theirs)
+    whole = shape.merged(body, rejected, theirs)
     assert [each.error_code for each in getattr(whole, shape.answered)] == [0, 29, 0]
     assert whole.throttle_time_ms == 33
     alone = shape.merged(body, {key: result(api_key, name, 29) for key, name in zip(keys, _NAMES)}, None)
@@ -94,9 +94,9 @@ def test_a_topic_that_is_asked_for_in_two_ways_has_the_one_result_it_was_given()
 
 def test_what_is_no_entry_is_answered_for_itself() -> None:
     body = DeleteTopicsRequest(topics=[State(name="gone"), State(name=None)])
-    refused: dict[Any, Any] = {ZERO_UUID: Result(name=None, error_code=42)}
+    rejected: dict[Any, Any] = {ZERO_UUID: Result(name=None, error_code=42)}
     answer = DeleteTopicsResponse(responses=[Result(name="gone", error_code=3)])
-    assert [each.error_code for each in DELETE.merged(body, refused, answer).responses] == [3, 42]
+    assert [each.error_code for each in DELETE.merged(body, rejected, answer).responses] == [3, 42]
 
 
 @pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
@@ -111,7 +111,7 @@ def test_what_is_named_twice_is_answered_as_often_as_kafka_does(api_key: int) ->
 
 @pytest.mark.spec("F6")
 @pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
-def test_more_than_the_limit_are_refused_whole_and_the_limit_is_named(api_key: int) -> None:
+def test_more_than_the_limit_are_rejected_whole_and_the_limit_is_named(api_key: int) -> None:
     shape = RESOURCE_REQUESTS[api_key]
     many = [entry(api_key, f"n-{number}") for number in range(MAX_RESOURCES_PER_CHANGE + 1)]
     assert len(shape.times(API_TABLE[api_key].request(**{shape.asked[-1]: many[1:]}))) == MAX_RESOURCES_PER_CHANGE

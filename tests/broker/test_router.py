@@ -1,4 +1,4 @@
-"""Every request ends exactly once: answered, closed, or answered with nothing, whatever its handler does."""
+"""Every request ends exactly once, whatever its handler does: with a response, without one, or with a close."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from signalbox.protocol.messages.produce import ProduceRequest
-from signalbox.replication.pending import Pending
+from signalbox.replication.promise import Promise
 from signalbox.security.request_context import RequestContext
 from tests.broker.asking import context
 
@@ -30,7 +30,7 @@ ROWS = {row.api_key: row for row in ROUTES}
 
 
 class Inbound:
-    """A request as network hands it over; remembers how it ended."""
+    """A request as the network layer passes it; records how it ended."""
 
     received_at = 0.0
 
@@ -48,7 +48,7 @@ class Inbound:
     def respond_nothing(self) -> None:
         self.ends.append(None)
 
-    def refuse(self, reason: str) -> None:
+    def reject(self, reason: str) -> None:
         self.ends.append(CloseConnection(reason))
 
     def close_connection(self, reason: str) -> None:
@@ -56,7 +56,7 @@ class Inbound:
 
     @property
     def answer(self) -> Any:
-        """The only answer, as the client reads it."""
+        """The only response, as the client decodes it."""
         [payload] = self.ends
         key, version = self.header.api_key, self.header.api_version
         correlation_id, offset = decode_response_header(payload, key, version)
@@ -95,7 +95,7 @@ class Observer:
 
 
 class Inline:
-    """A lane for work that is never long."""
+    """A scheduler without cooperative tasks."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
         work()
@@ -150,7 +150,7 @@ async def turns(count: int = 6) -> None:
 
 
 class Broken:
-    """An answer that no version can carry."""
+    """A response that cannot be encoded at any version."""
 
     error_code = 0
 
@@ -176,7 +176,7 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
         await turns()
         assert inbound.answer.error_code == 26
 
-        pending: Pending[Any] = Pending()
+        pending: Promise[Any] = Promise()
         inbound = House(lambda request: pending).submit(heartbeat())
         assert inbound.ends == []
         pending.complete(HeartbeatResponse(error_code=27))
@@ -296,9 +296,9 @@ def test_the_controllers_business_is_forwarded_once_and_only_off_the_controller(
         assert inbound.ends == [b"raw"]
         [asked] = house.forwarder.forwarded
         assert bytes(asked.frame) == inbound.frame
-        asked.forwarded_by = "User:broker"  # came in an Envelope: never forwarded again
+        asked.forwarded_by = "User:broker"  # received in an Envelope: not forwarded again
         assert isinstance(house.router.answer(asked), CreateTopicsResponse)
-        assert house.submit(heartbeat()).ends  # not the controller's business
+        assert house.submit(heartbeat()).ends  # handled locally
         assert len(house.forwarder.forwarded) == 1
 
     asyncio.run(scenario())

@@ -1,5 +1,5 @@
-"""The route table is total and agrees with the API table. What stands in the handlers' files is looked at where they
-are built, in `tests/wiring/test_handler_table.py`."""
+"""The route table is total and agrees with the API table. `tests/wiring/test_handler_table.py` compares it with the
+handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer says about waiting, and what it cost."""
+"""The throttle time in a response, and the usage that is charged to quotas."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ from tests.broker.asking import request_of
 
 
 class Desk:
-    """Throttling with quotas for alice, one second's worth at once."""
+    """Throttling with quotas for alice; the burst is one second of quota."""
 
     def __init__(self, **quotas: float) -> None:
         self.clock = ManualClock()
         self.quotas = ClientQuotas(QuotaWindows(1.0, 1.0), self.clock.monotonic)
         self.quotas.take_configs("users/alice", {key: str(value) for key, value in quotas.items()})
-        self.throttling = Throttling(self.quotas, self.clock.monotonic)
+        self.withdrawn: list[int] = []
+        self.throttling = Throttling(
+            self.quotas,
+            self.clock.monotonic,
+            lambda _, response: self.withdrawn.append(len(response.responses[0].partitions[0].records or b"")),
+        )
 
     def settle(self, body: Any, version: int, answer: Any) -> int:
         return self.throttling.settle(request_of(body, version), answer)
@@ -37,6 +42,7 @@ def fetched(size: int) -> FetchResponse:
     return FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=[data])])
 
 
+@pytest.mark.spec("D12")
 def test_a_produce_costs_its_request() -> None:
     desk, body = Desk(producer_byte_rate=100.0), ProduceRequest(topic_data=[], acks=1)
     size = len(request_of(body, 9).frame)
@@ -57,12 +63,51 @@ def test_a_produce_without_an_answer_is_held_back_too() -> None:
     assert desk.settle(body, 9, NO_ANSWER) > 0
 
 
+@pytest.mark.spec("D12")
 def test_a_fetch_costs_its_records_and_a_followers_nothing() -> None:
     desk = Desk(consumer_byte_rate=1_000.0)
     assert desk.settle(FetchRequest(replica_id=2), 11, fetched(50_000)) == 0
-    answer = fetched(3_000)
-    assert desk.settle(FetchRequest(), 11, answer) == 2_000
-    assert answer.throttle_time_ms == 2_000
+    assert desk.settle(FetchRequest(), 11, fetched(600)) == 0
+    assert desk.withdrawn == []
+
+
+@pytest.mark.spec("D12")
+def test_a_fetch_beyond_its_quota_is_answered_empty_and_costs_nothing() -> None:
+    """KIP-219, and as in Kafka: the records are returned after the throttle time."""
+    desk = Desk(consumer_byte_rate=1_000.0)
+    assert desk.settle(FetchRequest(), 11, fetched(600)) == 0
+    answer = fetched(600)
+    assert desk.settle(FetchRequest(), 11, answer) == 200
+    assert (answer.responses, answer.throttle_time_ms, answer.error_code) == ([], 200, 0)
+    assert desk.withdrawn == [600]
+    desk.clock.advance(200)
+    again = fetched(600)
+    assert desk.settle(FetchRequest(), 11, again) == 0
+    assert len(again.responses) == 1
+
+
+@pytest.mark.spec("D12")
+def test_a_batch_larger_than_the_quota_of_all_windows_comes_when_nothing_else_is_owed() -> None:
+    desk = Desk(consumer_byte_rate=1_000.0)
+    assert desk.settle(FetchRequest(), 11, fetched(3_000)) == 0
+    assert desk.settle(FetchRequest(), 11, fetched(3_000)) == 3_000
+    desk.clock.advance(3_000)
+    assert desk.settle(FetchRequest(), 11, fetched(3_000)) == 0
+
+
+@pytest.mark.spec("D12")
+def test_a_fetch_that_has_no_time_left_is_answered_empty_too() -> None:
+    desk = Desk(request_percentage=1.0)
+    request, answer = request_of(FetchRequest(), 11), fetched(600)
+    request.busy_s = 0.5
+    assert desk.throttling.settle(request, answer) > 0
+    assert answer.responses == []
+
+
+def test_a_fetch_asks_for_no_more_than_may_come_at_once() -> None:
+    desk = Desk(consumer_byte_rate=1_000.0)
+    assert desk.throttling.fetch_limit(request_of(FetchRequest(), 11)) == 1_000
+    assert NO_THROTTLING.fetch_limit(request_of(FetchRequest(), 11)) is None
 
 
 def test_other_apis_say_what_their_handlers_say() -> None:
@@ -71,8 +116,8 @@ def test_other_apis_say_what_their_handlers_say() -> None:
     assert NO_THROTTLING.settle(request_of(ProduceRequest(topic_data=[], acks=1), 9), ProduceResponse()) == 0
 
 
-@pytest.mark.spec("F14")
-def test_changes_are_refused_where_the_version_is_told_and_only_slowed_before() -> None:
+@pytest.mark.spec("F14", "D12")
+def test_changes_are_rejected_where_the_version_is_told_and_only_slowed_before() -> None:
     desk = Desk(controller_mutation_rate=2.0)
     request = request_of(CreateTopicsRequest(), 7)
     changes = desk.throttling.changes(request, strict_from=6)
@@ -87,9 +132,9 @@ def test_changes_are_refused_where_the_version_is_told_and_only_slowed_before() 
     assert desk.throttling.changes(request, strict_from=6).allows(1)
 
 
-@pytest.mark.spec("D")
+@pytest.mark.spec("D12")
 def test_a_request_costs_the_time_that_it_keeps_the_thread() -> None:
-    """One per cent of a thread: ten milliseconds a second, so many at once."""
+    """One per cent of a thread: ten milliseconds per second, and the same as burst."""
     desk = Desk(request_percentage=1.0)
     request = request_of(MetadataRequest(), 9)
     request.busy_s = 0.008

@@ -1,4 +1,5 @@
-"""Missing topics are created by the active controller, wherever it is; who asks for the same one joins (F10, F11)."""
+"""The active controller creates missing topics, on this node or another. Requests for one topic share one creation
+(F10, F11)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ SHAPES = {"__consumer_offsets": TopicShape(50, 3, {"cleanup.policy": "compact"})
 
 
 class Cluster:
-    """The active controller, here or elsewhere; answers with `outcome`."""
+    """The active controller, on this node or another; returns `outcome`."""
 
     def __init__(self, outcome: Any = 0, *, here: bool = False) -> None:
         self.is_active = here
@@ -133,7 +134,7 @@ def test_who_asks_for_the_same_topic_joins_and_a_later_one_asks_anew() -> None:
         impatient = asyncio.ensure_future(creator.create("t", ASKED))
         others = [asyncio.ensure_future(creator.create("t", ASKED)) for _ in range(3)]
         await asyncio.sleep(0)
-        impatient.cancel()  # one that gives up does not spoil it for the others
+        impatient.cancel()  # a cancelled request does not fail the others
         assert await asyncio.gather(*others) == [(0, "")] * 3
         assert len(cluster.asked) == 1
         await creator.create("t", ASKED)

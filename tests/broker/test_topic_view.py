@@ -1,4 +1,4 @@
-"""A topic through one listener: the table at the head of topic_view, version by version."""
+"""A topic as one listener shows it: the table at the head of topic_view, version by version."""
 
 from __future__ import annotations
 

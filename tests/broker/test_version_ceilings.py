@@ -1,4 +1,4 @@
-"""Ceilings of versions: by Kafka's names, of APIs that are forwarded, within what there is."""
+"""Version ceilings: Kafka's API names, only forwarded APIs, only existing versions."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def test_names_and_versions() -> None:
         (":5", "names no API that is forwarded"),
     ],
 )
-def test_what_is_none_refuses_the_start_by_name(text: str, named: str) -> None:
+def test_what_is_none_rejects_the_start_by_name(text: str, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         BROKER_CONFIG[_KEY].parse(text)

@@ -1,5 +1,5 @@
-"""Two brokers' data sides over equal storage, one with the hot path before its router, one without: whatever is sent
-to both must be answered byte by byte alike, and leave equal logs."""
+"""The request paths of two brokers over equal storage, one with the fast path before its router, one without. Both must
+return the same bytes for the same requests, and have equal logs afterwards."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, cast
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.audit_rollups import AuditRollups
 from signalbox.broker.client_software import ClientSoftware
+from signalbox.broker.fast_api_versions import FastApiVersions
+from signalbox.broker.fast_fetch import FastFetch
+from signalbox.broker.fast_path import FastPath
+from signalbox.broker.fast_produce import FastProduce
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.fetch import FetchHandler
 from signalbox.broker.handlers.produce import ProduceHandler
-from signalbox.broker.hot_api_versions import HotApiVersions
-from signalbox.broker.hot_fetch import HotFetch
-from signalbox.broker.hot_path import HotPath
-from signalbox.broker.hot_produce import HotProduce
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
 from signalbox.broker.request_metrics import RequestMetrics
@@ -41,7 +41,7 @@ PARTITIONS = 9
 
 
 class Inline:
-    """A lane for work that is never long."""
+    """A scheduler without cooperative tasks."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
         work()
@@ -73,13 +73,13 @@ class NoController:
 
 
 class Channel:
-    """The clock's side of a connection."""
+    """The attribute of a connection's channel that the fast path reads."""
 
     active_at = 0.0
 
 
 class TwinConnection:
-    """A connection: keeps what it is answered; `None` is an answer that is not sent, text the reason of a close."""
+    """A connection that stores its responses; `None`: no response, text: the reason of a close."""
 
     def __init__(self, side: TwinSide, number: int) -> None:
         self.hot_shapes: object = None
@@ -95,7 +95,7 @@ class TwinConnection:
         return row.min_version <= api_version <= row.max_version
 
     def defer(self) -> None:
-        """Nothing more is sent before the answer: the twins' turns end after every request."""
+        """Does nothing: the tests send no further request before the response, and end the turn after every request."""
 
     def respond(self, chunks: Sequence[Any]) -> None:
         self.answers.append(b"".join(bytes_of(chunk) for chunk in chunks))
@@ -115,7 +115,7 @@ class TwinConnection:
 
 
 class TwinRequest:
-    """What the router is handed."""
+    """The request as the router receives it."""
 
     def __init__(self, connection: TwinConnection, frame: memoryview, received_at: float) -> None:
         self.header, self.body_offset = decode_request_header(frame)
@@ -125,7 +125,7 @@ class TwinRequest:
         self.respond = connection.respond
         self.respond_nothing = connection.respond_nothing
         self.close_connection = connection.close
-        self.refuse = connection.close
+        self.reject = connection.close
 
 
 class Trail:
@@ -158,7 +158,7 @@ class TwinSide:
         versions = ApiVersionsHandler(advertised, "cluster", 1, misroutes, self.cache, ClientSoftware(NullMetrics()))
         handlers: dict[ApiKey, Any] = {
             ApiKey.PRODUCE: produce,
-            ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer),
+            ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer, NO_THROTTLING),
             ApiKey.API_VERSIONS: versions,
         }
         observer = AuditingObserver(self.metrics, self.rollups, self.trail)
@@ -166,33 +166,33 @@ class TwinSide:
         self.router.install(
             {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}, NO_THROTTLING
         )
-        self.hot_path: HotPath | None = None
+        self.fast_path: FastPath | None = None
         if hot:
             factories: dict[ApiKey, Any] = {
-                ApiKey.PRODUCE: HotProduce(replicas, self.cache, self.authorizer, produce, clock),
-                ApiKey.FETCH: HotFetch(replicas, self.cache, self.authorizer, clock),
-                ApiKey.API_VERSIONS: HotApiVersions(versions, clock),
+                ApiKey.PRODUCE: FastProduce(replicas, self.cache, self.authorizer, produce, clock),
+                ApiKey.FETCH: FastFetch(replicas, self.cache, self.authorizer, clock),
+                ApiKey.API_VERSIONS: FastApiVersions(versions, clock),
             }
-            self.hot_path = HotPath(factories, self.metrics, self.rollups)
+            self.fast_path = FastPath(factories, self.metrics, self.rollups)
         self.hits = 0
         self.connections = [TwinConnection(self, number) for number in range(2)]
         self.know_topic()
 
     def know_topic(self) -> None:
-        """A new image, equal to the old one."""
+        """A new image, equal to the first one."""
         self.cache.image = MetadataImage({}, {}, {TOPIC_ID: TOPIC})
 
     def forget_topic(self) -> None:
         self.cache.image = MetadataImage({}, {}, {})
 
     def send(self, frame: bytes, connection: int = 0) -> list[bytes | str | None]:
-        """The answers so far, after `frame` and the end of the turn, and after every deadline."""
+        """The responses so far, after `frame` and the end of the turn, and after every deadline."""
         peer = self.connections[connection]
         view = memoryview(bytearray(frame))
         before = len(peer.answers)
-        if self.hot_path is not None and self.hot_path.try_frame(peer, view):
+        if self.fast_path is not None and self.fast_path.try_frame(peer, view):
             self.hits += 1
-            view[:] = bytes(len(view))  # the loop's memory is used again at once
+            view[:] = bytes(len(view))  # the data loop reuses its buffer at once
         else:
             self.router.submit(cast(InboundRequest, TwinRequest(peer, view, self.cluster.clock.monotonic())))
         self.cluster.run()
@@ -205,7 +205,7 @@ class TwinSide:
         numbers = [
             (sample.name.name, sample.tags, sample.value)
             for sample in self.registry.samples()  # type: ignore[attr-defined]
-            if not sample.name.name.startswith("TotalTime")
+            if not sample.name.name.startswith("TotalTime") and sample.name.name != "RequestQueueTimeMs"
         ]
         self.rollups.flush()
         rows = [

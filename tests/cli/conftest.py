@@ -19,7 +19,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="package")
 def run(cluster: Cluster) -> Run:
-    """A command line, asked of the cluster; standard output and standard error apart."""
+    """Runs a command line against the cluster; standard output and standard error are separate."""
 
     def command(*arguments: str, bootstrap: str | None = None) -> Result:
         return CliRunner(env={"SIGNALBOX_BOOTSTRAP": bootstrap or cluster.bootstrap_servers}).invoke(app, arguments)

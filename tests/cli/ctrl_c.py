@@ -1,4 +1,4 @@
-"""Children that are ended by Ctrl-C."""
+"""Child processes that are ended by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import sys
 
 
 def hear_ctrl_c() -> None:
-    """For a child before it begins: a test run in the background of a shell ignores Ctrl-C, and so would the child."""
+    """Enables Ctrl-C in a child before it starts: a test run in the background of a shell ignores Ctrl-C, and its
+    children would too."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def watched_until_ctrl_c(arguments: list[str], word: str) -> int:
-    """The exit code of a live view that ends by Ctrl-C after it has shown `word` twice: it looks again by itself."""
+    """The exit code of a live view that is ended by Ctrl-C after it has shown `word` twice: it refreshes on its own."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", "from signalbox.cli.main import run; run()", *arguments],

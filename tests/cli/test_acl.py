@@ -1,4 +1,4 @@
-"""`signalbox acl` at a broker that obeys ACLs, and at one that does not."""
+"""`signalbox acl` with a broker that enforces ACLs, and with one that does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metrics page as commands read it; and pages that are none."""
+"""A metrics page as commands read it; and pages that are not metrics pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`signalbox check`: twenty-odd bad configurations, each with what must be said of it beside it."""
+"""`signalbox check`: more than twenty invalid configurations, each with its expected faults in a file beside it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ended:
 
     @property
     def faults(self) -> list[str]:
-        """Without the count at the end."""
+        """The faults, without the line at the end that counts them."""
         return self.err.splitlines()[:-1]
 
     @property
@@ -48,7 +48,7 @@ def run(command: str, folder: Path, *files: str) -> Ended:
 
 
 def assert_said(lines: list[str], expected: list[dict[str, Any]]) -> None:
-    """Each line is about the file, key and entry that is expected of one of them, and none is left over."""
+    """Each line matches the file, key and entry of one expected fault, and no line is left."""
     rest = list(lines)
     for each in expected:
         entry = f" ({each['entry']})" if each["entry"] else ""
@@ -75,7 +75,7 @@ def test_a_bad_configuration(file: Path, tmp_path: Path) -> None:
     checked = run("check", BAD, file.name)
     assert checked.code == expected["exit"]
     assert_said(checked.faults, expected["fault"])
-    # A start says the same, and leaves nothing behind.
+    # A start reports the same faults and creates no files.
     (tmp_path / file.name).write_text(file.read_text())
     started = run("start", tmp_path, file.name)
     assert (started.code, started.out) == (2, "")

@@ -1,4 +1,4 @@
-"""`signalbox cluster`: as the listener that was asked shows it."""
+"""`signalbox cluster`: the cluster as the listener of the bootstrap server shows it."""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""`signalbox config`: what is set, by whom, and changing it."""
+"""`signalbox config`: values, their sources, and changes."""
 
 from __future__ import annotations
 
+import socket
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from signalbox.testing.cluster import Cluster
 from tests.waiting import until
 
 
@@ -31,6 +34,21 @@ def test_a_broker_and_all_brokers(run: Any) -> None:
     assert run("config", "describe", "broker:").exit_code == 0
 
 
+@pytest.mark.spec("L5")
+def test_a_limit_that_would_cut_off_open_connections_needs_a_yes(run: Any, cluster: Cluster) -> None:
+    change = ("config", "set", "broker:", "max.connections.per.ip=2")
+    client = cluster.nodes[1].parts.server.table.row("CLIENT")
+    with ExitStack() as open_connections:
+        for _ in range(3):
+            open_connections.enter_context(socket.create_connection(("127.0.0.1", client.port)))
+        rejected = until(lambda: found if (found := run(*change)).exit_code else None)
+        assert "127.0.0.1 has 4 connections to node 1 open and would be limited to 2" in rejected.stderr  # its own too
+        assert "--yes" in rejected.stderr
+        assert "max.connections.per.ip" not in rows(run("config", "describe", "broker:").stdout)
+        assert run(*change, "--yes").exit_code == 0
+    until(lambda: run("config", "set", "broker:", "max.connections.per.ip=").exit_code == 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -41,7 +59,7 @@ def test_a_broker_and_all_brokers(run: Any) -> None:
         (("set", "topic:nope", "retention.ms=1"), 1),
     ],
 )
-def test_refusals(run: Any, arguments: tuple[str, ...], code: int) -> None:
+def test_rejections(run: Any, arguments: tuple[str, ...], code: int) -> None:
     result = run("config", *arguments)
     assert (result.exit_code, result.stdout) == (code, "")
     assert result.stderr

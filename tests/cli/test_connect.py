@@ -1,4 +1,5 @@
-"""What client commands share: key=value texts, errors on standard error, one exit code for each."""
+"""The common part of client commands: key=value texts, errors on standard error, one exit code for each kind of
+error."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def test_what_is_no_pair(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == f"--config takes key=value, not {text!r}\n"
 
 
-def test_one_refusal_among_many_is_said_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_rejection_among_many_is_said_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = {
         "a": Outcome(name="a"),
         "[b]": Outcome(name="[b]", error=Error.TOPIC_ALREADY_EXISTS, message="it is there"),
@@ -47,7 +48,12 @@ def test_nobody_there(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert told.err.strip()
 
 
-def test_a_table_that_is_piped_is_as_wide_as_it_needs_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("colors", [None, "1"])
+def test_a_table_that_is_piped_is_as_wide_as_it_needs_to_be(
+    colors: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if colors:
+        monkeypatch.setenv("FORCE_COLOR", colors)
     table = Table("name", "value")
     table.add_row("n" * 150, "v" * 150)
     show(table)

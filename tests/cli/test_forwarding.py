@@ -1,4 +1,4 @@
-"""`signalbox forwarding`: what brokers' metrics pages say about what they pass on (F16)."""
+"""`signalbox forwarding`: what brokers' metrics pages show about forwarded requests (F16)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.spec("F16")
 
 _PAGE = """# TYPE signalbox_network_listener_info gauge
 signalbox_network_listener_info{listener="CLIENT",plane="data",forced="false"} 1.0
-# TYPE kafka_server_forwardingmanager_activecontrollerid gauge
-kafka_server_forwardingmanager_activecontrollerid %d
+# TYPE signalbox_broker_forwardingmanager_activecontrollerid gauge
+signalbox_broker_forwardingmanager_activecontrollerid %d
 # TYPE kafka_server_forwardingmanager_num_messages_redirected_count gauge
 kafka_server_forwardingmanager_num_messages_redirected_count %d
-# TYPE kafka_server_requestmetrics_numrequestsforwardingtocontrollerpersec_total counter
-kafka_server_requestmetrics_numrequestsforwardingtocontrollerpersec_total{clientId="admin"} %d
-# TYPE kafka_server_forwardingmanager_forwardingfailurespersec_total counter
-kafka_server_forwardingmanager_forwardingfailurespersec_total{error="REQUEST_TIMED_OUT"} 4.0
+# TYPE kafka_server_requestmetrics_numrequestsforwardingtocontroller_total counter
+kafka_server_requestmetrics_numrequestsforwardingtocontroller_total{clientId="admin"} %d
+# TYPE signalbox_broker_forwardingmanager_forwardingfailures_total counter
+signalbox_broker_forwardingmanager_forwardingfailures_total{error="REQUEST_TIMED_OUT"} 4.0
 """
 
 

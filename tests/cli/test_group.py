@@ -1,4 +1,4 @@
-"""`signalbox group`: groups with their offsets, seen and deleted."""
+"""`signalbox group`: groups with their offsets, described and deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from signalbox.testing.cluster import Cluster
 
 @pytest.fixture(scope="module")
 def group(run: Any, cluster: Cluster) -> str:
-    """A group that has committed 1 in a topic and gone."""
+    """A group without members that has committed offset 1 in a topic."""
     assert run("topic", "create", "grouped", "--partitions", "1").exit_code == 0
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
     producer.produce("grouped", b"x")

@@ -1,4 +1,4 @@
-"""The command line reads well, and nothing heavy is carried by a broker's start."""
+"""The help text of the command line, and that a broker's start imports no heavy package."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_each_command_has_help(name: str) -> None:
     assert (result.exit_code, "Usage:" in result.stdout) == (0, True)
 
 
-def test_without_a_command_there_is_help_and_an_unknown_one_is_refused() -> None:
+def test_without_a_command_there_is_help_and_an_unknown_one_is_rejected() -> None:
     assert "Usage:" in CliRunner().invoke(app, []).output
     assert CliRunner().invoke(app, ["tpoic"]).exit_code == 2
 

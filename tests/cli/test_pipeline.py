@@ -1,4 +1,4 @@
-"""`signalbox pipeline`: options are handed over, what is wrong with them is said in one line."""
+"""`signalbox pipeline`: options are passed on, and faults in them are reported in one line."""
 
 from __future__ import annotations
 
@@ -22,6 +22,24 @@ def test_options_that_are_none(run: Any, tmp_path: Path, arguments: tuple[str, .
     assert result.exit_code == 1
     assert text in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_an_object_store_is_rejected_and_nothing_is_written(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("pipeline", "tables", "t", "--warehouse", "s3://bucket/lake")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "s3://bucket/lake" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_warehouse_that_cannot_be_made_is_one_line(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    run("topic", "create", "t")
+    result = run("pipeline", "tables", "t", "--warehouse", str(tmp_path / "file" / "lake"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_a_warehouse_is_needed(run: Any) -> None:

@@ -1,4 +1,4 @@
-"""`signalbox planes`: what a broker's metrics page says about its planes."""
+"""`signalbox planes`: what a broker's metrics page shows about its planes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from signalbox.protocol.headers import encode_request_header
 from signalbox.testing.cluster import Cluster
 from tests.cli.ctrl_c import watched_until_ctrl_c
 
-_HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "refused", "expired"]
+_HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "rejected", "expired"]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def page_of(cluster: Cluster) -> str:
 
 
 def trespass(cluster: Cluster) -> None:
-    """Metadata on the forced control plane: the connection is closed."""
+    """Sends Metadata to the forced control plane: the connection is closed."""
     host, _, port = cluster.nodes[1].describe()["listeners"]["CONTROL"].rpartition(":")
     asked = encode_request_header(ApiKey.METADATA, 12, 1, "trespasser") + b"\0" * 8
     with socket.create_connection((host, int(port)), timeout=10) as sock:
@@ -46,7 +46,7 @@ def test_once_is_a_line_a_listener_for_scripts(run: Any, measured: Cluster) -> N
     assert head == _HEAD
     assert [row[1:3] for row in rows] == [["control", "CONTROL (forced)"], ["data", "CLIENT"], ["data", "REPLICATION"]]
     control = dict(zip(head, rows[0], strict=True))
-    assert int(control["refused"]) >= 1
+    assert int(control["rejected"]) >= 1
     assert int(control["connections"]) >= 1, "the controller's own channel"
     assert int(control["requests"]) >= 2
     assert float(control["queue ms"]) >= 0

@@ -1,4 +1,4 @@
-"""`signalbox reassign`: a move begins, is listed, ends and is taken back."""
+"""`signalbox reassign`: a reassignment is started, listed, completed and cancelled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_replicas_move(cluster: Cluster, run: Any) -> None:
     assert until(lambda: "│ 2,1 " in run("topic", "describe", "moved").stdout)
 
 
-def test_refusals_are_on_standard_error(cluster: Cluster, run: Any) -> None:
+def test_rejections_are_on_standard_error(cluster: Cluster, run: Any) -> None:
     create(cluster, "stays", 1)
     for arguments, code, text in (
         (("start", "stays", "0", "1,1"), 1, "stays-0: Duplicate replica ids"),

@@ -1,4 +1,4 @@
-"""`signalbox start` becomes the broker: same process, no command line in it."""
+"""`signalbox start` becomes the broker: the same process, without the command line's modules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_same_process_serves(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["owner", "metrics port", "store", "log directory"])
-def test_a_start_that_this_machine_refuses_is_one_line_with_the_key(tmp_path: Path, trouble: str) -> None:
+def test_a_start_that_this_machine_rejects_is_one_line_with_the_key(tmp_path: Path, trouble: str) -> None:
     data = tmp_path / "data"
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

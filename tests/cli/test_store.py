@@ -1,4 +1,5 @@
-"""`signalbox store`: a cluster that ran, its metadata copied, backed up and restored, and a cluster that runs again."""
+"""`signalbox store`: the metadata of a stopped cluster is copied, backed up and restored, and the cluster runs
+again."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 from typer.testing import CliRunner, Result
 
 from signalbox.cli.main import app
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.layout import UNFINISHED_COPY
 from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
@@ -24,7 +25,7 @@ def store(*arguments: object) -> Result:
 
 
 def produced(cluster: Cluster, topic: str) -> str:
-    """The error of one record with acks=all."""
+    """The error of one record that is produced with acks=all."""
     answers: list[str] = []
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "log_level": 2})
     producer.produce(topic, b"x", on_delivery=lambda error, _: answers.append(str(error)))
@@ -77,5 +78,5 @@ def test_no_broker_starts_on_half_a_copy(tmp_path: Path) -> None:
 
     asyncio.run(mark())
     overrides = {"metadata.store": f"sqlite:{tmp_path / 'half.db'}"}
-    with pytest.raises(StartRefused, match=r"metadata\.store.*not finished"):
+    with pytest.raises(StartError, match=r"metadata\.store.*not finished"):
         Cluster(brokers=1, folder=tmp_path, overrides=overrides).start()

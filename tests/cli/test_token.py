@@ -1,14 +1,18 @@
-"""`signalbox token`: made, shown, renewed, ended; the HMAC is asked for or comes by the environment."""
+"""`signalbox token`: created, described, renewed, expired; the HMAC is read from a prompt or from the environment."""
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from signalbox.cli import connect
 from signalbox.cli.main import app
 from signalbox.testing.cluster import Cluster
 
@@ -24,7 +28,7 @@ OVERRIDES = {
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CliRunner]:
-    """A command line that logs in as alice."""
+    """A command line runner that logs in as alice."""
     file: Path = tmp_path_factory.mktemp("alice") / "alice.properties"
     login = f'{MODULE} username="alice" password="s3cret";'
     file.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={login}\n")
@@ -38,13 +42,15 @@ def rows(text: str) -> list[list[str]]:
 
 def test_create_describe_renew_and_expire(told: CliRunner) -> None:
     made = told.invoke(app, ["token", "create", "--renewer", "User:bob", "--max-lifetime-ms", "60000"])
-    [row] = rows(made.stdout)
-    token_id, hmac, *rest = row
+    token_id, hmac = (line.partition("=")[2] for line in made.stdout.splitlines()[:2])
+    [[shown_id, *rest]] = rows(made.stdout)
+    assert shown_id == token_id
     assert rest[:3] == ["User:alice", "User:alice", "User:bob"]
     assert rest[4] == rest[5], "it ends with its last moment"
     assert rows(told.invoke(app, ["token", "describe"]).stdout) == [[token_id, *rest]], "no HMAC unless asked for"
     shown = told.invoke(app, ["token", "describe", "--show-hmac", "--owner", "User:alice"])
-    assert rows(shown.stdout) == [row]
+    assert rows(shown.stdout) == [[token_id, *rest]]
+    assert shown.stdout.splitlines()[-1] == f"id={token_id} hmac={hmac}"
     renewed = told.invoke(app, ["token", "renew", "--period-ms", "30000"], input=f"{hmac}\n")
     assert "the token is good until 20" in renewed.stdout
     assert hmac not in renewed.output
@@ -54,7 +60,16 @@ def test_create_describe_renew_and_expire(told: CliRunner) -> None:
     assert rows(told.invoke(app, ["token", "describe"]).stdout) == []
 
 
-def test_what_is_refused_is_one_line(told: CliRunner, run: Any, cluster: Cluster) -> None:
+def test_a_narrow_terminal_cuts_neither_the_id_nor_the_secret(told: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(connect, "console", Console(file=screen, force_terminal=True, color_system=None, width=80))
+    told.invoke(app, ["token", "create"])
+    named = dict(line.split("=", 1) for line in screen.getvalue().splitlines()[:2])
+    assert "…" not in screen.getvalue()
+    assert (len(named["id"]), len(base64.b64decode(named["hmac"]))) == (22, 64)
+
+
+def test_what_is_rejected_is_one_line(told: CliRunner, run: Any, cluster: Cluster) -> None:
     for arguments, says in (
         (["expire", "--hmac", "aGk="], "DELEGATION_TOKEN_NOT_FOUND"),
         (["renew", "--hmac", "?"], "an HMAC is base64"),

@@ -33,7 +33,7 @@ def test_long_names_are_neither_wrapped_nor_cut(run: Any) -> None:
     assert until(lambda: name in run("topic", "describe", name).stdout)
 
 
-def test_refusals_are_on_standard_error(run: Any) -> None:
+def test_rejections_are_on_standard_error(run: Any) -> None:
     for arguments, text in (
         (("create", "a/b"), "Topic name is invalid"),
         (("create", "c", "--replication-factor", "9"), "c:"),
@@ -56,12 +56,12 @@ def test_internal_topics_only_if_asked_for(run: Any) -> None:
 
 def test_leaders_are_elected(run: Any) -> None:
     assert run("topic", "create", "led", "--partitions", "2", "--replication-factor", "2").exit_code == 0
-    assert run("topic", "elect-leaders", "led").stdout == "led: no election is needed\n"
+    assert run("topic", "elect", "led").stdout == "led: no election is needed\n"
     leader = run("topic", "describe", "led").stdout.split("│")[2].strip()
     other = "2" if leader == "1" else "1"
     assert run("reassign", "start", "led", "0", f"{other},{leader}").exit_code == 0
-    assert run("topic", "elect-leaders", "led", "--partition", "0").stdout == "led-0: has a new leader\n"
-    assert run("topic", "elect-leaders", "led", "--unclean").stdout == "led: no election is needed\n"
-    refused = run("topic", "elect-leaders", "led", "--partition", "7")
-    assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "led-7" in refused.stderr
+    assert run("topic", "elect", "led", "--partition", "0").stdout == "led-0: has a new leader\n"
+    assert run("topic", "elect", "led", "--unclean").stdout == "led: no election is needed\n"
+    rejected = run("topic", "elect-leaders", "led", "--partition", "7")
+    assert (rejected.exit_code, rejected.stdout) == (1, "")
+    assert "led-7" in rejected.stderr

@@ -1,4 +1,4 @@
-"""`signalbox up`: a cluster until Ctrl-C, and a word for each broker that ends by itself."""
+"""`signalbox up`: a cluster until Ctrl-C, and a message for each broker that ends on its own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
+from signalbox.testing.process_cluster import ProcessCluster
 from tests.cli.ctrl_c import hear_ctrl_c
 
 UP = [sys.executable, "-c", "from signalbox.cli.main import run; run()", "up", "--port", "0"]
@@ -29,7 +30,7 @@ def start(folder: Path, brokers: int) -> subprocess.Popen[str]:
 
 
 def until(process: subprocess.Popen[str], text: str) -> list[str]:
-    """What was said up to the line with `text`."""
+    """The output up to the line that contains `text`."""
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
@@ -70,3 +71,42 @@ def test_wrong_overrides_and_clusters_that_cannot_start(tmp_path: Path) -> None:
     )
     assert result.exit_code == 1
     assert "'many' is not a whole number" in result.output
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(app, ["up", "--data", str(tmp_path / "file" / "below"), "--port", "0"])
+    assert result.exit_code == 1
+    assert result.output.count("\n") == 1
+    assert "cannot be written: Not a directory" in result.output
+
+
+def test_brokers_log_in_to_each_other_and_an_edited_folder_or_an_override_has_it_its_way(tmp_path: Path) -> None:
+    """None of the brokers starts: num.partitions is invalid."""
+    run, wrong = CliRunner(), ["--override", "num.partitions=many"]
+    at = ["up", "--brokers", "1", "--port", "0", *wrong, "--data"]
+    not_secured = "Traffic between brokers is not secured by up: "
+    result = run.invoke(app, [*at, str(tmp_path / "new")])
+    assert not_secured not in result.output
+    assert "REPLICATION:SASL_PLAINTEXT" in (tmp_path / "new" / "broker-1" / "server.properties").read_text()
+    assert (tmp_path / "new" / "brokers.jaas").stat().st_mode & 0o777 == 0o600
+    result = run.invoke(app, [*at, str(tmp_path / "own"), "--override", "sasl.enabled.mechanisms=PLAIN"])
+    assert not_secured + "--override sets sasl.enabled.mechanisms." in result.output
+    ProcessCluster(tmp_path / "old", 1).write_files()
+    file = tmp_path / "old" / "broker-1" / "server.properties"
+    file.write_text(file.read_text() + "num.partitions=many\n")
+    result = run.invoke(app, [*at, str(tmp_path / "old")])
+    assert f"{file} was edited" in result.output
+    assert not_secured + "an edited server.properties has no logins for it." in result.output
+    assert not list(tmp_path.glob("o*/brokers.jaas"))
+
+
+def test_an_edited_file_is_kept_and_named(tmp_path: Path) -> None:
+    ProcessCluster(tmp_path, 1).write_files()
+    file = tmp_path / "broker-1" / "server.properties"
+    edited = file.read_text() + "num.partitions=many\n"
+    file.write_text(edited)
+    result = CliRunner().invoke(app, ["up", "--data", str(tmp_path), "--brokers", "1", "--port", "0"])
+    assert f"{file} was edited (or written by an older version) and is used as it is" in result.output
+    assert "'many' is not a whole number" in result.output
+    assert file.read_text() == edited

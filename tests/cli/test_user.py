@@ -1,4 +1,4 @@
-"""`signalbox user`: made, listed, removed; the password is asked for or comes by the environment."""
+"""`signalbox user`: created, listed, deleted; the password is read from a prompt or from the environment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_set_list_and_delete(run: Any, cluster: Cluster) -> None:
     assert rows(run("user", "list").stdout) == []
 
 
-def test_what_is_refused_is_one_line(run: Any) -> None:
+def test_what_is_rejected_is_one_line(run: Any) -> None:
     for arguments, says in (
         (("delete", "nobody"), "RESOURCE_NOT_FOUND"),
         (("set", "u", "--password", "p", "--iterations", "1"), "Too few iterations"),

@@ -1,4 +1,4 @@
-"""A loopback cluster whose brokers are advertised through a switchboard, and clients that are in a hurry."""
+"""A loopback cluster whose brokers are advertised through a switchboard, and clients with short timeouts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.client.loopback_cluster import LoopbackCluster
 async def crossed_cluster(
     size: int = 3, cluster_id: str = "cluster-A"
 ) -> AsyncIterator[tuple[LoopbackCluster, Switchboard]]:
-    """Brokers 1..size; each line is named after its broker, and is what Metadata tells."""
+    """Brokers 1..size. A broker's switchboard line is named by its node id; Metadata returns the line's address."""
     async with LoopbackCluster(cluster_id) as cluster, Switchboard() as board:
         for node_id in range(1, size + 1):
             broker = await cluster.add_broker(node_id)
@@ -27,7 +27,7 @@ async def crossed_cluster(
 
 
 def hurried(bootstrap: str, **fields: Any) -> ClientSettings:
-    """Settings with short times, so that tests of long waits are short."""
+    """Settings with short timeouts, so that tests of timeouts are short."""
     given = {"request_timeout_ms": 2_000, "api_timeout_ms": 5_000, "retry_backoff_ms": 20, **fields}
     return ClientSettings(bootstrap=parse_bootstrap_servers(bootstrap), **given)
 
@@ -35,7 +35,7 @@ def hurried(bootstrap: str, **fields: Any) -> ClientSettings:
 def with_client(
     test: Callable[[LoopbackCluster, Switchboard, ClusterClient], Awaitable[None]], size: int = 3, **fields: Any
 ) -> None:
-    """Run `test` with a crossed cluster and a client bootstrapped from the brokers' own addresses."""
+    """Runs `test` with a crossed cluster and a client bootstrapped from the brokers' own addresses."""
 
     async def run() -> None:
         async with crossed_cluster(size) as (cluster, board):

@@ -1,7 +1,7 @@
-"""A small cluster on real loopback sockets, written with our protocol: what the client room is tested against.
+"""A small cluster on real loopback sockets, written with our protocol, for tests of the client package.
 
-It is no broker: partitions are lists in memory, replication does not exist. What matters to a client is true, though:
-identity is compared (KIP-1242), sequences are checked, errors can be scripted per API, and every request is recorded.
+It is not a broker: partitions are lists in memory, and there is no replication. What a client depends on is real:
+identity is checked (KIP-1242), sequences are checked, errors can be scripted per API, and every request is recorded.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LoopbackPartition:
 
 
 class LoopbackCluster:
-    """Brokers that share topics. `advertised` maps node ids to addresses in Metadata; brokers' own by default."""
+    """Brokers that share topics. `advertised` maps node ids to addresses in Metadata, by default the brokers' own."""
 
     def __init__(self, cluster_id: str | None = "cluster-A") -> None:
         self.cluster_id = cluster_id
@@ -97,7 +97,7 @@ class LoopbackCluster:
 
 
 class LoopbackBroker:
-    """One node. `scripts[api]` answers before the built-in handlers do; None from a script = no answer, hang up."""
+    """One node. `scripts[api]` replaces the built-in handler; if it returns None, the connection closes."""
 
     def __init__(self, node_id: int, cluster: LoopbackCluster, context: ssl.SSLContext | None = None) -> None:
         self.node_id = node_id
@@ -108,7 +108,7 @@ class LoopbackBroker:
         self.max_versions: dict[int, int] = {}
         self.compares_identity = True
         self.requests: list[tuple[ApiKey, int, Any]] = []
-        self.refused = 0
+        self.rejected = 0
         self.connections = 0
         self.address = ("127.0.0.1", 0)
         self._server: asyncio.Server | None = None
@@ -189,7 +189,7 @@ class LoopbackBroker:
             return ApiVersionsResponse(error_code=Error.INVALID_REQUEST)
         wrong = (request.cluster_id, request.node_id) != (self.cluster.cluster_id, self.node_id)
         if given[0] and wrong and self.compares_identity:
-            self.refused += 1
+            self.rejected += 1
             return ApiVersionsResponse(error_code=Error.REBOOTSTRAP_REQUIRED)
         rows = [
             ApiVersionsResponse.ApiVersion(

@@ -1,4 +1,4 @@
-"""ACLs through the admin client, at a broker that obeys them."""
+"""ACLs through the admin client, on a broker that enforces them."""
 
 from __future__ import annotations
 

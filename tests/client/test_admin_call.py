@@ -1,4 +1,4 @@
-"""What all admin calls share: what is tried again, where, and for how long."""
+"""The rules of all admin calls: which errors are retried, on which broker, and for how long."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def test_a_cluster_without_a_controller_costs_the_deadline_and_says_so() -> None
         cluster.brokers[1].scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(
             request, Error.NOT_CONTROLLER
         )
-        with pytest.raises(KafkaError) as refusal:
+        with pytest.raises(KafkaError) as rejection:
             await admin.create_topic("a", timeout_ms=200)
-        assert refusal.value.error == Error.NOT_CONTROLLER
+        assert rejection.value.error == Error.NOT_CONTROLLER
 
     with_admin(test)
 
@@ -64,7 +64,7 @@ def test_a_lost_connection_moves_the_request_to_another_node() -> None:
 
 @pytest.mark.spec("F13")
 def test_each_change_goes_to_the_least_loaded_broker_and_nobody_looks_for_the_controller() -> None:
-    """Broker 1 is the controller by everybody's Metadata; who has least to do is asked all the same."""
+    """Every broker's Metadata names broker 1 as the controller; the least loaded broker gets the request anyway."""
 
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         may_answer = asyncio.Event()
@@ -82,7 +82,7 @@ def test_each_change_goes_to_the_least_loaded_broker_and_nobody_looks_for_the_co
         await admin.client.some_node(admin.client.deadline(None), set())
         for node_id, broker in cluster.brokers.items():
             broker.scripts[ApiKey.CREATE_TOPICS] = late
-            await admin.client.request(node_id, MetadataRequest(topics=[]))  # who is connected is asked before others
+            await admin.client.request(node_id, MetadataRequest(topics=[]))  # connected nodes are preferred
         under_way = []
         for number in range(3):
             under_way.append(asyncio.ensure_future(admin.create_topic(f"t-{number}")))

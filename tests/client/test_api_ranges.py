@@ -29,7 +29,7 @@ def test_nothing_in_common_is_an_error(api: ApiKey, limit: int | None) -> None:
         listed((0, 0, 13), (1, 0, 3)).version_for(api, limit)
 
 
-def test_a_table_that_contradicts_itself_is_refused() -> None:
+def test_a_table_that_contradicts_itself_is_rejected() -> None:
     with pytest.raises(ValueError, match="twice"):
         listed((3, 0, 9), (3, 0, 9))
     with pytest.raises(ValueError, match="from 5 to 4"):

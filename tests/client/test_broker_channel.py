@@ -13,6 +13,7 @@ from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.node import Address, Node
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import EncodeError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
@@ -120,7 +121,7 @@ def test_a_broker_that_dies_is_noticed_at_once_and_met_again_when_it_returns() -
         assert set(unreachable) == {2}
         waiting = channel.send(UpdateMetadataRequest())
         await broker.start()
-        await asyncio.wait_for(waiting, 3)
+        await asyncio.wait_for(waiting, 60)
 
     with_channel(test)
 
@@ -162,8 +163,8 @@ def test_a_request_that_cannot_be_written_fails_alone() -> None:
         impossible = channel.send(LeaderAndIsrRequest(controller_epoch="two"))  # type: ignore[arg-type]
         behind = channel.send(UpdateMetadataRequest(controller_epoch=1))
         with pytest.raises(EncodeError):
-            await asyncio.wait_for(impossible, 3)
-        await asyncio.wait_for(behind, 3)
+            await asyncio.wait_for(impossible, 60)
+        await asyncio.wait_for(behind, 60)
         assert [row[0] for row in control(broker)] == [ApiKey.UPDATE_METADATA]
 
     with_channel(test)
@@ -188,3 +189,21 @@ def test_a_fault_of_ours_does_not_end_the_channel(
     with_channel(test)
     assert not faults
     assert "a bug" in caplog.text
+
+
+def test_what_a_broker_could_not_compare_with_the_store_is_sent_again_before_anything_else() -> None:
+    async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
+        def without_store_at_first(request: Any, version: int) -> Any:
+            if len(control(broker)) > 2:
+                return UpdateMetadataResponse()
+            return UpdateMetadataResponse(error_code=Error.REQUEST_TIMED_OUT)
+
+        broker.scripts[ApiKey.UPDATE_METADATA] = without_store_at_first
+        first = channel.send(UpdateMetadataRequest(controller_epoch=7))
+        second = channel.send(LeaderAndIsrRequest(controller_epoch=7))
+        answers = await asyncio.wait_for(asyncio.gather(first, second), 3)
+        assert [answer.error_code for answer in answers] == [0, 0]
+        assert [row[0] for row in control(broker)] == [*[ApiKey.UPDATE_METADATA] * 3, ApiKey.LEADER_AND_ISR]
+        assert broker.connections == 1
+
+    with_channel(test)

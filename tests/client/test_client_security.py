@@ -1,4 +1,4 @@
-"""TLS and SASL against a server on real sockets, with security's own server sides behind it."""
+"""TLS and SASL against a server on real sockets that uses the server side of the security package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from signalbox.client.client_security import sasl_login
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.connection import connect
 from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
-from signalbox.client.failures import AuthenticationRefused, ConfigRefused, ConnectFailed, Misrouted, PeerBroke
+from signalbox.client.failures import AuthenticationRejected, ConfigRejected, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity
 from signalbox.client.replica_channel import open_replica_channel
 from signalbox.protocol.api_table import ApiKey
@@ -40,7 +40,7 @@ class OneUser(NoCredentials):
 
 
 def authenticate_with(broker: LoopbackBroker, mechanism: SaslMechanism) -> None:
-    """Let the broker take SASL, one exchange per connection attempt."""
+    """Make the broker accept SASL; each SaslHandshake begins a new exchange."""
     exchanges: list[Any] = []
 
     def shake(request: Any, version: int) -> Any:
@@ -115,9 +115,9 @@ def test_the_password_is_never_sent_to_the_wrong_node() -> None:
 def test_a_wrong_password_is_final_and_says_so(name: str) -> None:
     async def test(broker: LoopbackBroker) -> None:
         authenticate_with(broker, MECHANISMS[name]())
-        with pytest.raises(AuthenticationRefused, match="Authentication failed") as refusal:
+        with pytest.raises(AuthenticationRejected, match="Authentication failed") as rejection:
             await connect(Address(*broker.address), settings(sasl=sasl_login(name, USER, "guess")))
-        assert not refusal.value.retriable
+        assert not rejection.value.retriable
 
     with_broker(test)
 
@@ -125,7 +125,7 @@ def test_a_wrong_password_is_final_and_says_so(name: str) -> None:
 def test_a_mechanism_that_the_broker_lacks() -> None:
     async def test(broker: LoopbackBroker) -> None:
         authenticate_with(broker, MECHANISMS["PLAIN"]())
-        with pytest.raises(AuthenticationRefused, match="SCRAM-SHA-256 is not among the broker's: PLAIN"):
+        with pytest.raises(AuthenticationRejected, match="SCRAM-SHA-256 is not among the broker's: PLAIN"):
             await connect(Address(*broker.address), settings(sasl=sasl_login("SCRAM-SHA-256", USER, PASSWORD)))
 
     with_broker(test)
@@ -184,7 +184,7 @@ def test_tls_to_a_plaintext_port_fails_at_its_stage() -> None:
 
 
 def test_all_faults_of_the_security_keys_are_told_at_once() -> None:
-    with pytest.raises(ConfigRefused) as refusal:
+    with pytest.raises(ConfigRejected) as rejection:
         ClientSettings.from_properties(
             {
                 "bootstrap.servers": "h:9092",
@@ -194,12 +194,12 @@ def test_all_faults_of_the_security_keys_are_told_at_once() -> None:
                 "ssl.truststore.location": "/no/such/file",
             }
         )
-    assert "/no/such/file cannot be read" in str(refusal.value)
-    assert "is not the login module of SCRAM-SHA-256" in str(refusal.value)
+    assert "/no/such/file cannot be read" in str(rejection.value)
+    assert "is not the login module of SCRAM-SHA-256" in str(rejection.value)
 
 
-def test_a_login_module_without_a_password_is_refused() -> None:
-    with pytest.raises(ConfigRefused, match="lacks username or password"):
+def test_a_login_module_without_a_password_is_rejected() -> None:
+    with pytest.raises(ConfigRejected, match="lacks username or password"):
         ClientSettings.from_properties(
             {
                 "bootstrap.servers": "h:9092",

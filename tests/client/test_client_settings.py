@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.client.client_settings import ClientSettings
-from signalbox.client.failures import ConfigRefused
+from signalbox.client.failures import ConfigRejected
 
 
 def test_defaults_of_fields_and_of_keys_are_the_same() -> None:
@@ -33,7 +33,7 @@ def test_keys_reach_their_fields() -> None:
 
 
 def test_every_fault_is_told_at_once() -> None:
-    with pytest.raises(ConfigRefused) as refusal:
+    with pytest.raises(ConfigRejected) as rejection:
         ClientSettings.from_properties({"cluster.id.policy": "pin:", "request.timeout.ms": "soon"})
     for said in ("cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):
-        assert said in str(refusal.value)
+        assert said in str(rejection.value)

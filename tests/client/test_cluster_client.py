@@ -29,8 +29,8 @@ from tests.waiting import until_true
 NO_TOPICS = MetadataRequest(topics=[])
 
 
-async def refused(client: ClusterClient, node_id: int) -> Misrouted:
-    """Ask a misrouted node until it is refused: the first error may be the connection that was cut."""
+async def rejected(client: ClusterClient, node_id: int) -> Misrouted:
+    """Send requests to a misrouted node until one is rejected: the first error may be that the connection was cut."""
     while True:
         try:
             await client.request(node_id, NO_TOPICS)
@@ -40,6 +40,7 @@ async def refused(client: ClusterClient, node_id: int) -> Misrouted:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.spec("R4")
 def test_a_client_learns_the_cluster_and_asks_nodes_with_their_identity() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         answer = await client.request_any(NO_TOPICS)
@@ -57,6 +58,7 @@ def test_a_client_learns_the_cluster_and_asks_nodes_with_their_identity() -> Non
     with_client(test)
 
 
+@pytest.mark.spec("R4")
 def test_a_coordinator_connection_is_its_own_and_carries_the_true_node_id() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
@@ -65,6 +67,26 @@ def test_a_coordinator_connection_is_its_own_and_carries_the_true_node_id() -> N
         await client.request(2, NO_TOPICS, purpose=Purpose.COORDINATOR)
         assert cluster.brokers[2].connections == before + 1
         assert cluster.brokers[2].seen(ApiKey.API_VERSIONS)[-1].node_id == 2
+
+    with_client(test)
+
+
+@pytest.mark.spec("F13", "F17")
+def test_a_controller_that_joined_after_the_last_metadata_is_found() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        def answer(code: Error) -> Script:
+            return lambda request, version: ElectLeadersResponse(error_code=code)
+
+        joining = cluster.advertised.pop(3)
+        await client.request_any(NO_TOPICS)
+        assert sorted(client.view.nodes) == [1, 2]
+        for node_id, code in ((1, Error.NOT_CONTROLLER), (2, Error.NOT_CONTROLLER), (3, Error.NONE)):
+            cluster.brokers[node_id].scripts[ApiKey.ELECT_LEADERS] = answer(code)
+        assert (await client.request_any(ElectLeadersRequest())).error_code == Error.NOT_CONTROLLER
+        cluster.advertised[3] = joining
+        async with asyncio.timeout(60):
+            while (await client.request_any(ElectLeadersRequest())).error_code != Error.NONE:
+                await client.pause(1, client.deadline())
 
     with_client(test)
 
@@ -86,12 +108,13 @@ def test_who_is_not_the_controller_and_does_not_forward_is_left_for_the_next() -
     with_client(test)
 
 
-def test_swapped_addresses_are_refused_and_healed_without_the_callers_help() -> None:
+@pytest.mark.spec("R5")
+def test_swapped_addresses_are_rejected_and_healed_without_the_callers_help() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
         board.swap("2", "3")
-        refusal = await refused(client, 2)
-        assert "wanted node 2 of cluster cluster-A" in str(refusal)
+        rejection = await rejected(client, 2)
+        assert "wanted node 2 of cluster cluster-A" in str(rejection)
         assert client.rebootstraps == 1
         await until_true(lambda: 2 in client.view.nodes)
         with pytest.raises((Misrouted, NoUsableNode)):
@@ -108,6 +131,7 @@ def test_swapped_addresses_are_refused_and_healed_without_the_callers_help() -> 
     with_client(test)
 
 
+@pytest.mark.spec("R6")
 def test_a_permanent_swap_costs_few_rebootstraps_and_leaves_the_third_node_alone() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
@@ -124,7 +148,7 @@ def test_a_permanent_swap_costs_few_rebootstraps_and_leaves_the_third_node_alone
         for _ in range(20):
             await client.request(1, NO_TOPICS)
         assert cluster.brokers[1].connections == connections
-        assert cluster.brokers[2].refused + cluster.brokers[3].refused < 40
+        assert cluster.brokers[2].rejected + cluster.brokers[3].rejected < 40
 
     with_client(test)
 
@@ -133,7 +157,7 @@ def test_metadata_with_a_better_address_ends_the_quarantine() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
         board.swap("2", "3")
-        await refused(client, 2)
+        await rejected(client, 2)
         await until_true(lambda: 2 in client.view.nodes)
         with pytest.raises((Misrouted, NoUsableNode)):
             await client.request(2, NO_TOPICS)
@@ -144,7 +168,8 @@ def test_metadata_with_a_better_address_ends_the_quarantine() -> None:
     with_client(test)
 
 
-def test_all_seeds_of_another_cluster_a_pinned_client_refuses_and_says_so() -> None:
+@pytest.mark.spec("R6")
+def test_all_seeds_of_another_cluster_a_pinned_client_rejects_and_says_so() -> None:
     async def run() -> None:
         async with crossed_cluster(1, "cluster-B") as (cluster, _):
             settings = hurried(cluster.bootstrap, api_timeout_ms=300, cluster_id_policy="pin:cluster-A")
@@ -176,6 +201,7 @@ def test_a_client_follows_its_seeds_to_another_cluster() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.spec("R4")
 def test_with_the_check_off_a_swap_goes_unnoticed() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
@@ -202,6 +228,7 @@ def test_a_dead_node_is_left_out_and_the_others_answer() -> None:
     with_client(test)
 
 
+@pytest.mark.spec("R5")
 def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)

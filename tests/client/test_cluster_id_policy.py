@@ -28,6 +28,6 @@ def test_pin_first_keeps_the_first_one_it_meets() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "pin:", "pin", "first", "Follow"])
-def test_anything_else_is_refused(text: str) -> None:
+def test_anything_else_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="none of follow, pin-first, pin:"):
         ClusterIdPolicy(text)

@@ -52,7 +52,7 @@ def test_a_brokers_configs_come_from_that_broker() -> None:
     with_admin(test, size=3)
 
 
-def test_a_refused_resource_is_an_error() -> None:
+def test_a_rejected_resource_is_an_error() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         cluster.brokers[1].scripts[ApiKey.DESCRIBE_CONFIGS] = lambda request, version: described(
             request, Error.TOPIC_AUTHORIZATION_FAILED
@@ -106,7 +106,7 @@ def test_changes_of_a_broker_go_to_that_broker_and_others_anywhere() -> None:
 
         for broker in cluster.brokers.values():
             broker.scripts[ApiKey.INCREMENTAL_ALTER_CONFIGS] = answer
-        names = ("2", "3", "9", "")  # 9 is down: any broker takes what it can for it
+        names = ("2", "3", "9", "")  # broker 9 is down: its changes go to any broker
         changes = {ConfigResource(ResourceType.BROKER, name): [ConfigChange("k", "v")] for name in names}
         outcomes = await admin.alter_configs(changes)
         assert [outcomes[name].error for name in names] == [Error.NONE] * 4

@@ -18,7 +18,7 @@ def test_the_same_reason_is_told_once_per_interval(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.DEBUG):
         for _ in range(100):
             connect_log.failed(NAME)
-        connect_log.failed(ConnectFailed(ADDRESS, "tcp", "refused"))
+        connect_log.failed(ConnectFailed(ADDRESS, "tcp", "rejected"))
         connect_log.failed(NAME)
         connect_log.failed(NAME)
         now[0] += LOG_INTERVAL_SECONDS
@@ -29,7 +29,7 @@ def test_the_same_reason_is_told_once_per_interval(caplog: pytest.LogCaptureFixt
     name = "there: could not connect to h:1 (tls): h on listener X: another name"
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", name),
-        ("INFO", "there: could not connect to h:1 (tcp): refused"),
+        ("INFO", "there: could not connect to h:1 (tcp): rejected"),
         ("WARNING", name),
         ("WARNING", f"{name} (1 more like it since the last line)"),
         ("WARNING", name),

@@ -38,7 +38,7 @@ def with_broker(test: Callable[[LoopbackBroker], Coroutine[Any, Any, None]]) -> 
 
 
 def with_server(serve: Serve, test: Callable[[Address], Coroutine[Any, Any, None]]) -> None:
-    """A peer that is no broker: `serve` is all it does."""
+    """Run `test` with a peer that is not a broker: it runs `serve` on each connection."""
 
     async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -130,7 +130,7 @@ def test_an_older_broker_is_asked_again_at_its_own_version(highest: int) -> None
     with_broker(test)
 
 
-def test_a_broker_that_insists_on_a_version_it_refuses_is_left() -> None:
+def test_a_broker_that_insists_on_a_version_it_rejects_is_left() -> None:
     async def test(broker: LoopbackBroker) -> None:
         from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 
@@ -138,7 +138,7 @@ def test_a_broker_that_insists_on_a_version_it_refuses_is_left() -> None:
         broker.scripts[ApiKey.API_VERSIONS] = lambda request, version: ApiVersionsResponse(
             error_code=35, api_keys=[row]
         ).encode(0)
-        with pytest.raises(PeerBroke, match="refuses version 5 and offers 5"):
+        with pytest.raises(PeerBroke, match="rejects version 5 and offers 5"):
             await connect(Address(*broker.address), SETTINGS)
         assert len(broker.requests) == 1
 
@@ -161,7 +161,7 @@ def test_42_is_answered_by_one_try_at_version_4_without_identity() -> None:
     with_broker(test)
 
 
-def test_an_api_that_the_broker_lacks_is_refused_before_anything_is_sent() -> None:
+def test_an_api_that_the_broker_lacks_is_rejected_before_anything_is_sent() -> None:
     async def test(broker: LoopbackBroker) -> None:
         broker.max_versions[ApiKey.PRODUCE] = 3
         connection = await connect(Address(*broker.address), SETTINGS)
@@ -289,9 +289,9 @@ def test_a_peer_that_closes_in_the_middle_of_a_frame_is_a_failed_connect() -> No
 def test_stages_of_a_connect_that_never_got_anywhere() -> None:
     async def test(broker: LoopbackBroker) -> None:
         await broker.stop()
-        with pytest.raises(ConnectFailed) as refused:
+        with pytest.raises(ConnectFailed) as rejected:
             await connect(Address(*broker.address), SETTINGS)
-        assert refused.value.stage == "tcp"
+        assert rejected.value.stage == "tcp"
         with pytest.raises(ConnectFailed) as unresolved:
             await connect(Address("no-such-host.invalid", 9092), SETTINGS)
         assert unresolved.value.stage == "resolve"

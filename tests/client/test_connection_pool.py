@@ -37,7 +37,7 @@ def test_those_who_want_the_same_connection_share_one_attempt() -> None:
 def test_dropping_a_node_drops_every_purpose() -> None:
     async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
         found = [await pool.get(node, purpose) for purpose in Purpose]
-        pool.drop_node(1, "refused")
+        pool.drop_node(1, "rejected")
         assert not any(connection.is_open for connection in found)
         assert pool.connections() == []
         assert pool.load(1) == (True, 0)
@@ -66,7 +66,7 @@ def test_failed_attempts_back_off_longer_and_longer_and_success_forgets_them() -
             began = loop.time()
             with pytest.raises(ConnectFailed):
                 await pool.get(node)
-            assert pool.backing_off(1, began + backoff_s - 0.001)  # it counts from the failure, not from the attempt
+            assert pool.backing_off(1, began + backoff_s - 0.001)  # the backoff begins at the failure, not the attempt
             assert not pool.backing_off(1, loop.time() + backoff_s)
         await cluster.brokers[1].start()
         await pool.get(node)
@@ -79,7 +79,7 @@ def test_an_attempt_that_is_dropped_fails_for_those_who_wait_and_may_be_repeated
     async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
         waiting = asyncio.ensure_future(pool.get(node))
         await asyncio.sleep(0)
-        pool.drop_all("starting over")
+        pool.drop_all("Rebootstrapping")
         with pytest.raises(ConnectFailed, match="given up"):
             await waiting
         assert (await pool.get(node)).is_open

@@ -111,9 +111,9 @@ def test_without_a_reset_a_gone_offset_is_an_error() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
         await consumer.assign({T1: 77})
-        with pytest.raises(KafkaError) as refusal:
+        with pytest.raises(KafkaError) as rejection:
             await consumer.poll(timeout_ms=2_000)
-        assert refusal.value.error == Error.OFFSET_OUT_OF_RANGE
+        assert rejection.value.error == Error.OFFSET_OUT_OF_RANGE
         await consumer.close()
 
     with_client(test)
@@ -134,6 +134,7 @@ def test_a_damaged_batch_is_not_handed_out() -> None:
     with_client(test)
 
 
+@pytest.mark.spec("R5")
 def test_a_swap_costs_time_and_no_record() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         fill(cluster, "t2", b"0")

@@ -22,7 +22,7 @@ SETTINGS = ConnectionSettings(client_id="9", connect_timeout_ms=1_000, request_t
 
 
 class Lookup:
-    """Who the controller is, as this test says."""
+    """Returns the active controller that the test sets in `controller_id`."""
 
     def __init__(self, cluster: LoopbackCluster) -> None:
         self._cluster = cluster
@@ -193,7 +193,7 @@ def test_one_not_controller_among_the_topics_is_enough() -> None:
     with_channel(test)
 
 
-def test_a_request_that_the_controller_does_not_take_is_refused_without_being_sent() -> None:
+def test_a_request_that_the_controller_does_not_take_is_rejected_without_being_sent() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         cluster.brokers[1].max_versions[ApiKey.CREATE_TOPICS] = 1
         for broker in cluster.brokers.values():
@@ -239,7 +239,7 @@ def test_a_bad_route_to_the_controller_is_counted_and_tried_again() -> None:
         cluster.brokers[1].address = cluster.brokers[2].address
         channel.controller_changed()
         asked = asyncio.ensure_future(channel.envelope(b"x", b"", b""))
-        await until_true(lambda: cluster.brokers[2].refused >= 2)
+        await until_true(lambda: cluster.brokers[2].rejected >= 2)
         cluster.brokers[1].address = good
         assert (await asked).response_data == b"x"
 

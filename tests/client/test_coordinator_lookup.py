@@ -34,7 +34,7 @@ def test_one_key_is_looked_up_at_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [3, 4])
-def test_a_refusal_keeps_the_brokers_words(version: int) -> None:
+def test_a_rejection_keeps_the_brokers_words(version: int) -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         broker = cluster.brokers[1]
         broker.max_versions[ApiKey.FIND_COORDINATOR] = version
@@ -49,8 +49,8 @@ def test_a_refusal_keeps_the_brokers_words(version: int) -> None:
             return made(**error) if version < 4 else made(coordinators=[made.Coordinator(key="k", **error)])
 
         broker.scripts[ApiKey.FIND_COORDINATOR] = answer
-        with pytest.raises(KafkaError, match="the policy says no") as refusal:
+        with pytest.raises(KafkaError, match="the policy says no") as rejection:
             await find_coordinator(admin.client, "k")
-        assert refusal.value.error == Error.POLICY_VIOLATION
+        assert rejection.value.error == Error.POLICY_VIOLATION
 
     with_admin(test)

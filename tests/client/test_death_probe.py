@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from signalbox.client.death_probe import DeathProbe
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from tests.client.loopback_cluster import LoopbackCluster
+from tests.transport.self_connecting import dial_themselves
 
 
 def at(host: str, port: int) -> Endpoint:
@@ -22,5 +25,14 @@ def test_only_a_broker_whose_every_address_refuses_is_dead() -> None:
             assert not await probe.confirm_dead(1, [at(*alive.address), at(*dead.address)])
             assert not await probe.confirm_dead(3, [])
             assert not await probe.confirm_dead(3, [at("no-such-host.invalid", 1)])
+
+    asyncio.run(run())
+
+
+def test_a_connection_to_itself_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        with monkeypatch.context() as patched:
+            port = dial_themselves(patched)
+            assert await DeathProbe().confirm_dead(1, [at("127.0.0.1", port)])
 
     asyncio.run(run())

@@ -8,6 +8,7 @@ from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.dialling import Dialling, resolve
 from signalbox.client.failures import ConnectFailed, ConnectionLost
 from signalbox.client.node import Address
+from tests.transport.self_connecting import can_be_bound, dial_themselves
 
 
 def test_literals_need_no_name_server_and_names_are_asked_for() -> None:
@@ -34,5 +35,16 @@ def test_every_address_is_tried_until_one_answers() -> None:
             await Dialling(address, ConnectionSettings()).dial(["127.0.0.2", "127.0.0.3"])
         with pytest.raises(ConnectFailed, match="no address"):
             await Dialling(address, ConnectionSettings()).dial([])
+
+    asyncio.run(run())
+
+
+def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        with monkeypatch.context() as patched:
+            port = dial_themselves(patched)
+            with pytest.raises(ConnectFailed, match=r"\(tcp\): .*connection was one to itself"):
+                await Dialling(Address("127.0.0.1", port), ConnectionSettings()).dial(["127.0.0.1"])
+        assert can_be_bound(port)
 
     asyncio.run(run())

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.client import failures
-from signalbox.client.failures import AuthenticationRefused, ClientFailure, ConnectFailed, ConnectionLost, Misrouted
+from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, ConnectionLost, Misrouted
 from signalbox.client.node import Address, Identity
 
 ADDRESS = Address("::1", 9092)
@@ -28,11 +28,11 @@ def test_a_misroute_says_what_to_check() -> None:
         ("Misrouted", True),
         ("NoUsableNode", True),
         ("PeerBroke", True),
-        ("AuthenticationRefused", False),
+        ("AuthenticationRejected", False),
         ("VersionUnsupported", False),
         ("DeadlinePassed", False),
         ("ChannelClosed", False),
-        ("ConfigRefused", False),
+        ("ConfigRejected", False),
     ],
 )
 def test_what_may_be_tried_again(name: str, retriable: bool) -> None:
@@ -41,5 +41,5 @@ def test_what_may_be_tried_again(name: str, retriable: bool) -> None:
     assert failure.retriable is retriable
 
 
-def test_a_refused_login_is_a_failed_connect_at_its_stage() -> None:
-    assert AuthenticationRefused(ADDRESS, "no").stage == "sasl"
+def test_a_rejected_login_is_a_failed_connect_at_its_stage() -> None:
+    assert AuthenticationRejected(ADDRESS, "no").stage == "sasl"

@@ -20,7 +20,7 @@ from tests.client.test_admin import with_admin
 
 
 def coordinated_by(cluster: LoopbackCluster, node_id: int, first_errors: int = 0) -> None:
-    """Every broker names `node_id` as everybody's coordinator, after some refusals."""
+    """Every broker returns `node_id` as the coordinator of every group, after `first_errors` errors."""
     left = [first_errors]
 
     def find(request: Any, version: int) -> Any:
@@ -156,8 +156,8 @@ def test_offsets_are_committed_for_a_group() -> None:
         await admin.alter_committed_offsets("g", {TopicPartition("t", 0): 7})
         (request,) = broker.seen(ApiKey.OFFSET_COMMIT)
         assert request.topics[0].partitions[0].committed_offset == 7
-        with pytest.raises(KafkaError) as refusal:
+        with pytest.raises(KafkaError) as rejection:
             await admin.alter_committed_offsets("g", {TopicPartition("t", 0): 8})
-        assert refusal.value.error == Error.UNKNOWN_MEMBER_ID
+        assert rejection.value.error == Error.UNKNOWN_MEMBER_ID
 
     with_admin(test)

@@ -1,4 +1,4 @@
-"""The handshake without sockets: what is asked, what is answered, what comes of it."""
+"""The handshake without sockets: requests, responses and result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDRESS, WHO = Address("h", 9092), Identity("c", 1)
 
 
 class Talk:
-    """One handshake, driven by hand."""
+    """One handshake; the test supplies the responses."""
 
     def __init__(self, identity: Identity | None = WHO, settings: ConnectionSettings | None = None) -> None:
         self._exchange = handshake(ADDRESS, settings or ConnectionSettings(), identity)
@@ -25,7 +25,7 @@ class Talk:
         self.result: HandshakeResult | None = None
 
     def asked(self) -> tuple[int, str | None, int]:
-        """(version, cluster id, node id) of the ApiVersions request that is under way."""
+        """(version, cluster id, node id) of the ApiVersions request in flight."""
         header, offset = decode_request_header(self._payload)
         request = ApiVersionsRequest.decode(self._payload, header.api_version, offset)
         return header.api_version, request.cluster_id, request.node_id
@@ -47,6 +47,7 @@ def row(key: int, low: int, high: int) -> Any:
     return ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
 
 
+@pytest.mark.spec("R4")
 def test_version_5_with_both_halves_first() -> None:
     talk = Talk()
     assert talk.asked() == (5, "c", 1)
@@ -56,6 +57,7 @@ def test_version_5_with_both_halves_first() -> None:
     assert talk.result.api_ranges.range_of(3) == (0, 13)
 
 
+@pytest.mark.spec("R4")
 def test_without_an_identity_the_fields_are_defaults() -> None:
     talk = Talk(None)
     assert talk.asked() == (5, None, -1)
@@ -64,6 +66,7 @@ def test_without_an_identity_the_fields_are_defaults() -> None:
     assert not talk.result.verified
 
 
+@pytest.mark.spec("R4")
 @pytest.mark.parametrize(("offered", "then"), [(4, 4), (3, 3), (0, 0)])
 def test_error_35_is_followed_by_the_brokers_own_version(offered: int, then: int) -> None:
     talk = Talk()
@@ -80,32 +83,34 @@ def test_a_broker_older_than_kip_511_names_no_version_and_is_asked_at_0() -> Non
     assert talk.asked()[0] == 0
 
 
-def test_a_broker_that_keeps_refusing_lower_and_lower_ends() -> None:
+def test_a_broker_that_keeps_rejecting_lower_and_lower_ends() -> None:
     talk = Talk()
     talk.answer(0, error_code=35, api_keys=[row(18, 0, 3)])
     talk.answer(0, error_code=35, api_keys=[row(18, 0, 2)])
     assert talk.asked()[0] == 2
-    with pytest.raises(PeerBroke, match="refuses version 2 and offers 2"):
+    with pytest.raises(PeerBroke, match="rejects version 2 and offers 2"):
         talk.answer(0, error_code=35, api_keys=[row(18, 0, 2)])
 
 
+@pytest.mark.spec("R4")
 def test_129_with_its_empty_table_is_a_misroute() -> None:
     talk = Talk()
-    with pytest.raises(Misrouted) as refusal:
+    with pytest.raises(Misrouted) as rejection:
         talk.answer(5, error_code=129)
-    assert (refusal.value.wanted, refusal.value.address) == (WHO, ADDRESS)
+    assert (rejection.value.wanted, rejection.value.address) == (WHO, ADDRESS)
 
 
 def test_129_that_nobody_provoked_is_a_broken_peer() -> None:
-    with pytest.raises(PeerBroke, match="refused with error 129"):
+    with pytest.raises(PeerBroke, match="rejected with error 129"):
         Talk(None).answer(5, error_code=129)
 
 
+@pytest.mark.spec("R4")
 def test_42_drops_the_identity_once() -> None:
     talk = Talk()
     talk.answer(5, error_code=42)
     assert talk.asked() == (4, None, -1)
-    with pytest.raises(PeerBroke, match="refused with error 42"):
+    with pytest.raises(PeerBroke, match="rejected with error 42"):
         talk.answer(4, error_code=42)
 
 

@@ -17,6 +17,6 @@ def test_a_wrong_entry_is_named(entry: str) -> None:
         parse_bootstrap_servers(f"good:9092,{entry}")
 
 
-def test_no_server_at_all_is_refused() -> None:
+def test_no_server_at_all_is_rejected() -> None:
     with pytest.raises(ValueError, match="names no server"):
         parse_bootstrap_servers(" , ")

@@ -1,4 +1,4 @@
-"""The client room against this house's own brokers: three in one process, CLIENT addresses behind a switchboard."""
+"""The client package against Signalbox brokers: three in one process, CLIENT addresses behind a switchboard."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from signalbox.testing.switchboard_thread import SwitchboardThread
 
 
 class CrossedCluster(Cluster):
-    """Brokers that advertise the switchboard's lines on CLIENT."""
+    """Brokers that advertise the switchboard's lines on the listener CLIENT."""
 
     def __init__(self, board: SwitchboardThread) -> None:
         super().__init__(brokers=3)
@@ -80,7 +80,7 @@ async def read_all(client: ClusterClient, topic: str, partitions: int, count: in
 @pytest.mark.spec("F2")
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 def test_replicas_move_and_leaders_are_elected_through_any_broker(cluster: CrossedCluster, node_id: int) -> None:
-    """One broker is asked alone: whoever is not the controller forwards."""
+    """Only one broker gets the requests; a broker that is not the controller forwards them."""
     name = f"moved-{node_id}"
     made = AlterPartitionReassignmentsRequest
     moved = made.ReassignableTopic(
@@ -98,7 +98,7 @@ def test_replicas_move_and_leaders_are_elected_through_any_broker(cluster: Cross
                 pass
         elected = await client.request(node_id, ElectLeadersRequest(topic_partitions=[election], timeout_ms=10_000))
         assert elected.error_code == Error.NONE
-        # The leader had no part in the move's end: it stays until somebody asks for the preferred one.
+        # The move did not change the leader: it stays until a request elects the preferred replica.
         assert elected.replica_election_results[0].partition_result[0].error_code == Error.NONE
 
     with_client(cluster, test)
@@ -142,7 +142,7 @@ def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster:
         await client.topic("plain")
         assert (await admin.create_partitions({"plain": 3}))["plain"].error == Error.NONE
         resource = ConfigResource(ResourceType.TOPIC, "plain")
-        async with asyncio.timeout(5):  # the broker that is asked may hear of the new topic a moment later
+        async with asyncio.timeout(5):  # the broker may receive the new topic's metadata a moment later
             while True:
                 configs = await admin.describe_configs(resource, ["retention.ms"])
                 if configs["retention.ms"].value == "123456":
@@ -164,6 +164,7 @@ def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster:
     with_client(cluster, test)
 
 
+@pytest.mark.spec("R8")
 def test_every_route_is_verified_and_a_swap_is_named(cluster: CrossedCluster) -> None:
     async def test(client: ClusterClient) -> None:
         seed = Address(*parse_bootstrap_servers(cluster.bootstrap_servers)[0])
@@ -177,6 +178,7 @@ def test_every_route_is_verified_and_a_swap_is_named(cluster: CrossedCluster) ->
     with_client(cluster, test)
 
 
+@pytest.mark.spec("R5", "R6")
 def test_two_swapped_brokers_lose_nothing_repeat_nothing_and_leave_the_third_alone(
     cluster: CrossedCluster,
 ) -> None:

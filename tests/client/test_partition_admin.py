@@ -1,4 +1,4 @@
-"""Elections and reassignments against scripted brokers: what is asked, how answers become results."""
+"""Elections and reassignments against scripted brokers: the requests, and how responses become results."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def test_moves_begin_and_are_taken_back() -> None:
     with_admin(test)
 
 
-def test_a_request_that_is_refused_as_a_whole_raises() -> None:
+def test_a_request_that_is_rejected_as_a_whole_raises() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
-        refused = AlterPartitionReassignmentsResponse(error_code=Error.POLICY_VIOLATION, error_message="too much")
-        cluster.brokers[1].scripts[ApiKey.ALTER_PARTITION_REASSIGNMENTS] = lambda request, version: refused
+        rejected = AlterPartitionReassignmentsResponse(error_code=Error.POLICY_VIOLATION, error_message="too much")
+        cluster.brokers[1].scripts[ApiKey.ALTER_PARTITION_REASSIGNMENTS] = lambda request, version: rejected
         with pytest.raises(KafkaError, match="too much"):
             await admin.reassign_partitions({A: [1]})
 

@@ -4,7 +4,7 @@ from kafka.partitioner.default import murmur2 as foreign_murmur2
 
 from signalbox.client.partitioner import StickyPartitioner, murmur2, partition_for_key
 
-# What Kafka's own tests hold for the Java client, as signed numbers.
+# The hashes in Kafka's own tests of the Java client, as signed numbers.
 KNOWN = {
     b"21": -973932308,
     b"foobar": -790332482,

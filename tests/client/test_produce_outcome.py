@@ -19,11 +19,11 @@ def test_every_error_has_a_verdict(error: Error) -> None:
         (Error.NOT_LEADER_OR_FOLLOWER, 1, False, Verdict.AGAIN),
         (Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 1, False, Verdict.AGAIN),
         (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, False, Verdict.NEW_IDENTITY),
-        (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, True, Verdict.REFUSED),
+        (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, True, Verdict.REJECTED),
         (Error.MESSAGE_TOO_LARGE, 2, False, Verdict.SPLIT),
-        (Error.MESSAGE_TOO_LARGE, 2, True, Verdict.REFUSED),
-        (Error.MESSAGE_TOO_LARGE, 1, False, Verdict.REFUSED),
-        (Error.TOPIC_AUTHORIZATION_FAILED, 1, False, Verdict.REFUSED),
+        (Error.MESSAGE_TOO_LARGE, 2, True, Verdict.REJECTED),
+        (Error.MESSAGE_TOO_LARGE, 1, False, Verdict.REJECTED),
+        (Error.TOPIC_AUTHORIZATION_FAILED, 1, False, Verdict.REJECTED),
     ],
 )
 def test_what_becomes_of_a_batch(error: Error, records: int, maybe_appended: bool, verdict: Verdict) -> None:

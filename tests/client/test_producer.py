@@ -29,13 +29,13 @@ def arrived(cluster: LoopbackCluster, topic: str) -> int:
     return cluster.topics[topic][0].end_offset
 
 
-def refuse_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append: bool = False) -> list[Any]:
-    """The next Produce to a node is answered with `error`, appended or not; returns what was refused."""
-    broker, refused = cluster.brokers[node_id], []
+def reject_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append: bool = False) -> list[Any]:
+    """The next Produce to a node returns `error`, appended or not. Returns the list of the rejected requests."""
+    broker, rejected = cluster.brokers[node_id], []
 
     def script(request: Any, version: int) -> Any:
         del broker.scripts[ApiKey.PRODUCE]
-        refused.append(request)
+        rejected.append(request)
         answer = broker.produce(request) if append else None
         rows = [
             ProduceResponse.TopicProduceResponse(
@@ -52,7 +52,7 @@ def refuse_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append:
         return ProduceResponse(responses=rows)
 
     broker.scripts[ApiKey.PRODUCE] = script
-    return refused
+    return rejected
 
 
 def test_records_arrive_in_order_with_their_keys_headers_and_offsets() -> None:
@@ -125,11 +125,11 @@ def test_a_lost_answer_is_no_duplicate() -> None:
 )
 def test_errors_that_waiting_heals_cost_neither_order_nor_a_duplicate(error: Error, append: bool) -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
-        refused = refuse_once(cluster, 1, error, append=append)
+        rejected = reject_once(cluster, 1, error, append=append)
         async with Producer(client, EAGER) as producer:
             for i in range(5):
                 await producer.send("t1", b"%d" % i)
-        assert len(refused) == 1
+        assert len(rejected) == 1
         assert values(cluster, "t1") == [b"%d" % i for i in range(5)]
 
     with_client(test)
@@ -171,6 +171,7 @@ def test_a_leader_hint_in_the_answer_is_followed_at_once() -> None:
     with_client(test)
 
 
+@pytest.mark.spec("R5")
 def test_a_swap_under_load_loses_nothing_repeats_nothing_and_keeps_the_order() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         sent: dict[str, list[bytes]] = {"t1": [], "t2": [], "t3": []}
@@ -190,10 +191,10 @@ def test_a_swap_under_load_loses_nothing_repeats_nothing_and_keeps_the_order() -
             await until_true(lambda: all(arrived(cluster, topic) > 20 for topic in sent))
             board.swap("2", "3")
             await until_true(
-                lambda: client.rebootstraps >= 1 and cluster.brokers[2].refused + cluster.brokers[3].refused >= 2
+                lambda: client.rebootstraps >= 1 and cluster.brokers[2].rejected + cluster.brokers[3].rejected >= 2
             )
             during = arrived(cluster, "t1")
-            await until_true(lambda: arrived(cluster, "t1") > during + 20)  # the third broker's partition keeps flowing
+            await until_true(lambda: arrived(cluster, "t1") > during + 20)  # broker 1's partition still gets records
             await board.restore()
             after = {topic: arrived(cluster, topic) for topic in sent}
             await until_true(lambda: all(arrived(cluster, topic) > after[topic] + 20 for topic in sent))
@@ -238,11 +239,11 @@ def test_what_may_have_been_appended_is_followed_by_a_new_producer_id() -> None:
     with_client(test)
 
 
-def test_a_refused_batch_leaves_no_gap_in_the_sequence() -> None:
+def test_a_rejected_batch_leaves_no_gap_in_the_sequence() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         async with Producer(client, EAGER) as producer:
             await (await producer.send("t1", b"a"))
-            refuse_once(cluster, 1, Error.INVALID_RECORD)
+            reject_once(cluster, 1, Error.INVALID_RECORD)
             with pytest.raises(KafkaError, match="t1-0"):
                 await (await producer.send("t1", b"bad"))
             await (await producer.send("t1", b"c"))
@@ -290,12 +291,12 @@ def test_a_batch_that_is_too_large_for_the_broker_is_split() -> None:
     with_client(test)
 
 
-def test_a_record_that_no_broker_would_take_is_refused_at_once() -> None:
+def test_a_record_that_no_broker_would_take_is_rejected_at_once() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         async with Producer(client, ProducerSettings(max_request_size_bytes=1_000)) as producer:
-            with pytest.raises(KafkaError) as refusal:
+            with pytest.raises(KafkaError) as rejection:
                 await producer.send("t1", bytes(2_000))
-        assert refusal.value.error == Error.MESSAGE_TOO_LARGE
+        assert rejection.value.error == Error.MESSAGE_TOO_LARGE
 
     with_client(test)
 
@@ -325,6 +326,7 @@ def test_closing_fails_what_is_not_acknowledged() -> None:
     with_client(test)
 
 
+@pytest.mark.spec("R5")
 def test_a_move_to_another_cluster_goes_on_under_an_id_of_that_cluster() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         async with LoopbackCluster("cluster-B") as other, Producer(client, EAGER) as producer:

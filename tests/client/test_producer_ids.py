@@ -30,7 +30,7 @@ def test_an_id_is_kept_until_it_is_spent_or_the_cluster_is_another() -> None:
     with_client(test, size=1)
 
 
-def test_a_refusal_is_raised() -> None:
+def test_a_rejection_is_raised() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         cluster.brokers[1].scripts[ApiKey.INIT_PRODUCER_ID] = lambda request, version: InitProducerIdResponse(
             error_code=Error.CLUSTER_AUTHORIZATION_FAILED

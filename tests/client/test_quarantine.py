@@ -12,7 +12,7 @@ ROUTE, OTHER = (1, Address("h", 1)), (2, Address("h", 2))
 
 def test_probes_come_quickly_at_first_and_then_at_the_interval() -> None:
     quarantine = Quarantine(max_probe_interval_ms=500)
-    quarantine.note_refusal(ROUTE, 0)
+    quarantine.note_rejection(ROUTE, 0)
     assert not quarantine.holds(ROUTE)
     now, gaps = 0.0, list[float]()
     for _ in range(7):
@@ -27,7 +27,7 @@ def test_probes_come_quickly_at_first_and_then_at_the_interval() -> None:
 
 def test_a_seed_is_asked_at_once_and_then_1_2_4_up_to_60_seconds_apart() -> None:
     quarantine = Quarantine()
-    quarantine.note_refusal(ROUTE, 0)
+    quarantine.note_rejection(ROUTE, 0)
     quarantine.set_aside(ROUTE, 0)
     asked = [second for second in range(200) if quarantine.take_seed_refresh(second * 1_000)]
     assert asked == [0, 1, 3, 7, 15, 31, 63, 123, 183]
@@ -36,7 +36,7 @@ def test_a_seed_is_asked_at_once_and_then_1_2_4_up_to_60_seconds_apart() -> None
 def test_the_next_event_is_the_earlier_of_probe_and_seed() -> None:
     quarantine = Quarantine()
     assert quarantine.next_event_ms() is None
-    quarantine.note_refusal(ROUTE, 0)
+    quarantine.note_rejection(ROUTE, 0)
     assert quarantine.next_event_ms() is None
     quarantine.set_aside(ROUTE, 0)
     assert quarantine.next_event_ms() == 0
@@ -47,7 +47,7 @@ def test_the_next_event_is_the_earlier_of_probe_and_seed() -> None:
 def test_a_route_that_metadata_no_longer_names_is_forgotten_and_a_verified_one_released() -> None:
     quarantine = Quarantine()
     for route in (ROUTE, OTHER):
-        quarantine.note_refusal(route, 0)
+        quarantine.note_rejection(route, 0)
         quarantine.set_aside(route, 0)
     quarantine.keep_only({OTHER})
     assert (quarantine.holds(ROUTE), quarantine.holds(OTHER)) == (False, True)
@@ -55,8 +55,8 @@ def test_a_route_that_metadata_no_longer_names_is_forgotten_and_a_verified_one_r
     assert quarantine.routes == {}
 
 
-def test_an_old_refusal_says_nothing_about_today() -> None:
+def test_an_old_rejection_says_nothing_about_today() -> None:
     quarantine = Quarantine()
-    assert quarantine.note_refusal(ROUTE, 0).refusals == 1
-    assert quarantine.note_refusal(ROUTE, 1_000).refusals == 2
-    assert quarantine.note_refusal(ROUTE, 1_001 + FORGET_AFTER_MS).refusals == 1
+    assert quarantine.note_rejection(ROUTE, 0).rejections == 1
+    assert quarantine.note_rejection(ROUTE, 1_000).rejections == 2
+    assert quarantine.note_rejection(ROUTE, 1_001 + FORGET_AFTER_MS).rejections == 1

@@ -1,4 +1,4 @@
-"""The machine as transcripts: what is reported, what it answers. Times in ms on no clock at all."""
+"""The state machine as transcripts: reported events and returned actions. Times are numbers in ms, without a clock."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def steady(cluster_id_policy: str = "follow", **policy: Any) -> Rebootstrap:
     return it
 
 
+@pytest.mark.spec("R4")
 def test_nothing_is_sent_while_bootstrapping_and_both_halves_afterwards() -> None:
     it = machine()
     assert it.identity_of(1) is None
@@ -39,48 +40,54 @@ def test_nothing_is_sent_while_bootstrapping_and_both_halves_afterwards() -> Non
     assert it.identity_of(-1) is None
 
 
+@pytest.mark.spec("R4")
 @pytest.mark.parametrize("policy", [{"metadata_recovery_strategy": "none"}, {"cluster_check_enabled": False}])
-def test_a_client_that_cannot_act_on_a_refusal_sends_no_identity(policy: dict[str, Any]) -> None:
+def test_a_client_that_cannot_act_on_a_rejection_sends_no_identity(policy: dict[str, Any]) -> None:
     assert steady(**policy).identity_of(1) is None
 
 
+@pytest.mark.spec("R4")
 def test_a_cluster_without_an_id_is_adopted_and_no_half_identity_is_sent() -> None:
     it = machine()
     assert learn(it, None) is Action.ADOPT
     assert it.identity_of(1) is None
 
 
-def test_a_refused_route_starts_over_and_forgets_the_cluster() -> None:
+@pytest.mark.spec("R5")
+def test_a_rejected_route_starts_over_and_forgets_the_cluster() -> None:
     it = steady()
-    assert it.route_refused(NODE_1, it.generation, 5_000) is Action.START_OVER
+    assert it.route_rejected(NODE_1, it.generation, 5_000) is Action.START_OVER
     assert (it.phase, it.cluster_id, it.generation, it.starts_over) == (Phase.BOOTSTRAP, None, 1, 1)
     assert it.identity_of(2) is None
 
 
-def test_refusals_of_the_same_start_collapse_into_one() -> None:
+@pytest.mark.spec("R5")
+def test_rejections_of_the_same_start_collapse_into_one() -> None:
     it = steady()
     generation = it.generation
-    assert it.route_refused(NODE_1, generation, 0) is Action.START_OVER
-    assert it.route_refused(NODE_1, generation, 1) is Action.IGNORE
-    assert it.route_refused(NODE_2, generation, 2) is Action.IGNORE
+    assert it.route_rejected(NODE_1, generation, 0) is Action.START_OVER
+    assert it.route_rejected(NODE_1, generation, 1) is Action.IGNORE
+    assert it.route_rejected(NODE_2, generation, 2) is Action.IGNORE
     assert it.starts_over == 1
 
 
+@pytest.mark.spec("R5")
 def test_late_metadata_of_the_old_generation_neither_cancels_nor_ends_a_rebootstrap() -> None:
     it = steady()
     before = it.generation
-    it.route_refused(NODE_1, before, 0)
+    it.route_rejected(NODE_1, before, 0)
     assert it.metadata_received(before, A, 3, 0, 1) is Action.IGNORE
     assert it.metadata_failed(before, 2) is Action.IGNORE
     assert it.phase is Phase.BOOTSTRAP
     assert learn(it, now_ms=3) is Action.ADOPT
 
 
-def test_the_same_address_refused_again_is_set_aside_and_the_rest_goes_on() -> None:
+@pytest.mark.spec("R6")
+def test_the_same_address_rejected_again_is_set_aside_and_the_rest_goes_on() -> None:
     it = steady()
-    it.route_refused(NODE_1, it.generation, 0)
+    it.route_rejected(NODE_1, it.generation, 0)
     learn(it, now_ms=10)
-    assert it.route_refused(NODE_1, it.generation, 20) is Action.QUARANTINE
+    assert it.route_rejected(NODE_1, it.generation, 20) is Action.QUARANTINE
     assert (it.phase, it.cluster_id) == (Phase.STEADY, A)
     assert it.quarantine.holds(NODE_1)
     assert not it.quarantine.holds(NODE_2)
@@ -88,11 +95,11 @@ def test_the_same_address_refused_again_is_set_aside_and_the_rest_goes_on() -> N
     assert not it.quarantine.holds(NODE_1)
 
 
-def test_a_second_node_refused_right_after_a_start_is_set_aside_too() -> None:
+def test_a_second_node_rejected_right_after_a_start_is_set_aside_too() -> None:
     it = steady()
-    it.route_refused(NODE_1, it.generation, 0)
+    it.route_rejected(NODE_1, it.generation, 0)
     learn(it, now_ms=10)
-    assert it.route_refused(NODE_2, it.generation, 20) is Action.QUARANTINE
+    assert it.route_rejected(NODE_2, it.generation, 20) is Action.QUARANTINE
     assert it.starts_over == 1
 
 
@@ -119,6 +126,7 @@ def test_a_quiet_time_makes_the_next_start_immediate_again() -> None:
     assert it.no_usable_node(601_000) is Action.START_OVER
 
 
+@pytest.mark.spec("R5")
 def test_the_timer_runs_from_the_first_failed_attempt() -> None:
     it = steady(rebootstrap_trigger_ms=300_000)
     assert it.wake_at_ms() is None
@@ -137,6 +145,7 @@ def test_metadata_stops_the_timer() -> None:
     assert it.wake_at_ms() is None
 
 
+@pytest.mark.spec("R5")
 def test_metadata_with_129_starts_over() -> None:
     it = steady()
     assert it.metadata_received(it.generation, A, 3, 129, 5_000) is Action.START_OVER
@@ -174,13 +183,13 @@ def test_a_weaker_signal_does_not_disturb_a_round_over_the_seeds() -> None:
     it = machine()
     assert it.no_usable_node(0) is Action.IGNORE
     assert it.tick(10**9) is Action.IGNORE
-    assert it.route_refused(NODE_1, it.generation, 0) is Action.IGNORE
+    assert it.route_rejected(NODE_1, it.generation, 0) is Action.IGNORE
     assert it.phase is Phase.BOOTSTRAP
 
 
 def test_follow_goes_where_the_seeds_lead() -> None:
     it = steady()
-    it.route_refused(NODE_1, it.generation, 0)
+    it.route_rejected(NODE_1, it.generation, 0)
     assert learn(it, B) is Action.ADOPT
     assert it.identity_of(1) == Identity(B, 1)
 
@@ -195,22 +204,24 @@ def test_without_the_check_another_cluster_is_adopted_as_before_the_kip() -> Non
     assert learn(steady(cluster_check_enabled=False), B) is Action.ADOPT
 
 
+@pytest.mark.spec("R6")
 @pytest.mark.parametrize("policy", ["pin:cluster-A", "pin-first"])
 def test_a_pinned_client_passes_over_seeds_of_another_cluster(policy: str) -> None:
     it = steady(policy)
-    it.route_refused(NODE_1, it.generation, 0)
+    it.route_rejected(NODE_1, it.generation, 0)
     assert learn(it, B) is Action.NEXT_SEED
     assert learn(it, None) is Action.NEXT_SEED
     assert learn(it, A) is Action.ADOPT
 
 
+@pytest.mark.spec("R6")
 def test_a_pin_holds_from_the_first_seed_on() -> None:
     it = machine("pin:cluster-A")
     assert learn(it, B) is Action.NEXT_SEED
     assert it.foreign_cluster_id == B
 
 
-def test_an_unreadable_policy_is_refused() -> None:
+def test_an_unreadable_policy_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"cluster\.id\.policy 'pin:'"):
         ClusterIdPolicy("pin:")
 
@@ -222,7 +233,7 @@ def test_with_strategy_none_nothing_makes_the_client_start_over() -> None:
     assert it.wake_at_ms() is None
     assert it.no_usable_node(0) is Action.IGNORE
     assert it.metadata_received(it.generation, A, 3, 129, 0) is Action.IGNORE
-    assert it.route_refused(NODE_1, it.generation, 0) is Action.IGNORE
+    assert it.route_rejected(NODE_1, it.generation, 0) is Action.IGNORE
     assert it.starts_over == 0
 
 

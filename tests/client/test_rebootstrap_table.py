@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from signalbox.client.rebootstrap_table import TRANSITIONS, Action, Phase, Signal
 
 
+@pytest.mark.spec("R5")
 def test_every_signal_is_answered_in_every_phase() -> None:
     assert set(TRANSITIONS) == {(phase, signal) for phase in Phase for signal in Signal}
 
@@ -18,6 +21,7 @@ def test_starting_over_always_leads_to_the_seeds_and_adopting_to_a_steady_client
         assert action is not Action.ADOPT or phase is Phase.STEADY
 
 
+@pytest.mark.spec("R5")
 def test_a_rebootstrap_under_way_is_not_started_again_nor_cancelled() -> None:
     for (before, signal), (after, action) in TRANSITIONS.items():
         if before is Phase.BOOTSTRAP and signal is not Signal.CLUSTER_LEARNT:

@@ -22,7 +22,7 @@ def test_a_route_is_probed_until_it_leads_to_its_node() -> None:
             machine = Rebootstrap(RecoveryPolicy(), ClusterIdPolicy(), Quarantine())
             machine.metadata_received(0, "cluster-A", 3, 0, 0)
             began_ms = loop.time() * 1000
-            machine.quarantine.note_refusal(route, began_ms)
+            machine.quarantine.note_rejection(route, began_ms)
             machine.quarantine.set_aside(route, began_ms)
             probed: list[bool] = []
             prober = RouteProber(machine, ConnectionSettings(), probed.append)
@@ -31,13 +31,13 @@ def test_a_route_is_probed_until_it_leads_to_its_node() -> None:
             prober.probe_due(now_ms)
             prober.probe_due(now_ms)
             await until_true(lambda: probed == [False])
-            assert (broker.refused, machine.quarantine.routes[route].refusals) == (1, 2)
+            assert (broker.rejected, machine.quarantine.routes[route].rejections) == (1, 2)
             assert machine.quarantine.routes[route].probe_at_ms > began_ms + 50
 
             await broker.stop()
             prober.probe_due(machine.quarantine.routes[route].probe_at_ms)
             await until_true(lambda: probed == [False, False])
-            assert machine.quarantine.routes[route].refusals == 2, "a refused connect is no refused identity"
+            assert machine.quarantine.routes[route].rejections == 2, "a rejected connect is no rejected identity"
 
             broker.node_id = 1
             await broker.start()
@@ -56,7 +56,7 @@ def test_without_a_known_cluster_a_probe_proves_nothing() -> None:
             route = (1, Address(*broker.address))
             machine = Rebootstrap(RecoveryPolicy(), ClusterIdPolicy(), Quarantine())
             machine.metadata_received(0, "cluster-A", 3, 0, 0)
-            machine.quarantine.note_refusal(route, 0)
+            machine.quarantine.note_rejection(route, 0)
             machine.quarantine.set_aside(route, 0)
             assert machine.no_usable_node(10_000) is Action.START_OVER
             probed: list[bool] = []

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.node import Address, Identity
 from signalbox.client.route_evidence import Grade, RouteEvidence, Verdict
@@ -14,6 +16,8 @@ from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse
 from signalbox.testing.switchboard import Switchboard
 from tests.client.crossed_cluster import crossed_cluster
 from tests.client.loopback_cluster import LoopbackBroker, LoopbackCluster
+
+pytestmark = pytest.mark.spec("R8")
 
 SETTINGS = ConnectionSettings(connect_timeout_ms=1_000, request_timeout_ms=1_000)
 
@@ -29,7 +33,7 @@ def with_cluster(test: Callable[[LoopbackCluster, Switchboard], Awaitable[None]]
 
 
 def describe_own_configs(broker: LoopbackBroker) -> Callable[[Any, int], Any]:
-    """Kafka's rule: a broker describes itself, and refuses to describe another."""
+    """Kafka's rule: a broker describes its own configs, and rejects requests for another broker's."""
 
     def answer(request: Any, version: int) -> Any:
         (asked,) = request.resources
@@ -128,8 +132,8 @@ def test_addresses_where_nobody_answers() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         probe = RouteProbe(SETTINGS)
         await board.refuse("2")
-        (refused,) = await probe.probe(Address(*cluster.advertised[2]))
-        assert (refused.verdict, refused.answering_node) == (Verdict.REFUSED, None)
+        (rejected,) = await probe.probe(Address(*cluster.advertised[2]))
+        assert (rejected.verdict, rejected.answering_node) == (Verdict.REJECTED, None)
         (unresolved,) = await probe.probe(Address("no-such-host.invalid", 9092))
         assert unresolved.verdict is Verdict.UNRESOLVED
 

@@ -1,4 +1,4 @@
-"""A client leaves before its SASL session ends, without losing a request (KIP-368)."""
+"""A client closes its connection before the SASL session ends, without losing a request (KIP-368)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from signalbox.client.client_security import sasl_login
 from signalbox.client.connection import connect
 from signalbox.client.connection_pool import ConnectionPool
 from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings, SaslLogin
-from signalbox.client.failures import AuthenticationRefused, ClientFailure, ConnectFailed
+from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed
 from signalbox.client.node import Address, Node
 from signalbox.client.replica_channel import open_replica_channel
 from signalbox.client.session_end import LEAVING, login_ready, seconds_to_stay
@@ -34,7 +34,7 @@ SECURED = ConnectionSettings(
 
 
 def with_broker(lifetime_ms: int, test: Callable[[LoopbackBroker], Awaitable[None]]) -> None:
-    """A broker that lets everybody in for so long."""
+    """Run `test` with a broker that accepts every login, with a session lifetime of `lifetime_ms`."""
 
     async def run() -> None:
         async with LoopbackCluster() as cluster:
@@ -127,20 +127,20 @@ def test_a_replica_channel_is_left_between_two_fetches() -> None:
 
 
 def test_a_token_is_waited_for_before_connecting_and_its_lack_is_told() -> None:
-    def refuse() -> str:
+    def reject() -> str:
         raise TokenUnavailable("the provider is down")
 
     async def down() -> None:
-        refuse()
+        reject()
 
     async def test(broker: LoopbackBroker) -> None:
         address = Address(*broker.address)
         for ready in (down, None):
-            login = SaslLogin("OAUTHBEARER", lambda: OAuthBearerClientExchange(refuse), ready)
+            login = SaslLogin("OAUTHBEARER", lambda: OAuthBearerClientExchange(reject), ready)
             given = ConnectionSettings(identity_enabled=False, security=ConnectionSecurity(sasl=login))
             with pytest.raises(ConnectFailed, match="the provider is down") as caught:
                 await connect(address, given)
-            assert not isinstance(caught.value, AuthenticationRefused)  # it may be up again later
+            assert not isinstance(caught.value, AuthenticationRejected)  # the provider may be up again later
             assert broker.connections == (0 if ready else 1)
         await login_ready(address, ConnectionSettings())
 

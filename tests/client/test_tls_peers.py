@@ -1,5 +1,5 @@
-"""Whom we dial must be who its certificate says (L7): connections on asyncio and those in the data loop say the same,
-and name the host and the listener."""
+"""The certificate of the peer that we connect to must be valid for its host (L7). Connections on asyncio and in the
+data loop fail with the same error, which names the host and the listener."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def in_the_data_loop(address: Address, settings: ConnectionSettings) -> No
 
 
 def dialled(dial: Dial, server: TlsSettings | None, client: TlsSettings = TRUSTING, host: str = "localhost") -> str:
-    """What came of it in words."""
+    """The result as text: the failure, or "connected"."""
 
     async def run() -> str:
         tls = OutboundTls(client_context(client))

@@ -1,4 +1,4 @@
-"""Delegation tokens through the admin client, and a client that logs in by one."""
+"""Delegation tokens through the admin client, and a client that logs in with one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_logging_in_by_one(one: Cluster) -> None:
     async def run() -> None:
         async with admin_of(one, "alice", "alice-secret") as alice:
             made = await alice.create_token()
-            await alice.describe_tokens()  # returns when the broker knows
+            await alice.describe_tokens()  # returns when the broker has the token
             async with admin_of(one, made.token_id, made.hmac, ' tokenauth="true"') as by_token:
                 await by_token.describe_users()
                 with pytest.raises(KafkaError) as told:

@@ -1,4 +1,4 @@
-"""Topics against scripted brokers: what is asked, how answers become results."""
+"""Topics against scripted brokers: the requests, and how responses become results."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def test_partitions_are_added() -> None:
 
         cluster.brokers[1].scripts[ApiKey.CREATE_PARTITIONS] = answer
         assert (await admin.create_partitions({"t1": 4}))["t1"].error == Error.NONE
-        refused = (await admin.create_partitions({"t1": 2}))["t1"]
-        assert (refused.error, refused.message) == (Error.INVALID_PARTITIONS, "no fewer than now")
+        rejected = (await admin.create_partitions({"t1": 2}))["t1"]
+        assert (rejected.error, rejected.message) == (Error.INVALID_PARTITIONS, "no fewer than now")
 
     with_admin(test)
 

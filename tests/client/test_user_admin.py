@@ -37,7 +37,7 @@ def test_the_password_is_the_one_that_was_set(one: Cluster) -> None:
     async def run() -> None:
         async with AdminClient.of(one.bootstrap_servers) as admin:
             await admin.set_user("bob", "pässword, with = all", "SCRAM-SHA-512")
-            await admin.describe_users()  # returns when the broker knows
+            await admin.describe_users()  # returns when the broker has the user
         stored = one.nodes[1].parts.around.users.scram_credential("SCRAM-SHA-512", "bob")
         assert stored is not None
         assert stored == make_credential("SCRAM-SHA-512", "pässword, with = all", stored.salt)
@@ -45,16 +45,16 @@ def test_the_password_is_the_one_that_was_set(one: Cluster) -> None:
     one.run(run())
 
 
-def test_what_is_refused_is_told(one: Cluster) -> None:
+def test_what_is_rejected_is_told(one: Cluster) -> None:
     async def run() -> None:
         async with AdminClient.of(one.bootstrap_servers) as admin:
-            for refused, error in (
+            for rejected, error in (
                 (admin.set_user("u", "p", iterations=0), Error.UNACCEPTABLE_CREDENTIAL),
                 (admin.delete_user("nobody"), Error.RESOURCE_NOT_FOUND),
                 (admin.describe_users(["nobody"]), Error.RESOURCE_NOT_FOUND),
             ):
                 with pytest.raises(KafkaError) as told:
-                    await refused
+                    await rejected
                 assert told.value.error == error
             for call in (admin.set_user("u", "p", mechanism="PLAIN"), admin.delete_user("u", mechanism="PLAIN")):
                 with pytest.raises(ValueError, match="PLAIN is no SCRAM mechanism"):

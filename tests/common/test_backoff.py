@@ -1,4 +1,4 @@
-"""Waits double up to their bound, and begin anew after a success."""
+"""Waits double up to their bound, and start at the minimum after a success."""
 
 from __future__ import annotations
 

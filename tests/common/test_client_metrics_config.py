@@ -1,4 +1,4 @@
-"""What a subscription to clients' metrics may say."""
+"""Validation of client metrics subscriptions."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_decimals(text: str, value: float) -> None:
     assert TABLE["share"].parse(text) == value
 
 
-def test_two_rows_of_one_name_are_refused() -> None:
+def test_two_rows_of_one_name_are_rejected() -> None:
     row = ConfigRow("a", ConfigType.STRING, None, "")
     with pytest.raises(ValueError, match="two rows"):
         ConfigTable([row, row])

@@ -1,4 +1,4 @@
-"""The id of a forwarded request, as bytes and back."""
+"""The id of a forwarded request is encoded and decoded."""
 
 from __future__ import annotations
 

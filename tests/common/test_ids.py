@@ -18,7 +18,7 @@ def test_zero_is_never_made_and_has_kafkas_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "short", "!" * 22, "A" * 23])
-def test_text_that_is_no_uuid_is_refused_by_name(text: str) -> None:
+def test_text_that_is_no_uuid_is_rejected_by_name(text: str) -> None:
     with pytest.raises(ValueError, match="is not a uuid"):
         uuid_bytes(text)
 

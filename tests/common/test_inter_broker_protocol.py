@@ -1,4 +1,4 @@
-"""Kafka's version texts, and the gates among them."""
+"""Kafka's version strings, and the gates among them."""
 
 from __future__ import annotations
 

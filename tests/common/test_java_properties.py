@@ -1,4 +1,4 @@
-"""KAFKA_OPTS as Kafka's scripts read it; more of it in tests/network/test_jaas_location.py."""
+"""KAFKA_OPTS is read as Kafka's scripts read it. More of it is in tests/network/test_jaas_location.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which listener, mechanism and key a prefixed key is about."""
+"""A key with a listener prefix is split into listener, mechanism and key."""
 
 from __future__ import annotations
 

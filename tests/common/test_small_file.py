@@ -1,4 +1,4 @@
-"""Files that a configuration names are read whole, or not at all."""
+"""Files that a configuration names are read completely, or rejected."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def test_up_to_the_limit(tmp_path: Path) -> None:
     [("/dev/zero", errno.EFBIG), ("/no/such", errno.ENOENT), ("/tmp", errno.EISDIR), ("a\0", errno.EINVAL)],
 )
 def test_what_is_no_file(path: str, number: int) -> None:
-    with pytest.raises(OSError) as refused:
+    with pytest.raises(OSError) as rejected:
         read_small_file(path)
-    assert refused.value.errno == number
+    assert rejected.value.errno == number

@@ -47,3 +47,13 @@ def test_without_end_there_is_no_debt() -> None:
     bucket = TokenBucket(rate=float("inf"), burst=float("inf"), now=0.0)
     bucket.take(1e308, 0.0)
     assert (bucket.in_debt(0.0), bucket.wait_ms(1.0)) == (False, 0)
+
+
+def test_how_long_before_so_much_may_be_taken() -> None:
+    bucket = TokenBucket(rate=10.0, burst=100.0, now=0.0)
+    assert bucket.wait_before_ms(60, 0.0) == 0
+    bucket.take(60, 0.0)
+    assert bucket.wait_before_ms(60, 0.0) == 2_000
+    assert bucket.wait_before_ms(500, 0.0) == 6_000, "more than the burst waits for a full bucket"
+    assert bucket.wait_before_ms(500, 6.0) == 0
+    assert TokenBucket(rate=0.0, burst=0.0, now=0.0).wait_before_ms(1, 9.0) == MAX_THROTTLE_MS

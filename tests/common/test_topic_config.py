@@ -3,6 +3,7 @@ import pytest
 from signalbox.common.topic_config import TOPIC_CONFIG
 
 
+@pytest.mark.spec("D7")
 def test_defaults_are_kafkas() -> None:
     defaults = {row.name: row.default for row in TOPIC_CONFIG}
     assert defaults["retention.ms"] == 604_800_000
@@ -31,7 +32,7 @@ def test_defaults_are_kafkas() -> None:
         ("compression.zstd.level", "23"),
     ],
 )
-def test_values_kafka_refuses_are_refused(key: str, text: str) -> None:
+def test_values_kafka_rejects_are_rejected(key: str, text: str) -> None:
     with pytest.raises(ValueError):
         TOPIC_CONFIG[key].parse(text)
 
@@ -42,6 +43,7 @@ def test_the_levels_there_are(codec: str, levels: tuple[int, ...]) -> None:
     assert tuple(row.parse(str(level)) for level in levels) == levels
 
 
+@pytest.mark.spec("D7")
 def test_tiered_storage_cannot_be_asked_for() -> None:
     row = TOPIC_CONFIG["remote.storage.enable"]
     assert row.parse("false") is False

@@ -1,4 +1,4 @@
-"""A controller's surroundings for tests: registered brokers, and channels that record and answer like good brokers."""
+"""A controller's dependencies for tests: registered brokers, and channels that record and acknowledge requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import new_uuid
 from signalbox.controller.decision import Inputs
-from signalbox.controller.runtime import Controller, Neighbours
+from signalbox.controller.runtime import Controller, Dependencies
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.layout import TOPICS, broker_id_path, create_roots
@@ -27,7 +27,7 @@ from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, U
 from signalbox.security.delegation_token import TokenSecret
 
 Scenario = Callable[[Callable[[], Any]], Awaitable[None]]
-"""What a test does with a maker of participants of one store."""
+"""The body of a test; it receives a factory of participants of one store."""
 
 
 def registration(broker_id: int, rack: str | None = None, **changes: Any) -> BrokerRegistration:
@@ -44,7 +44,7 @@ def registration(broker_id: int, rack: str | None = None, **changes: Any) -> Bro
 
 
 def inputs(token_secret: TokenSecret | None = None, **settings: Any) -> Inputs:
-    """Inputs without chance: placement begins at the first broker."""
+    """Inputs without randomness: placement begins at the first broker."""
     fields = {
         "inter_broker_listener": "REPLICATION",
         "auto_leader_rebalance_enable": False,
@@ -60,14 +60,14 @@ def inputs(token_secret: TokenSecret | None = None, **settings: Any) -> Inputs:
 
 
 async def register(store: MetadataStore, broker: BrokerRegistration) -> int:
-    """Put a broker's registration into the store; its epoch."""
+    """Writes a broker's registration into the store; returns its epoch."""
     path = broker_id_path(broker.broker_id)
     outcomes = await store.commit([Create(path, of_session=True), Write(path, broker.encode(), 0)])
     return outcomes[0].creation_id
 
 
 def good_answer(request: Message) -> Message:
-    """What a broker without trouble answers."""
+    """The response of a broker without errors."""
     if isinstance(request, LeaderAndIsrRequest):
         error = LeaderAndIsrResponse.LeaderAndIsrPartitionError
         return LeaderAndIsrResponse(
@@ -86,7 +86,7 @@ def good_answer(request: Message) -> Message:
 
 @dataclass
 class RecordingChannels:
-    """BrokerChannels that keep what was sent. UpdateMetadata for `cache_of` goes into `cache`."""
+    """BrokerChannels that record the sent requests. UpdateMetadata for `cache_of` is applied to `cache`."""
 
     cache: MetadataCache
     cache_of: int
@@ -116,13 +116,13 @@ class RecordingChannels:
         return self.answer(broker_id, request)
 
     def requests_to(self, broker_id: int, kind: type) -> list[Any]:
-        """Everything of one kind that went to one broker."""
+        """All requests of one kind that were sent to one broker."""
         return [request for to, request in self.sent if to == broker_id and isinstance(request, kind)]
 
 
 @dataclass
 class ControllerNode:
-    """A node in the race, with its own door to the store."""
+    """A node that takes part in controller elections, with its own session with the store."""
 
     node_id: int
     store: Any
@@ -132,12 +132,12 @@ class ControllerNode:
     broker_epoch: int
 
     async def until_active(self) -> None:
-        """Wait until this node is the controller and has told everybody."""
+        """Waits until this node is the controller and has its context."""
         await self.until(lambda: self.controller.is_active and self.controller.context is not None)
 
     async def until(self, holds: Callable[[], object]) -> None:
-        """Wait for a condition that comes true with a request, a channel, a change of topics or, looked at every few
-        ms, a term."""
+        """Waits for a condition. It is checked after a request, a change of a channel or of topics, and every 5 ms,
+        since a change of the controller epoch gives no event."""
         loop, news = asyncio.get_running_loop(), self.channels.news
         async with asyncio.timeout(10):
             while not holds():
@@ -150,20 +150,20 @@ class ControllerNode:
 async def start_node(
     node_id: int, store: MetadataStore, broker: BrokerRegistration | None = None, **settings: Any
 ) -> ControllerNode:
-    """Open the session, register the broker, join the race."""
+    """Opens the session, registers the broker, starts the controller."""
     await store.open_session()
     await create_roots(store)
     broker_epoch = await register(store, broker or registration(node_id))
     cache = MetadataCache()
     channels = RecordingChannels(cache, node_id)
-    controller = Controller(node_id, store, Neighbours(channels, cache), inputs(**settings))
+    controller = Controller(node_id, store, Dependencies(channels, cache), inputs(**settings))
     store.watch(TOPICS, channels.news.set)
     await controller.start()
     return ControllerNode(node_id, store, controller, channels, cache, broker_epoch)
 
 
 async def start_three(participant: Callable[[], Any], **settings: Any) -> list[ControllerNode]:
-    """Three nodes; the first is the controller and knows all of them."""
+    """Three nodes; the first is the controller and has all of them in its context."""
     nodes = [await start_node(1, participant(), **settings)]
     await nodes[0].until_active()
     nodes += [await start_node(number, participant(), **settings) for number in (2, 3)]

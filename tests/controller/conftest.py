@@ -14,7 +14,7 @@ from tests.controller.cluster import Scenario
 
 @pytest.fixture(params=["memory", "sqlite"])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Scenario], None]:
-    """Runs a scenario with a maker of participants of one store."""
+    """Runs a scenario with a factory of participants of one store."""
 
     def run_scenario(scenario: Scenario) -> None:
         async def within() -> None:

@@ -1,6 +1,6 @@
-"""Controller contexts for transcripts of decisions: `t={0: "1* 2 3 isr 1 2"}` reads as leader 1, ISR 1 and 2.
+"""Controller contexts for transcripts of decisions: `t={0: "1* 2 3 isr 1 2"}` means leader 1, ISR 1 and 2.
 
-`t={0: "4 1* 2 isr 1 2 adding 4 removing 2"}` is on its way to 4 and 1; `removed 5`: 5 has not yet deleted its replica.
+`t={0: "4 1* 2 isr 1 2 adding 4 removing 2"}` is being reassigned to 4 and 1; `removed 5`: 5 still has its replica.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPOCH = 5  # controller epoch of all contexts here
 
 
 def topic_id(name: str) -> bytes:
-    """The id a topic has in these contexts."""
+    """The id of a topic in these contexts."""
     return name.encode().ljust(16, b"-")
 
 
@@ -37,13 +37,13 @@ def live(*broker_ids: int, racks: Mapping[int, str] | None = None) -> dict[int, 
 
 
 def listed(text: str, word: str) -> tuple[int, ...]:
-    """The brokers behind `word`."""
+    """The brokers after `word`."""
     found = re.search(rf"{word}((?: \d+)+)", text)
     return tuple(map(int, found[1].split())) if found else ()
 
 
 def parse_partition(text: str) -> tuple[tuple[int, ...], PartitionState | None]:
-    """Replicas and state out of `1* 2 3 isr 1 2`; without `isr` all are in sync, without a star nobody leads."""
+    """Replicas and state of `1* 2 3 isr 1 2`. Without `isr` all are in sync; without a star there is no leader."""
     replicas, separator, isr = re.split(" adding| removing| removed", text)[0].partition("isr")
     pieces = replicas.split()
     brokers = tuple(int(piece.rstrip("*")) for piece in pieces)
@@ -57,7 +57,7 @@ def parse_partition(text: str) -> tuple[tuple[int, ...], PartitionState | None]:
 def make_context(
     *broker_ids: int, topics: Mapping[str, Mapping[int, str]] | None = None, **fields: Any
 ) -> ControllerContext:
-    """A context of living brokers and topics."""
+    """A context of live brokers and topics."""
     made = {}
     for name, partitions in (topics or {}).items():
         parsed = {number: parse_partition(text) for number, text in partitions.items()}
@@ -104,11 +104,11 @@ def told(state: PartitionState | None) -> str:
 
 
 def states(decision: Decision) -> dict[str, str]:
-    """What a decision makes of partitions."""
+    """The states that a decision gives to partitions, as text."""
     changes = (PartitionCreated, PartitionStateChanged)
     return {str(each.partition): told(each.state) for each in decision.records if isinstance(each, changes)}
 
 
 def after(context: ControllerContext, decision: Decision) -> ControllerContext:
-    """The context once the decision is stored."""
+    """The context after the decision is stored."""
     return replay(context, decision.records)[0]

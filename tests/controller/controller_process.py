@@ -1,6 +1,6 @@
-"""A node in the race in a process of its own. Arguments: the store's file, the node id, the session timeout in ms.
+"""A controller node in a process of its own. Arguments: the store's file, the node id, the session timeout in ms.
 
-Says "active" when it is the controller; on a topic's name it creates the topic and says the error's name.
+Prints "active" when it is the controller; for each topic name read it creates the topic and prints the error's name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""AlterPartition: who may change an ISR to what."""
+"""AlterPartition: allowed senders and allowed ISRs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.common.ids import ZERO_UUID
 from signalbox.controller.alter_partition import alter_partition
-from signalbox.controller.decision import Decision, MetadataAnnounced
+from signalbox.controller.decision import Decision, LeadersAnnounced, MetadataAnnounced
 from signalbox.metadata.partition_state import LeaderRecoveryState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -22,7 +22,7 @@ CONTEXT = make_context(
 
 
 def wanted(partition: int, isr: list[int], **fields: Any) -> AlterPartitionRequest.PartitionData:
-    """Leader epoch 7 and partition epoch 3 are the present ones."""
+    """Leader epoch 7 and partition epoch 3 are the current ones."""
     defaults = {"leader_epoch": 7, "partition_epoch": 3}
     return AlterPartitionRequest.PartitionData(partition_index=partition, new_isr=isr, **{**defaults, **fields})
 
@@ -98,18 +98,56 @@ def test_the_broker_epoch_must_be_equal(broker: tuple[int, int]) -> None:
         (wanted(0, [1], partition_epoch=4), Error.NOT_CONTROLLER),
         (wanted(0, [1], leader_epoch=6), Error.FENCED_LEADER_EPOCH),
         (wanted(0, [1], partition_epoch=2), Error.INVALID_UPDATE_VERSION),
-        (wanted(1, [1, 2]), Error.INVALID_REQUEST),  # broker 2 leads it
-        (wanted(0, [2]), Error.INVALID_REQUEST),  # without the leader
+        (wanted(1, [1, 2]), Error.INVALID_REQUEST),  # broker 2 is the leader
         (wanted(0, [1, 1]), Error.INVALID_REQUEST),
-        (wanted(0, [1, 4]), Error.INVALID_REQUEST),  # no replica of it
+        (wanted(0, [1, 4]), Error.INVALID_REQUEST),  # broker 4 is no replica
         (wanted(0, [1], leader_recovery_state=LeaderRecoveryState.RECOVERING), Error.INVALID_REQUEST),
         (wanted(0, [1, 2], leader_recovery_state=LeaderRecoveryState.RECOVERING), Error.INVALID_REQUEST),
         (with_epochs(0, b1=100, b3=299), Error.INELIGIBLE_REPLICA),
     ],
 )
-def test_refusals(partition: AlterPartitionRequest.PartitionData, error: Error) -> None:
+def test_rejections(partition: AlterPartitionRequest.PartitionData, error: Error) -> None:
     decision = decide(partition)
     assert (error_of(decision), decision.records) == (error, ())
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(
+    ("broker", "isr", "state"),
+    [
+        ((1, 100), [2], "2/8/4 isr 2"),  # the leader: another member of the ISR is elected
+        ((1, 100), [2, 3], "2/8/4 isr 2"),  # broker 3 of its ISR is not added
+        ((2, 200), [1], "1/8/4 isr 1"),  # a follower
+        ((3, 300), [1], "1/8/4 isr 1 2"),  # no member: the new epoch fences an AlterPartition that would add it
+    ],
+)
+def test_a_replica_takes_itself_out_of_the_isr(broker: tuple[int, int], isr: list[int], state: str) -> None:
+    decision = decide(wanted(0, isr, partition_epoch=1), broker=broker)
+    assert states(decision) == {"t-0": state}
+    assert decision.effects == (LeadersAnnounced((tp(0),)),)
+    [result] = response_of(decision).topics[0].partitions
+    assert (result.error_code, result.leader_epoch, result.partition_epoch) == (Error.NONE, 8, 4)
+
+
+@pytest.mark.parametrize(
+    ("isr", "shutting_down", "broker"),
+    [("1", (), 1), ("1 2", (2,), 1), ("2", (), 2)],
+    ids=["alone", "the other one goes", "the last member follows"],
+)
+def test_the_last_replica_that_can_lead_stays_in_the_isr(isr: str, shutting_down: tuple[int, ...], broker: int) -> None:
+    context = make_context(
+        1, 2, 3, topics={"t": {0: f"1* 2 3 isr {isr}"}}, shutting_down=frozenset(shutting_down)
+    )  # fmt: skip
+    data = AlterPartitionRequest.TopicData(topic_id=topic_id("t"), partitions=[wanted(0, [3])])
+    request = AlterPartitionRequest(broker_id=broker, broker_epoch=broker * 100, topics=[data])
+    decision = alter_partition(context, inputs(), request)
+    assert (error_of(decision), decision.records) == (Error.INELIGIBLE_REPLICA, ())
+
+
+def test_some_leave_and_others_change() -> None:
+    decision = decide(wanted(0, [1]), wanted(1, [2], partition_epoch=0))
+    assert states(decision) == {"t-0": "1/7/4 isr 1", "t-1": "2/8/4 isr 2"}
+    assert decision.effects == (MetadataAnnounced((tp(0),)), LeadersAnnounced((tp(1),)))
 
 
 def test_unknown_topics_are_told_by_what_was_asked() -> None:
@@ -134,7 +172,7 @@ def test_member_epochs_of_version_3() -> None:
 
 
 def test_several_partitions_are_judged_one_by_one() -> None:
-    decision = decide(wanted(0, [1]), wanted(1, [2]))
+    decision = decide(wanted(0, [1]), wanted(1, [1, 2]))
     assert [each.error_code for each in response_of(decision).topics[0].partitions] == [
         Error.NONE,
         Error.INVALID_REQUEST,

@@ -1,4 +1,4 @@
-"""Answers of decisions: at once, when they show, or too late."""
+"""Responses of decisions: at once, when the change is visible in the image, or after the timeout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from signalbox.controller.answering import give_answer
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Visibility
-from signalbox.controller.turn import Pending
+from signalbox.controller.event_batch import ControllerEvent
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -25,12 +25,12 @@ def nothing(context: ControllerContext) -> Decision:
 
 
 def answered(decision: Decision) -> tuple[bool, Message]:
-    """Whether the answer was there at once, and the answer."""
+    """Whether the response was set at once, and the response."""
 
     async def run() -> tuple[bool, Message]:
         spawned: list[Coroutine[Any, Any, None]] = []
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        give_answer(Pending(nothing, answer), decision, MetadataCache(), spawned.append)
+        give_answer(ControllerEvent(nothing, answer), decision, MetadataCache(), spawned.append)
         at_once = answer.done()
         for each in spawned:
             await each
@@ -56,7 +56,7 @@ def test_nobody_waits_for_an_event_and_an_answer_is_given_once() -> None:
     async def run() -> None:
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         answer.set_result(LATE)
-        for pending in (Pending(nothing), Pending(nothing, answer)):
+        for pending in (ControllerEvent(nothing), ControllerEvent(nothing, answer)):
             give_answer(pending, Decision(response=DONE), MetadataCache(), lambda work: work.close())
         assert answer.result() is LATE
 

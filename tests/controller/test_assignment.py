@@ -1,4 +1,4 @@
-"""Assignments by hand, for new topics and for added partitions. More refusals are in `test_topic_control.py`."""
+"""Manual assignments, for new topics and for added partitions. More errors are in `test_topic_control.py`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def test_partitions_may_come_in_any_order() -> None:
 def test_added_partitions_go_on_with_the_numbers_and_the_factor() -> None:
     assert manual_assignment(CONTEXT, [(4, [2, 1])], 4, replication_factor=2) == {4: (2, 1)}
     for given in ([(5, [2, 1])], [(4, [2])]):
-        with pytest.raises(KafkaError) as refused:
+        with pytest.raises(KafkaError) as rejected:
             manual_assignment(CONTEXT, given, 4, replication_factor=2)
-        assert refused.value.error is Error.INVALID_REPLICA_ASSIGNMENT
+        assert rejected.value.error is Error.INVALID_REPLICA_ASSIGNMENT

@@ -1,4 +1,4 @@
-"""Brokers come, go, restart, move."""
+"""Brokers register, fail, restart, change their address."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_broker_dies() -> None:
 def test_a_broker_returns_and_is_told_everything() -> None:
     context = make_context(2, 3, topics={"t": {0: "1 2 isr 1", 1: "2* 1 isr 2", 2: "3* 2"}})
     decision = brokers_changed(context, inputs(), live(1, 2, 3))
-    # Partition 0 waited for broker 1; partition 1 only has to be told to it.
+    # Partition 0 waited for broker 1. Of partition 1 it only needs the state.
     assert states(decision) == {"t-0": "1/8/4 isr 1"}
     assert decision.effects[0] == BrokersAnnounced((1,))
     assert LeadersAnnounced((tp(0),)) in decision.effects
@@ -46,7 +46,7 @@ def test_a_restart_is_a_failure_and_a_start() -> None:
     assert first is not None
     assert second is not None
     assert (first.leader, first.isr, first.leader_epoch) == (2, (2,), 8)
-    # Nobody else was in sync: it leads again, with a new leader epoch for each step.
+    # No other replica was in sync: broker 1 leads again, with a new leader epoch for each step.
     assert (second.leader, second.isr, second.leader_epoch, second.partition_epoch) == (1, (1,), 9, 5)
 
 

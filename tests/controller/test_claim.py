@@ -1,4 +1,4 @@
-"""Becoming the controller: one at a time, with an epoch that fences (SPEC M3)."""
+"""The claim of the controller: one node at a time, with a controller epoch that fences writes (SPEC M3)."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def test_an_own_claim_left_behind_is_replaced() -> None:
     run_with_stores(1, scenario)
 
 
-def test_a_dead_controllers_claim_is_replaced_and_its_writes_are_refused() -> None:
-    """Its session lasts, and it may even live: whoever replaced the claim fenced it in the same commit."""
+def test_a_dead_controllers_claim_is_replaced_and_its_writes_are_rejected() -> None:
+    """Its session has not expired, and it may still run: the commit that replaces the claim also fences it."""
 
     async def scenario(shared: SharedEntries, dead: MemoryMetadataStore, heir: MemoryMetadataStore) -> None:
         await dead.open_session()
@@ -121,7 +121,7 @@ def test_of_several_heirs_one_wins() -> None:
 
 
 class Interrupted:
-    """A store where something happens before the second of two reads."""
+    """A store that calls `meanwhile` before the second read."""
 
     def __init__(self, store: MemoryMetadataStore, meanwhile: Callable[[], Awaitable[object]]) -> None:
         self._store, self._meanwhile, self.reads = store, meanwhile, 0
@@ -138,7 +138,7 @@ class Interrupted:
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_claim_that_comes_between_is_not_replaced(own: bool) -> None:
-    """The old claim goes and another node's comes while this node makes up its mind: that one must stand."""
+    """While this node decides, another node's claim replaces the old one: the new claim must not be replaced."""
 
     async def scenario(
         shared: SharedEntries, dead: MemoryMetadataStore, quick: MemoryMetadataStore, slow: MemoryMetadataStore
@@ -167,7 +167,7 @@ def test_who_does_not_support_what_is_finalized_claims_nothing(caplog: pytest.Lo
         for supported in ({}, {"f": (1, 1)}, {"f": (3, 4)}):
             assert await try_to_claim(store, 1, 0, supported=supported) == Standing(-1)
             assert await store.read(CONTROLLER) is None
-        assert "node 1 cannot be the controller: f is finalized at 2 and not supported" in caplog.text
+        assert "Node 1 cannot become the controller: f is finalized at 2 and not supported" in caplog.text
         assert (await try_to_claim(store, 1, 0, supported={"f": (1, 2)})).claim is not None
         await store.commit([Write(FEATURE, b"torn")])
         assert (await try_to_claim(store, 1, 0, supported={})).claim is not None, "what nobody can read stops nobody"
@@ -181,7 +181,7 @@ def test_what_is_finalized_between_look_and_claim_stops_the_claim() -> None:
         await store.commit([Create(CONTROLLER_EPOCH, b"4"), Create(FEATURE, encode_features({}))])
 
         class Late:
-            """A store in which something is finalized just before the claim."""
+            """A store in which a feature level is finalized just before the claim."""
 
             async def commit(self, operations: Sequence[Operation]) -> list[Outcome]:
                 await other.commit([Write(FEATURE, encode_features({"f": 2}))])
@@ -207,7 +207,7 @@ def test_without_a_session_nobody_claims() -> None:
 
 @pytest.mark.parametrize("damage", [b"?", b"", b'{"version":2}', b'{"brokerid":"one"}'])
 def test_a_claim_that_names_nobody_is_replaced(damage: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    """Whoever owned it is shut out by the epoch, and sees that nobody would find him."""
+    """The new controller epoch fences the former controller, which sees that the entry no longer names it."""
 
     async def scenario(shared: SharedEntries, old: MemoryMetadataStore, new: MemoryMetadataStore) -> None:
         await old.open_session()
@@ -236,7 +236,7 @@ def test_a_claim_without_a_session_would_never_end(caplog: pytest.LogCaptureFixt
 
 
 def test_a_claim_of_kafkas_kraft_controllers_stands() -> None:
-    """During a migration it has no session either (KIP-866)."""
+    """During a migration it has no session either (KIP-866), and must not be replaced."""
 
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.open_session()

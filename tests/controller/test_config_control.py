@@ -88,7 +88,7 @@ def test_nothing_is_stored_when_nothing_changes(increments: list[Increment]) -> 
 
 
 def test_a_broker_hears_of_what_it_has_already() -> None:
-    """KIP-226: so it is told that a key file of the same name has been replaced."""
+    """KIP-226: the notification makes the broker reload a replaced key file of the same name."""
     key = "unclean.leader.election.enable"
     before = replace(CONTEXT, configs={**CONTEXT.configs, "brokers/1": {key: "true"}})
     request = IncrementalAlterConfigsRequest(resources=[resource(BROKER, "1", (key, SET, "true"))])
@@ -111,7 +111,7 @@ def test_a_broker_hears_of_what_it_has_already() -> None:
         (resource(ResourceType.GROUP, "g"), Error.INVALID_REQUEST),
     ],
 )
-def test_refused_increments(wanted: IncrementalAlterConfigsRequest.AlterConfigsResource, error: Error) -> None:
+def test_rejected_increments(wanted: IncrementalAlterConfigsRequest.AlterConfigsResource, error: Error) -> None:
     decision = increment(wanted, resource(TOPIC, "u", ("retention.ms", SET, "1")))
     assert errors(decision) == [error, Error.NONE]
     assert decision.records == (ConfigsSet("topics/u", {"retention.ms": "1"}),)
@@ -145,12 +145,12 @@ def test_a_broker_key_that_only_a_restart_changes() -> None:
         change = resource(BROKER, "1", ("num.partitions", operation, value))
         return incremental_alter_configs(context, given, IncrementalAlterConfigsRequest(resources=[change]))
 
-    refused = asked(SET, "6")
-    assert errors(refused) == [Error.INVALID_REQUEST]
-    assert isinstance(refused.response, IncrementalAlterConfigsResponse)
+    rejected = asked(SET, "6")
+    assert errors(rejected) == [Error.INVALID_REQUEST]
+    assert isinstance(rejected.response, IncrementalAlterConfigsResponse)
     message = "Cannot update these configs dynamically: Set(num.partitions)"
-    assert refused.response.responses[0].error_message == message
-    # One that an older release stored has no effect, and can be taken away.
+    assert rejected.response.responses[0].error_message == message
+    # A value that an older release stored has no effect, and can be deleted.
     assert asked(DELETE, None).records == (ConfigsSet("brokers/1", {}),)
 
 
@@ -168,7 +168,7 @@ def test_alter_configs_replaces_everything() -> None:
 
 
 class NoCompaction:
-    """A policy that sees the configs as they would be."""
+    """A policy that validates the resulting configs."""
 
     def validate(self, resource_type: str, resource_name: str, configs: Any) -> None:
         if configs.get("cleanup.policy") == "compact":
@@ -198,7 +198,7 @@ def test_unclean_elections_happen_as_soon_as_they_are_allowed() -> None:
         "t-0": "2/8/4 isr 2",
         "u-0": "2/8/4 isr 2",
     }
-    # The controller's own broker config counts before that of all brokers.
+    # The controller's own broker config precedes the cluster-wide default.
     denied = replace(context, configs={**context.configs, "brokers/1": {"unclean.leader.election.enable": "false"}})
     assert states(incremental_alter_configs(denied, inputs(), everywhere)) == {}
     here = IncrementalAlterConfigsRequest(

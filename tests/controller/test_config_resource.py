@@ -1,4 +1,4 @@
-"""Resources that can be altered, and what may be set on them."""
+"""Resources that can be altered, and the configs that may be set on them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TOPIC, BROKER, METRICS = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.C
         (TOPIC, "t", "topics/t"),
         (BROKER, "1", "brokers/1"),
         (BROKER, "007", "brokers/7"),
-        (BROKER, "8", "brokers/8"),  # down, but it has been here
+        (BROKER, "8", "brokers/8"),  # not alive, but it has a config entry
         (BROKER, "", "brokers/<default>"),
         (METRICS, "slow clients", "client-metrics/slow%20clients"),
     ],
@@ -68,9 +68,9 @@ def test_found(kind: int, name: str, entity_path: str) -> None:
     ],
 )
 def test_not_found(kind: int, name: str, error: Error) -> None:
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         find_resource(CONTEXT, GIVEN, kind, name)
-    assert refused.value.error is error
+    assert rejected.value.error is error
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_not_found(kind: int, name: str, error: Error) -> None:
         ("1", {"log.retention.ms": "5", "some.plugins.key": "x"}, None),
         ("1", {"listeners": "A://:0"}, None),
         ("", {"listeners": "A://:0"}, Error.INVALID_REQUEST),
-        ("1", {"ssl.key.password": "x"}, Error.INVALID_REQUEST),  # only with the prefix of a listener
+        ("1", {"ssl.key.password": "x"}, Error.INVALID_REQUEST),  # only with a listener prefix
         ("1", {"listener.name.client.ssl.key.password": "x"}, None),
         ("", {"listener.name.client.ssl.key.password": "x"}, Error.INVALID_REQUEST),
         ("1", {"listener.name.client.plain.sasl.jaas.config": "x"}, None),
@@ -89,7 +89,7 @@ def test_not_found(kind: int, name: str, error: Error) -> None:
         ("1", {"listener.name.client.broker.id": "1"}, Error.INVALID_REQUEST),
         ("1", {"listener.name.client.no.such.key": "1"}, Error.INVALID_REQUEST),
         ("1", {"broker.id": "2"}, Error.INVALID_REQUEST),
-        ("1", {"broker.id": "1"}, None),  # it stays as it is
+        ("1", {"broker.id": "1"}, None),  # unchanged value
         ("1", {"listener.name.client.max.connections": "5", "max.connections": "0"}, None),
         ("", {"listener.name.client.max.connections": "5", "max.connections": "0"}, None),
         ("1", {"listener.name.client.max.connections": "0"}, Error.INVALID_CONFIG),
@@ -100,12 +100,12 @@ def test_not_found(kind: int, name: str, error: Error) -> None:
 def test_broker_keys(name: str, configs: dict[str, str], error: Error | None) -> None:
     resource = find_resource(CONTEXT, GIVEN, BROKER, name)
     if error is None:
-        resource.refuse(configs)
+        resource.reject(configs)
         assert resource.is_broker
         return
-    with pytest.raises(KafkaError) as refused:
-        resource.refuse(configs)
-    assert refused.value.error is error
+    with pytest.raises(KafkaError) as rejected:
+        resource.reject(configs)
+    assert rejected.value.error is error
 
 
 def test_lists() -> None:
@@ -134,10 +134,10 @@ def test_lists() -> None:
     ],
 )
 def test_what_a_subscription_cannot_say(configs: dict[str, str], error: Error, message: str) -> None:
-    with pytest.raises(KafkaError) as refused:
-        find_resource(CONTEXT, GIVEN, METRICS, "s").refuse(configs)
-    assert refused.value.error is error
-    assert refused.value.message.startswith(message)
+    with pytest.raises(KafkaError) as rejected:
+        find_resource(CONTEXT, GIVEN, METRICS, "s").reject(configs)
+    assert rejected.value.error is error
+    assert rejected.value.message.startswith(message)
 
 
 def test_what_a_subscription_can_say() -> None:
@@ -146,4 +146,4 @@ def test_what_a_subscription_can_say() -> None:
         "metrics": "org.apache.kafka.producer.",
         "match": "client_id=a.*, client_source_port=90..",
     }
-    find_resource(CONTEXT, GIVEN, METRICS, "s").refuse(configs)
+    find_resource(CONTEXT, GIVEN, METRICS, "s").reject(configs)

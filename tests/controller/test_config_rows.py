@@ -24,6 +24,6 @@ def test_values(key: str, text: str, value: object) -> None:
     ("key", "text"),
     [("num.partitions", "0"), ("default.replication.factor", "none"), ("auto.leader.rebalance.enable", "yes")],
 )
-def test_refusals(key: str, text: str) -> None:
+def test_rejections(key: str, text: str) -> None:
     with pytest.raises(ValueError):
         CONTROLLER_CONFIG[key].parse(text)

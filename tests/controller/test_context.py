@@ -1,4 +1,4 @@
-"""Questions decisions ask of the context."""
+"""Queries of decisions on the context."""
 
 from __future__ import annotations
 

@@ -1,10 +1,21 @@
-"""Brokers' answers that make the controller decide something."""
+"""Responses of brokers that lead to a decision of the controller."""
 
 from __future__ import annotations
 
-from signalbox.controller.context import ControllerContext, ReplicaOfTopic
+from dataclasses import replace
+
+import pytest
+
+from signalbox.controller.context import ControllerContext, LogEnd, ReplicaOfTopic
 from signalbox.controller.control_answers import follow_ups
-from signalbox.controller.records import Record, ReplicasDeleted, ReplicasOffline
+from signalbox.controller.records import (
+    LogEndsReported,
+    PartitionStateChanged,
+    Record,
+    ReplicasDeleted,
+    ReplicasOffline,
+)
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
@@ -78,3 +89,30 @@ def test_finished_deletions() -> None:
     assert records(context, request, StopReplicaResponse()) == [
         ReplicasDeleted("t", frozenset({ReplicaOfTopic(0, 1), ReplicaOfTopic(1, 1)}))
     ]
+
+
+@pytest.mark.spec("D3")
+def test_the_ends_of_logs_of_partitions_without_a_leader() -> None:
+    context = make_context(1, topics={"t": {0: "1 2"}})
+    response = leader_and_isr(p0=Error.STALE_CONTROLLER_EPOCH)
+    own_tags.put_log_end(response.topics[0].partition_errors[0], 4, 100)
+    request = LeaderAndIsrRequest(broker_epoch=100)
+    assert records(context, request, response)[0] == LogEndsReported(1, {tp(0): LogEnd(4, 100)})
+    # A response for an older broker epoch is ignored.
+    assert records(context, LeaderAndIsrRequest(broker_epoch=99), response) == []
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(
+    ("error", "lives"),
+    [(Error.NONE, True), (Error.STALE_CONTROLLER_EPOCH, True), (Error.UNKNOWN_TOPIC_OR_PARTITION, False)],
+)
+def test_a_leader_that_answers_lives(error: Error, lives: bool) -> None:
+    context = make_context(1, 2, topics={"t": {0: "1* 2"}})
+    topic = context.topics["t"]
+    marked = replace(topic, states={0: replace(topic.states[0], unverified=(2,))})
+    found = records(
+        replace(context, topics={"t": marked}), LeaderAndIsrRequest(broker_epoch=100), leader_and_isr(p0=error)
+    )
+    shrunk = [(each.state.isr, each.state.unverified) for each in found if isinstance(each, PartitionStateChanged)]
+    assert shrunk == ([((1,), ())] if lives else [])

@@ -1,8 +1,11 @@
-"""Which control request goes to whom, in which order, with what in it (SPEC C2, L9)."""
+"""Control requests: their targets, order and content (SPEC C2, L9)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from signalbox.controller.context import ReplicaOfTopic
 from signalbox.controller.control_batch import PARTITIONS_PER_REQUEST, ControlBatch
@@ -14,6 +17,7 @@ from signalbox.controller.decision import (
     ReplicasStopped,
 )
 from signalbox.metadata.delta import FULL
+from signalbox.protocol import own_tags
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
@@ -179,7 +183,8 @@ def _head(context: Any) -> dict[str, Any]:
 
 
 def test_a_newcomer_and_after_a_failover_everybody_is_told_which_topics_there_are() -> None:
-    """Else a broker that was away while a topic was deleted knows it for ever, or a dead controller had not told it."""
+    """Otherwise a broker that was down while a topic was deleted, or that the failed controller did not notify, would
+    keep the topic for ever."""
 
     def told(*effects: Effect) -> list[tuple[int, dict[str, int]]]:
         updates = [
@@ -207,3 +212,31 @@ def test_a_controller_without_a_broker_tells_itself() -> None:
     assert told(ReplicasStopped(2, (tp(0),), delete=True)) == []
     alone = make_context(topics={"t": {0: "1* 2"}})
     assert [len(each.live_brokers) for each in told(MetadataAnnounced(()), context=alone)] == [0]
+
+
+@pytest.mark.spec("D3")
+def test_elections_that_wait_are_known_whatever_took_the_leader() -> None:
+    """Also when the last leader fails that was registered when the other brokers came back."""
+    context = make_context(1, topics={"t": {0: "1 2 isr 1 2", 1: "1* 2 isr 1 2", 2: "2 1 isr 2"}})
+    topic = context.topics["t"]
+    marked = {index: replace(state, unverified=(1,)) for index, state in topic.states.items() if index < 2}
+    context = replace(context, topics={"t": replace(topic, states={**topic.states, **marked})})
+    batch = ControlBatch()
+    batch.add(context, [LeadersAnnounced((tp(0), tp(1), tp(2)))])
+    assert batch.awaited == {tp(0): 7}
+    sent = batch.requests(context, "REPLICATION")
+    [update] = [request for _, request in sent if isinstance(request, UpdateMetadataRequest)]
+    reasons = {each.partition_index: own_tags.offline_reason(each) for each in update.topic_states[0].partition_states}
+    assert reasons[0].startswith("broker 1 came back after an unclean shutdown and waits for broker 2:")
+    assert reasons[1] == ""
+    assert reasons[2].startswith("no in-sync replica is alive (ISR 2)")
+
+
+@pytest.mark.spec("D3")
+def test_the_last_unclean_election_is_told_with_the_state() -> None:
+    topic = CONTEXT.topics["t"]
+    after = replace(topic, states={**topic.states, 0: replace(topic.states[0], unclean_epoch=6)})
+    context = replace(CONTEXT, topics={**CONTEXT.topics, "t": after})
+    leaders = requests(LeadersAnnounced((tp(0), tp(1))), context=context)[0][1]
+    assert isinstance(leaders, LeaderAndIsrRequest)
+    assert own_tags.unclean_epoch(leaders.topic_states[0].partition_states[0]) == 6

@@ -1,4 +1,4 @@
-"""Control requests go where the target's registration says; a broker without the listener is skipped (SPEC C2)."""
+"""Control requests are sent to the listener in the target's registration; a broker without it is skipped (SPEC C2)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_broker_without_the_listener_is_reported_once_and_skipped(caplog: pyte
         targets.follow(brokers)
         targets.follow(brokers)
     assert (targets.reaches(1), targets.reaches(2)) == (True, False)
-    assert caplog.text.count("broker 2 has no listener NONE") == 1
+    assert caplog.text.count("Broker 2 has no listener NONE") == 1
     targets.follow(live(1, 2))
     assert targets.reaches(2)
 

@@ -1,4 +1,4 @@
-"""ControlledShutdown: leadership moves before the broker goes (SPEC C3)."""
+"""ControlledShutdown: leadership moves before the broker stops (SPEC C3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTEXT = make_context(
         "t": {
             0: "1* 2 3",  # led: moves
             1: "2* 1 3",  # followed: stopped, out of the ISR
-            2: "1* 2 isr 1",  # led, nobody else in sync: remains
+            2: "1* 2 isr 1",  # led, no other replica in sync: remains
             3: "1*",  # no other replica: not counted
             4: "2* 1 isr 2",  # followed, not in sync: only stopped
             5: "2* 3",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from signalbox.common.metrics import MetricName, NullMetrics
+import pytest
+
+from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.controller_metrics import measure_controller
-from signalbox.controller.damage import TopicDamage
-from tests.controller.contexts import make_context
+from signalbox.controller.corrupt_entries import TopicCorruption
+from tests.controller.contexts import make_context, tp
+from tests.metric_values import metric_values
 
 
 @dataclass
 class Waiting:
     waiting: int = 0
     held: int = 0
-    refusals_total: int = 0
+    rejections_total: int = 0
 
     def __len__(self) -> int:
         return self.waiting
@@ -27,23 +29,13 @@ class Standing:
     is_active: bool
     context: ControllerContext | None
     queue: Waiting = field(default_factory=Waiting)
-
-
-class Gauges(NullMetrics):
-    """Keeps the gauges."""
-
-    def __init__(self) -> None:
-        self.read: dict[str, Callable[[], float]] = {}
-
-    def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
-        assert name.group == "kafka.controller"
-        self.read[name.name] = read
+    unclean_elections: int = 0
 
 
 def values(controller: Standing) -> dict[str, float]:
-    gauges = Gauges()
-    measure_controller(gauges, controller)
-    return {name: read() for name, read in gauges.read.items()}
+    registry = MetricRegistry()
+    measure_controller(registry, controller)
+    return {name: value for (name,), value in metric_values(registry).items()}
 
 
 def test_the_active_controller_counts() -> None:
@@ -52,13 +44,14 @@ def test_the_active_controller_counts() -> None:
         topics={"t": {0: "1* 2", 1: "2* 1", 2: "1 isr new"}, "going": {0: "1*"}},
         deleting={"going": frozenset({ReplicaOfTopic(0, 1)})},
         shutting_down=frozenset({1}),
-        damaged={"torn": TopicDamage({"/brokers/topics/torn": "?"})},
+        damaged={"torn": TopicCorruption({"/brokers/topics/torn": "?"})},
     )
-    assert values(Standing(True, context, Waiting(3, held=2, refusals_total=5))) == {
+    assert values(Standing(True, context, Waiting(3, held=2, rejections_total=5), 4)) == {
         "ActiveControllerCount": 1,
         "EventQueueSize": 3,
-        "StoreFullHeldEvents": 2,
-        "StoreFullRefusals": 5,
+        "UncleanLeaderElectionsPerSec": 4,
+        "StoreFullDeferredEvents": 2,
+        "StoreFullRejections": 5,
         "OfflinePartitionsCount": 2,
         "PreferredReplicaImbalanceCount": 1,
         "UnreadableTopicCount": 1,
@@ -68,8 +61,20 @@ def test_the_active_controller_counts() -> None:
         "ReplicasToDeleteCount": 1,
         "ActiveBrokerCount": 1,
         "ShuttingDownBrokerCount": 1,
+        "AwaitedElectionCount": 0,
+        "LostLogPartitionCount": 0,
     }
 
 
 def test_others_show_nothing() -> None:
     assert set(values(Standing(False, None)).values()) == {0}
+
+
+@pytest.mark.spec("D3")
+def test_elections_that_wait_and_logs_that_are_lost() -> None:
+    context = make_context(1, topics={"t": {0: "1 2", 1: "1 2", 2: "1 2"}}, waited=frozenset({tp(1)}))
+    topic = context.topics["t"]
+    marked = {index: replace(state, unverified=(1,)) for index, state in topic.states.items() if index < 2}
+    context = replace(context, topics={"t": replace(topic, states={**topic.states, **marked})})
+    found = values(Standing(True, context))
+    assert (found["OfflinePartitionsCount"], found["AwaitedElectionCount"], found["LostLogPartitionCount"]) == (3, 1, 1)

@@ -1,5 +1,5 @@
-"""One bad entry, of whatever kind, keeps no controller from being elected (SPEC M3): the next one says which it is,
-works with everything else, and writes nothing over it."""
+"""One corrupt entry of any kind does not prevent the election of a controller (SPEC M3): the next controller logs its
+path, works with all other entries, and does not overwrite it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ pytestmark = pytest.mark.spec("M3")
 
 
 class Bad(NamedTuple):
-    """`said`: the log names the entry; what is never read is not named. `kept`: it stays as it is, whatever is made
-    of the cluster."""
+    """`said`: the log names the entry; entries that are never read are not named. `kept`: the entry stays unchanged."""
 
     path: str
     data: bytes | None = b"?"
@@ -69,7 +68,7 @@ KINDS = [
     Bad("/config/client-metrics/all"),
     Bad("/config/changes/config_change_0000000009", said=False),
     Bad("/admin/delete_topics/gone/x", said=False, kept=False),
-    Bad("/admin/reassign_partitions", said=False),  # Kafka's before KIP-455: nobody reads the two here
+    Bad("/admin/reassign_partitions", said=False),  # Kafka before KIP-455: these two are not read
     Bad("/admin/preferred_replica_election", said=False),
     Bad("/isr_change_notification/isr_change_0000000001", kept=False),
     Bad("/log_dir_event_notification/log_dir_event_0000000001", kept=False),
@@ -82,7 +81,7 @@ KINDS = [
     Bad("/latest_producer_id_block"),
     Bad("/signalbox_forwarded/torn"),
     Bad("/signalbox_forwarded/1-2-3"),
-    Bad("/signalbox_shared_changes", kept=False),  # history, which begins anew with each change
+    Bad("/signalbox_shared_changes", kept=False),  # a log of changes, rewritten with each change
 ]
 
 
@@ -146,7 +145,7 @@ def test_a_topic_set_aside_is_taken_in_as_soon_as_it_is_mended(run: Callable[[Sc
 
 
 async def damage(store: MetadataStore, bad: Bad) -> None:
-    """As another program would: entries above it are made where they are not there."""
+    """Writes the corrupt entry as another program would; creates missing parents."""
     missing, path = [], bad.path
     while await store.read(path) is None:
         missing.append(path)

@@ -1,4 +1,4 @@
-"""Decisions are values; the dice of production stay within their sides."""
+"""Decisions are values; random draws stay within their range."""
 
 from __future__ import annotations
 

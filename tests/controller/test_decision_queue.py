@@ -1,4 +1,5 @@
-"""Turns on a store that is full: what fits is stored, requests are refused, news waits for room in its order."""
+"""Event batches on a full store: decisions that fit are stored, requests are rejected, store events wait for space in
+their order."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from signalbox.common.clock import ManualClock
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision
 from signalbox.controller.decision_queue import HELD_RETRY_S, MAX_HELD, DecisionQueue
+from signalbox.controller.event_batch import ControllerEvent, EventBatch
 from signalbox.controller.records import ConfigsSet
-from signalbox.controller.turn import Pending, Turn
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Fence, StoreFull
@@ -27,7 +28,7 @@ ROOM_BYTES = 2_000
 
 
 class Answer:
-    """Where a request's error goes, with its words."""
+    """Receives the error of a request and its message."""
 
     def __init__(self) -> None:
         self.error: Error | None = None
@@ -40,7 +41,7 @@ class Answer:
         assert isinstance(result, UpdateMetadataResponse)
         self.error = Error.of(result.error_code)
 
-    def refused(self, error: Error, words: str) -> UpdateMetadataResponse:
+    def rejected(self, error: Error, words: str) -> UpdateMetadataResponse:
         self.words = words
         return UpdateMetadataResponse(error_code=error)
 
@@ -64,24 +65,24 @@ class World:
 
     def request(self, name: str, value: str) -> Answer:
         answer = Answer()
-        self.queue.add(Pending(self.setting(name, value).decide, answer, answer.refused))
+        self.queue.add(ControllerEvent(self.setting(name, value).decide, answer, answer.rejected))
         return answer
 
     def news(self, name: str, value: str) -> None:
         self.queue.add(self.setting(name, value))
 
-    def take(self) -> Turn:
-        """A turn that has taken and not decided yet."""
-        turn = Turn(self.context)
+    def take(self) -> EventBatch:
+        """An event batch that has taken its events and not decided yet."""
+        turn = EventBatch(self.context)
         line = self.queue.begin(turn)
         while line:
             turn.taken.append(line.popleft())
         return turn
 
     async def run(self) -> None:
-        """Turns until nothing is left for one."""
+        """Runs event batches until the queue has no ready event."""
         while self.queue.is_ready:
-            turn = Turn(self.context)
+            turn = EventBatch(self.context)
             try:
                 await turn.run(self.queue.begin(turn), self.store, FENCE, self._at_once)
             except StoreFull as full:
@@ -91,12 +92,12 @@ class World:
             self.queue.stored(turn)
 
     async def try_held(self) -> None:
-        """The next try of what is held."""
+        """Retries the held events."""
         self.try_later()
         await self.run()
 
     def try_later(self) -> None:
-        """The time until then is over."""
+        """The retry delay is over."""
         [call] = self.later
         self.later.clear()
         call()
@@ -104,14 +105,14 @@ class World:
     def stored(self) -> set[str]:
         return {path.removeprefix("brokers/") for path in self.context.configs}
 
-    def setting(self, name: str, value: str) -> Pending:
-        """News that changes one entry."""
+    def setting(self, name: str, value: str) -> ControllerEvent:
+        """A store event whose decision changes one entry."""
 
         def decide(context: ControllerContext) -> Decision:
             self.decided.append(name)
             return Decision(records=(ConfigsSet(f"brokers/{name}", {"k": value}),))
 
-        return Pending(decide)
+        return ControllerEvent(decide)
 
     async def _at_once(self, work: Callable[[], Any]) -> Any:
         return work()
@@ -132,14 +133,14 @@ def world() -> World:
     return world
 
 
-def test_what_fits_is_stored_and_what_does_not_is_refused_in_the_stores_words(world: World) -> None:
+def test_what_fits_is_stored_and_what_does_not_is_rejected_in_the_stores_words(world: World) -> None:
     answers = [world.request(name, value) for name, value in (("1", SMALL), ("2", LARGE), ("3", SMALL))]
     asyncio.run(world.run())
     assert [answer.error for answer in answers] == [None, Error.KAFKA_STORAGE_ERROR, None]
     assert answers[1].words == "the memory store is full: make room"
     assert world.decided == ["1", "2", "3", "1", "2", "3"], "together, and then each by itself"
     assert world.stored() == {"1", "3"}
-    assert (world.queue.refusals_total, len(world.queue), world.later) == (1, 0, [])
+    assert (world.queue.rejections_total, len(world.queue), world.later) == (1, 0, [])
 
 
 def test_news_waits_for_room_and_none_overtakes_another(world: World) -> None:
@@ -200,13 +201,13 @@ def test_what_is_learnt_while_others_wait_lets_none_of_them_overtake(world: Worl
     assert world.decided == ["1", "2"]
 
 
-def test_requests_that_must_learn_something_first_are_refused_while_news_waits_for_room(world: World) -> None:
+def test_requests_that_must_learn_something_first_are_rejected_while_news_waits_for_room(world: World) -> None:
     world.news("1", LARGE)
     asyncio.run(world.run())
     answer = world.request("2", SMALL)
     world.queue.again(world.take(), world.setting("learn", LARGE))
     assert answer.error == Error.KAFKA_STORAGE_ERROR
-    assert (world.queue.is_ready, world.queue.held, world.queue.refusals_total) == (False, 1, 1)
+    assert (world.queue.is_ready, world.queue.held, world.queue.rejections_total) == (False, 1, 1)
 
 
 def test_a_turn_that_is_put_back_keeps_its_place_and_its_loneliness(world: World) -> None:

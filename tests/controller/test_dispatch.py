@@ -1,4 +1,4 @@
-"""Every API that a broker forwards in this release of the controller is decided, and so are the brokers' own."""
+"""The controller has a decision for every API that a broker forwards, and for the brokers' own requests."""
 
 from __future__ import annotations
 

@@ -24,16 +24,16 @@ OFFLINE, UNCLEAN, PREFERRED, LEAVING = (
         (OFFLINE, (2, 3), (), "1* 2 3 isr 3 1", (3, (3,))),
         (OFFLINE, (2, 3), (), "1* 2 3 isr 1", None),
         (OFFLINE, (2, 3), (2,), "1* 2 3", (3, (3,))),
-        # Unclean only as the last resort.
+        # Unclean only if no in-sync replica is alive.
         (UNCLEAN, (2, 3), (), "1* 2 3 isr 1 3", (3, (3,))),
         (UNCLEAN, (2, 3), (), "1* 2 3 isr 1", (2, (2,))),
         (UNCLEAN, (), (), "1* 2 3", None),
-        # Preferred: the head of the assignment, or nobody.
+        # Preferred: the first replica of the assignment, or no election.
         (PREFERRED, (1, 2, 3), (), "1 2* 3", (1, (1, 2, 3))),
         (PREFERRED, (1, 2, 3), (), "1 2* 3 isr 2 3", None),
         (PREFERRED, (2, 3), (), "1 2* 3", None),
         (PREFERRED, (1, 2, 3), (1,), "1 2* 3", None),
-        # Controlled shutdown: those that leave are taken out of the ISR.
+        # Controlled shutdown: brokers that shut down are removed from the ISR.
         (LEAVING, (1, 2, 3), (1,), "1* 2 3", (2, (2, 3))),
         (LEAVING, (1, 2, 3), (1, 2), "1* 2 3", (3, (3,))),
         (LEAVING, (1, 2, 3), (1,), "1* 2 3 isr 1", None),

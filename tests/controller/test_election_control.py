@@ -1,4 +1,4 @@
-"""ElectLeaders: who is elected, what is answered, and for what the answer waits."""
+"""ElectLeaders: elected leaders, results, and the condition that the response waits for."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def results(response: Any) -> dict[str, Error]:
         (PREFERRED, "t", 0, Error.NONE, "1/8/4 isr 1 2"),
         (PREFERRED, "t", 1, Error.ELECTION_NOT_NEEDED, ""),
         (PREFERRED, "t", 2, Error.PREFERRED_LEADER_NOT_AVAILABLE, ""),  # not in sync
-        (PREFERRED, "t", 3, Error.PREFERRED_LEADER_NOT_AVAILABLE, ""),  # not there
-        (PREFERRED, "off", 2, Error.PREFERRED_LEADER_NOT_AVAILABLE, ""),  # never led
+        (PREFERRED, "t", 3, Error.PREFERRED_LEADER_NOT_AVAILABLE, ""),  # no such partition
+        (PREFERRED, "off", 2, Error.PREFERRED_LEADER_NOT_AVAILABLE, ""),  # never had a leader
         (PREFERRED, "t", 9, Error.UNKNOWN_TOPIC_OR_PARTITION, ""),
         (PREFERRED, "none", 0, Error.UNKNOWN_TOPIC_OR_PARTITION, ""),
         (PREFERRED, "going", 0, Error.INVALID_TOPIC_EXCEPTION, ""),
         (UNCLEAN, "t", 0, Error.ELECTION_NOT_NEEDED, ""),
-        (UNCLEAN, "off", 0, Error.NONE, "1/8/4 isr 1"),  # not in sync, but the last
+        (UNCLEAN, "off", 0, Error.NONE, "1/8/4 isr 1"),  # not in sync, but the only living replica
         (UNCLEAN, "off", 1, Error.ELIGIBLE_LEADERS_NOT_AVAILABLE, ""),
         (UNCLEAN, "off", 2, Error.NONE, "1/0/0 isr 1"),
-        (UNCLEAN, "off", 3, Error.NONE, "1/8/4 isr 1"),  # a clean one is possible
+        (UNCLEAN, "off", 3, Error.NONE, "1/8/4 isr 1"),  # a clean election is possible
         (UNCLEAN, "none", 0, Error.UNKNOWN_TOPIC_OR_PARTITION, ""),
     ],
 )

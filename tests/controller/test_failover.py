@@ -1,11 +1,11 @@
-"""A new controller finds everything, elects what is missing, tells everybody."""
+"""A new controller elects missing leaders, and sends the state of the cluster to all brokers."""
 
 from __future__ import annotations
 
 from signalbox.controller.context import ReplicaOfTopic
 from signalbox.controller.decision import BrokersAnnounced, LeadersAnnounced, MetadataAnnounced, ReplicasStopped
 from signalbox.controller.failover import take_over
-from signalbox.controller.records import TopicDeletionRefused
+from signalbox.controller.records import TopicDeletionRejected
 from signalbox.metadata.feature_levels import FinalizedFeatures
 from tests.controller.cluster import inputs
 from tests.controller.contexts import make_context, states, tp
@@ -14,8 +14,8 @@ from tests.controller.contexts import make_context, states, tp
 def test_everything_without_a_living_leader_is_elected() -> None:
     topics = {
         "t": {
-            0: "1* 2 3",  # broker 1 died with the old controller
-            1: "2* 1 3",  # and was in this ISR too
+            0: "1* 2 3",  # broker 1 failed with the old controller
+            1: "2* 1 3",  # broker 1 was in this ISR too
             2: "2* 3",
             3: "1 2 isr 1",  # waits for broker 1
             4: "3 isr new",
@@ -31,7 +31,7 @@ def test_everything_without_a_living_leader_is_elected() -> None:
         "t-1": "2/8/4 isr 2 3",
         "t-4": "3/0/0 isr 3",
     }
-    assert TopicDeletionRefused("unknown") in decision.records
+    assert TopicDeletionRejected("unknown") in decision.records
     assert decision.effects == (
         BrokersAnnounced(names_topics=True),
         LeadersAnnounced(tuple(tp(number) for number in range(5))),

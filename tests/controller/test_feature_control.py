@@ -1,4 +1,4 @@
-"""UpdateFeatures: which levels are finalized, which are refused, and in whose words (Kafka 4's)."""
+"""UpdateFeatures: finalized levels, rejected levels, and error messages as in Kafka 4."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_levels_rise_and_fall(present: dict[str, int], asked: Any, levels: dict[
         ({}, update("f", 1, UNSAFE), "Invalid update version 1 for feature f. Can't downgrade to a newer version."),
     ],
 )
-def test_what_is_refused_in_kafkas_words(present: dict[str, int], asked: Any, problem: str) -> None:
+def test_what_is_rejected_in_kafkas_words(present: dict[str, int], asked: Any, problem: str) -> None:
     decision = decided(context_with(present), asked)
     assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + problem)
     assert not decision.records
@@ -144,7 +144,9 @@ def test_controllers_come_and_go(caplog: pytest.LogCaptureFixture) -> None:
     assert decision == Decision(records=(ControllersRegistered(found),))
     now, operations = replay(context, decision.records)
     assert (now.controllers, operations) == (found, [])
-    assert caplog.messages == ["controller 102 must not take part: f is finalized at 2 and supported from 1 to 1"]
+    assert caplog.messages == [
+        "Controller 102 excluded from the cluster: f is finalized at 2 and supported from 1 to 1"
+    ]
     assert controllers_changed(now, inputs(), dict(found)) == Decision()
     assert after(now, controllers_changed(now, inputs(), {})).controllers == {}
 
@@ -157,16 +159,16 @@ def test_one_bad_update_spoils_all() -> None:
 @pytest.mark.parametrize(
     ("asked", "fields"),
     [
-        (update("f", 2), {}),  # as it is
+        (update("f", 2), {}),  # unchanged level
         (update("f", 3), {"validate_only": True}),
-        (update("unknown", 0, SAFE), {}),  # taking back what is not there
+        (update("unknown", 0, SAFE), {}),  # deletion of an unknown feature
     ],
 )
 def test_nothing_is_stored_when_nothing_changes_or_is_only_tried(asked: Any, fields: dict[str, Any]) -> None:
     decision = decided(context_with({"f": 2}), asked, **fields)
     assert (error(decision)[0], decision.records, decision.visibility) == (Error.NONE, (), None)
-    refused = decided(context_with({"f": 2}), update("f", 1), **fields)
-    assert error(refused)[0] is Error.INVALID_UPDATE_VERSION
+    rejected = decided(context_with({"f": 2}), update("f", 1), **fields)
+    assert error(rejected)[0] is Error.INVALID_UPDATE_VERSION
 
 
 def test_the_answer_waits_until_the_change_shows_here() -> None:
@@ -203,6 +205,6 @@ def test_a_broker_that_lacks_a_finalized_feature_is_no_member(caplog: pytest.Log
     context = context_with({"f": 2})
     stranger = LiveBroker(registration(3), 300)
     assert brokers_changed(context, inputs(), {**context.brokers, 3: stranger}) == Decision()
-    assert "broker 3 is left out of the cluster: f is finalized at 2 and not supported" in caplog.text
+    assert "Broker 3 excluded from the cluster: f is finalized at 2 and not supported" in caplog.text
     able = LiveBroker(registration(3, features={"f": (1, 2)}), 300)
     assert sorted(compatible_brokers({**context.brokers, 3: able}, {"f": 2})) == [1, 2, 3]

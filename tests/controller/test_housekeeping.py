@@ -1,4 +1,4 @@
-"""From time to time: balance, and deletions that hang."""
+"""Periodic work: leader balance, and retries of unfinished deletions."""
 
 from __future__ import annotations
 

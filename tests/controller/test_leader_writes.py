@@ -1,4 +1,4 @@
-"""States that leaders wrote by themselves, as the controller takes them over."""
+"""Partition states that leaders wrote to the store, and their import by the controller."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_conflict_at_a_state_names_all_states_of_the_commit() -> None:
 
 
 class Store(MemoryMetadataStore):
-    """Topic t with one partition, whose state was written four times; remembers what was read."""
+    """Topic t with one partition, whose state was written `writes` times; records the paths of reads."""
 
     asked: tuple[str, ...] = ()
 
@@ -138,7 +138,7 @@ def test_before_a_brokers_end_is_decided_states_are_read_if_any_leader_may_write
 def test_only_known_partitions_are_read_and_only_news_is_a_decision() -> None:
     async def run() -> None:
         context = three()
-        store = await Store.opened(context, 1, writes=3)  # as old as the context
+        store = await Store.opened(context, 1, writes=3)  # the context has this state already
         named = [tp(0), TopicPartition("../etc", 0), tp(5), tp(0), TopicPartition("gone", 1)]
         assert await learn_states(store, context, named) is None
         assert store.asked == (STATE,)

@@ -1,4 +1,4 @@
-"""Whether peers could follow other listeners of a broker, by what all have registered."""
+"""Whether peers can follow a change of a broker's listeners, by the registrations of all brokers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.controller.context import LiveBroker
-from signalbox.controller.listener_change import refuse_listeners
+from signalbox.controller.listener_change import reject_listeners
 from signalbox.protocol.error_table import KafkaError
 from tests.controller.cluster import registration
 from tests.controller.contexts import make_context
@@ -16,7 +16,7 @@ from tests.controller.contexts import make_context
 STANDS = "CLIENT://host1:9001,REPLICATION://host1:9101,CONTROL://host1:9201"
 
 
-def refusal(
+def rejection(
     peer: Mapping[str, str | None] | None = None, stored: Mapping[str, str] | None = None, /, **configs: str
 ) -> str:
     brokers = {
@@ -25,9 +25,9 @@ def refusal(
     }
     context = make_context(1, 2, topics={}, brokers=brokers, configs={"brokers/2": stored or {}})
     try:
-        refuse_listeners(context, 1, {key.replace("_", "."): value for key, value in configs.items()})
-    except KafkaError as refused:
-        return f"{refused.error.name} {refused.message}"
+        reject_listeners(context, 1, {key.replace("_", "."): value for key, value in configs.items()})
+    except KafkaError as rejected:
+        return f"{rejected.error.name} {rejected.message}"
     return ""
 
 
@@ -37,7 +37,7 @@ def refusal(
         ({"listeners": STANDS}, ""),
         ({"listeners": f"{STANDS},GUEST://host1:1"}, ""),
         ({"listeners": f"{STANDS},guest://HOST2:9002"}, "HOST2:9002 is an address of broker 2"),
-        ({"listeners": f"{STANDS},GUEST://host2:0"}, ""),  # known when it is bound
+        ({"listeners": f"{STANDS},GUEST://host2:0"}, ""),  # port 0: known only when it is bound
         (
             {"listeners": f"{STANDS},GUEST://:1", "advertised_listeners": f"{STANDS},GUEST://host2:9202"},
             "host2:9202 is an address of broker 2",
@@ -47,31 +47,31 @@ def refusal(
         ({"listeners": STANDS, "listener_security_protocol_map": "CLIENT:SSL"}, "broker 2 maps the listener CLIENT to"),
         ({"listeners": STANDS, "listener_security_protocol_map": "CLIENT:PLAINTEXT,OTHER:SSL"}, ""),
         ({"max_connections": "5"}, ""),
-        ({"listeners": "nonsense"}, ""),  # the broker itself has refused it
+        ({"listeners": "nonsense"}, ""),  # the broker itself rejects it
     ],
 )
 def test_judged_by_what_is_registered(configs: dict[str, str], reason: str) -> None:
-    found = refusal(**configs)
+    found = rejection(**configs)
     assert reason in found
     assert found.startswith("INVALID_REQUEST") is bool(reason)
 
 
 def test_what_is_stored_for_a_peer_counts_before_it_is_registered() -> None:
-    found = refusal(None, {"listeners": "NEW://host9:7"}, listeners=f"{STANDS},GUEST://host9:7")
+    found = rejection(None, {"listeners": "NEW://host9:7"}, listeners=f"{STANDS},GUEST://host9:7")
     assert "host9:7 is an address of broker 2" in found
 
 
 @pytest.mark.spec("L12")
 def test_a_peer_that_replicates_over_another_listener_is_heard() -> None:
     rest = "REPLICATION://host1:9101,CONTROL://host1:9201"
-    assert "broker 2 replicates over the listener CLIENT" in refusal(
+    assert "broker 2 replicates over the listener CLIENT" in rejection(
         {"inter_broker_listener": "CLIENT"}, listeners=rest
     )
-    assert refusal({"inter_broker_listener": "ELSEWHERE"}, listeners=rest) == ""
+    assert rejection({"inter_broker_listener": "ELSEWHERE"}, listeners=rest) == ""
 
 
 def test_a_broker_that_is_down_has_only_its_addresses_compared() -> None:
     context = make_context(1, 2, topics={}, brokers={2: LiveBroker(registration(2), 200)})
-    refuse_listeners(context, 1, {"listeners": "CLIENT://host1:9001"})
+    reject_listeners(context, 1, {"listeners": "CLIENT://host1:9001"})
     with pytest.raises(KafkaError, match="host2:9002"):
-        refuse_listeners(context, 1, {"listeners": "CLIENT://host2:9002"})
+        reject_listeners(context, 1, {"listeners": "CLIENT://host2:9002"})

@@ -1,4 +1,4 @@
-"""The store as a context: all of it, or what one decision looks at."""
+"""Loading of the context from the store: completely, or only what one decision needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from signalbox.controller.replay import replay
 from signalbox.metadata.acl_entries import ACL_FOLDERS, encode_acls
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS, encode_token
 from signalbox.metadata.layout import broker_id_path, controller_id_path, create_roots, token_path, topic_path
-from signalbox.metadata.shared_changes import SharedChanges
+from signalbox.metadata.metadata_change_log import MetadataChangeLog
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Write
 from signalbox.protocol.error_table import Error
@@ -35,7 +35,7 @@ def test_brokers_are_loaded_with_their_epochs() -> None:
         await store.open_session()
         await create_roots(store)
         epochs = {number: await register(store, registration(number)) for number in (1, 2)}
-        await store.commit([Create(broker_id_path(3), of_session=True)])  # made, not yet written
+        await store.commit([Create(broker_id_path(3), of_session=True)])  # created, data not yet written
         brokers = await load_brokers(store)
         assert {number: broker.broker_epoch for number, broker in brokers.items()} == epochs
         assert brokers[1].registration == registration(1)
@@ -105,10 +105,10 @@ def test_large_stores_are_read_in_breaths() -> None:
         await store.commit([Create(f"/brokers/topics/t{number}", payload) for number in range(120)])
         breaths = []
 
-        async def breathe() -> None:
+        async def yield_if_due() -> None:
             breaths.append(True)
 
-        context = await load_context(store, 1, 5, breathe)
+        context = await load_context(store, 1, 5, yield_if_due)
         assert len(context.topics) == 120
         assert len(breaths) == 2
 
@@ -143,7 +143,7 @@ def test_a_whole_context_knows_up_to_which_change_it_is_true() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
-        await store.commit([SharedChanges().followed_by(["/config/topics/t"]).operation()])
+        await store.commit([MetadataChangeLog().followed_by(["/config/topics/t"]).operation()])
         assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).shared_version == 1
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""Partitions get, keep and lose leaders: one state change each, epochs raised by one."""
+"""Partitions get, keep and lose leaders: one state change each, leader and partition epoch raised by one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def always(topic: str) -> bool:
 
 def test_first_states() -> None:
     context = make_context(2, 3, shutting_down=frozenset({2}))
-    assert told(first_state(context, tp(0), (1, 2, 3))) == "3/0/0 isr 2 3"
+    assert told(first_state(context, tp(0), (1, 2, 3))) == "3/0/0 isr 3"
     assert told(first_state(make_context(2), tp(0), (1, 2))) == "2/0/0 isr 2"
     assert told(first_state(make_context(2, shutting_down=frozenset({2})), tp(0), (2,))) == "2/0/0 isr 2"
     assert first_state(make_context(), tp(0), (1, 2)) is None
@@ -31,10 +31,10 @@ def test_first_states() -> None:
 def test_a_broken_broker_loses_leaderships_and_isr_places() -> None:
     topics = {
         "t": {
-            0: "1* 2 3",  # led by the lost one
-            1: "2* 1 3",  # followed by it
-            2: "2* 3",  # not its business
-            3: "1* 2 isr 1",  # led, nobody else in sync
+            0: "1* 2 3",  # led by the failed broker
+            1: "2* 1 3",  # followed by the failed broker
+            2: "2* 3",  # no replica on it
+            3: "1* 2 isr 1",  # led, no other replica in sync
             4: "2* 1 isr 2",  # already out of the ISR
             5: "1 2 isr 1 2",  # no leader: the ISR stays
         }
@@ -54,7 +54,7 @@ def test_brokers_lost_together_are_one_change_each() -> None:
     changes = take_replicas_offline(context, {1, 2}, context.partitions(), never)
     assert {each.partition.partition: told(each.state) for each in changes} == {
         0: "3/8/4 isr 3",
-        # Nobody can lead. Both members hold everything acknowledged, so both stay candidates.
+        # No replica can lead. Both members have all acknowledged records, so both stay in the ISR.
         1: "-1/8/4 isr 2 1",
         2: "3/8/4 isr 3",
     }

@@ -1,4 +1,4 @@
-"""CreatePartitions: topics grow, nothing else does."""
+"""CreatePartitions: the number of partitions can only grow."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_validate_only_changes_nothing() -> None:
         (wanted("t", 3, [[1, 9]]), Error.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_refusals(topic: CreatePartitionsRequest.CreatePartitionsTopic, error: Error) -> None:
+def test_rejections(topic: CreatePartitionsRequest.CreatePartitionsTopic, error: Error) -> None:
     decision = decide(topic)
     assert (errors(decision), decision.records) == ([error], ())
 
@@ -84,12 +84,12 @@ def test_twice_and_others() -> None:
 @pytest.mark.parametrize("by_hand", [None, [[1, 2]] * (MAX_PARTITIONS_PER_REQUEST - 1)])
 def test_partitions_are_counted_over_the_whole_request(by_hand: list[list[int]] | None) -> None:
     context = make_context(1, 2, topics={"t": {0: "1* 2"}, "u": {0: "1*"}})
-    for more, refused in ((1, False), (2, True)):
+    for more, rejected in ((1, False), (2, True)):
         topics = [wanted("t", MAX_PARTITIONS_PER_REQUEST, by_hand), wanted("u", 1 + more), wanted("none", 5)]
         request = CreatePartitionsRequest(topics=topics, timeout_ms=5, validate_only=True)
         expected = [Error.NONE, Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION]
         decision = create_partitions(context, inputs(), request)
-        assert errors(decision) == ([Error.POLICY_VIOLATION] * 3 if refused else expected)
+        assert errors(decision) == ([Error.POLICY_VIOLATION] * 3 if rejected else expected)
 
 
 def test_a_running_reassignment_is_in_the_way() -> None:

@@ -1,4 +1,4 @@
-"""Placement spreads leaders, followers and racks (SPEC D, as Kafka)."""
+"""Placement spreads leaders, followers and racks (SPEC D3, as in Kafka)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from signalbox.controller.placement import PlacementRequest, place_replicas
 from signalbox.protocol.error_table import Error, KafkaError
+
+pytestmark = pytest.mark.spec("D3")
 
 
 def first(sides: int) -> int:
@@ -56,9 +58,9 @@ def test_racks_are_left_out_of_account_unless_all_brokers_have_one() -> None:
     ],
 )
 def test_numbers_that_cannot_be_served(request_: PlacementRequest, error: Error) -> None:
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         place_replicas(dict.fromkeys(range(3)), request_, first)
-    assert refused.value.error is error
+    assert rejected.value.error is error
 
 
 clusters = st.dictionaries(st.integers(0, 40), st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=12)

@@ -1,4 +1,4 @@
-"""The fakes that stand for the neighbours have the ports' methods."""
+"""The fakes of other packages have the methods of the ports."""
 
 from __future__ import annotations
 

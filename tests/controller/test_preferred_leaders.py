@@ -1,4 +1,4 @@
-"""Leadership goes back where it belongs, when enough of it is elsewhere."""
+"""Leadership returns to preferred leaders when the imbalance exceeds the limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.controller.contexts import make_context, states, tp
 def test_out_of_balance_brokers_get_their_partitions_back() -> None:
     topics = {"t": {0: "1 2*", 1: "1* 2", 2: "2* 1", 3: "1 2* isr 2"}}
     decision = rebalance_leaders(make_context(1, 2, topics=topics), inputs())
-    # Two of broker 1's three are led by others; the one where it is not in sync stays.
+    # Two of broker 1's three partitions are led by others; the one where it is not in sync keeps its leader.
     assert states(decision) == {"t-0": "1/8/4 isr 1 2"}
 
 

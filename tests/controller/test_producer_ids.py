@@ -1,4 +1,4 @@
-"""Blocks of producer ids: never the same twice."""
+"""Blocks of producer ids: no block is allocated twice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_blocks_follow_each_other() -> None:
     ("broker_id", "broker_epoch", "error"),
     [(9, 900, Error.BROKER_ID_NOT_REGISTERED), (1, 99, Error.STALE_BROKER_EPOCH), (1, 101, Error.STALE_BROKER_EPOCH)],
 )
-def test_refusals(broker_id: int, broker_epoch: int, error: Error) -> None:
+def test_rejections(broker_id: int, broker_epoch: int, error: Error) -> None:
     request = AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=broker_epoch)
     decision = allocate_producer_ids(make_context(1), inputs(), request)
     assert (response_of(decision).error_code, decision.records) == (error, ())

@@ -1,4 +1,4 @@
-"""AlterClientQuotas: what is stored, what is refused, entity by entity."""
+"""AlterClientQuotas: stored quotas and errors, one result per entity."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_other_configs_of_a_user_stay() -> None:
         (entry({"user": "u"}, [("request_percentage", 1.0), ("request_percentage", 2.0)]), "Duplicate quota key"),
     ],
 )  # fmt: skip
-def test_a_bad_entity_is_refused_alone(bad: Any, gist: str) -> None:
+def test_a_bad_entity_is_rejected_alone(bad: Any, gist: str) -> None:
     decision = decided(bad, entry({"user": "good"}, {"producer_byte_rate": 1.0}))
     [(error, message), fine] = told(decision)
     assert error is Error.INVALID_REQUEST
@@ -105,13 +105,13 @@ def test_a_bad_entity_is_refused_alone(bad: Any, gist: str) -> None:
     assert len(decision.records) == 1
 
 
-def test_an_entity_named_twice_is_refused_the_second_time() -> None:
+def test_an_entity_named_twice_is_rejected_the_second_time() -> None:
     once = entry({"user": "u"}, {"producer_byte_rate": 1.0})
     assert [error for error, _ in told(decided(once, once))] == [Error.NONE, Error.INVALID_REQUEST]
 
 
 def test_folders_above_a_pair_are_made_and_kept() -> None:
-    """`users/u` stays as long as something stands below it; ZooKeeper would refuse to delete it."""
+    """`users/u` stays as long as it has children: ZooKeeper would reject its deletion."""
     context = make_context(1, configs={})
     made = decided(entry({"user": "u", "client-id": "c"}, {"producer_byte_rate": 1.0}), context=context)
     after, operations = replay(context, made.records)

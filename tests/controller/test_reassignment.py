@@ -1,4 +1,4 @@
-"""Replicas move step by step (KIP-455): what a step makes of replicas, leader and ISR, and who is told."""
+"""Reassignment step by step (KIP-455): replicas, leader and ISR after each step, and the brokers that are notified."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ def test_the_first_step_adds_the_targets_and_raises_the_leader_epoch() -> None:
 @pytest.mark.parametrize(
     ("now", "targets", "replicas", "state"),
     [
-        ("1* 2 3", (2, 1, 3), "2 1 3", "1/8/4 isr 1 2 3"),  # another order only: the leader stays
+        ("1* 2 3", (2, 1, 3), "2 1 3", "1/8/4 isr 1 2 3"),  # only another order: the leader stays
         ("1* 2 3 isr 1 2", (3, 2, 1), "3 2 1", "1/8/4 isr 1 2"),  # nothing to wait for
         ("1* 2 3", (2, 3), "2 3 removed 1", "2/8/4 isr 2 3"),  # fewer replicas, all of them in sync
-        ("1* 2 3 isr 1 2", (2, 3), "2 3 1 removing 1", "1/8/4 isr 1 2"),  # 3 is waited for
-        (MOVING, (3, 1), "3 1 2 adding 3 removing 2 removed 4", "1/8/4 isr 1 2"),  # another way
-        (MOVING, (1, 2), "1 2 removed 4", "1/8/4 isr 1 2"),  # and back
+        ("1* 2 3 isr 1 2", (2, 3), "2 3 1 removing 1", "1/8/4 isr 1 2"),  # waits for 3
+        (MOVING, (3, 1), "3 1 2 adding 3 removing 2 removed 4", "1/8/4 isr 1 2"),  # other targets
+        (MOVING, (1, 2), "1 2 removed 4", "1/8/4 isr 1 2"),  # back to the former replicas
         ("4 1 2* isr 2 4 adding 4 removing 2", (1, 2), "1 2 removed 4", "2/8/4 isr 2"),
-        ("4* 1 2 isr 4 1 adding 4 removing 2", (1, 2), "1 2 removed 4", "1/8/4 isr 1"),  # it led already
+        ("4* 1 2 isr 4 1 adding 4 removing 2", (1, 2), "1 2 removed 4", "1/8/4 isr 1"),  # 4 led already
         ("4* 1 2 isr 4 adding 4 removing 1 2", (4, 3), "4 3 1 2 adding 4 3 removing 1 2", "4/8/4 isr 4"),
-        ("1* 2", (1, 2), "1 2", ""),  # there already
-        (MOVING, (4, 1), "4 1 2 adding 4 removing 2", ""),  # on this very way already
+        ("1* 2", (1, 2), "1 2", ""),  # targets already reached
+        (MOVING, (4, 1), "4 1 2 adding 4 removing 2", ""),  # the same targets
     ],
 )
 def test_steps(now: str, targets: tuple[int, ...], replicas: str, state: str) -> None:
@@ -86,9 +86,9 @@ def test_who_is_not_wanted_any_more_is_stopped_and_deleted() -> None:
 
 
 def test_a_partition_is_not_left_to_a_replica_that_is_not_in_sync() -> None:
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         begin("4* 1 2 isr 4 adding 4 removing 2", (1, 2))
-    assert refused.value.error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert rejected.value.error is Error.INVALID_REPLICA_ASSIGNMENT
     replicas, state, decision = begin("4* 1 2 isr 4 adding 4 removing 2", (1, 2), unclean=True)
     assert (replicas, state) == ("1 2 removed 4", "1/8/4 isr 1")
     changed = after(context_of(MOVING), decision).state(tp(0))
@@ -121,7 +121,7 @@ def test_a_partition_that_never_had_a_leader_gets_one() -> None:
     ("now", "isr", "replicas", "state"),
     [
         (MOVING, (1, 2, 4), "4 1 removed 2", "1/8/5 isr 1 4"),  # the leader is a target
-        ("3 4 1* isr 1 3 adding 3 4 removing 1", (1, 3, 4), "3 4 removed 1", "3/8/5 isr 3 4"),  # it has to move
+        ("3 4 1* isr 1 3 adding 3 4 removing 1", (1, 3, 4), "3 4 removed 1", "3/8/5 isr 3 4"),  # the leader must change
     ],
 )
 def test_the_move_ends_when_the_last_target_is_in_sync(
@@ -158,7 +158,7 @@ def told_to(effects: tuple[Effect, ...], broker_id: int) -> list[LeadersAnnounce
 
 @pytest.mark.spec("F1")
 def test_a_new_controller_goes_on() -> None:
-    """Where the old one was killed: before the adding replica was told, and before the last one was."""
+    """The old controller failed before it notified the added replica, or before the last step."""
     waiting = take_over(context_of(MOVING), inputs())
     assert (placed(after(context_of(MOVING), waiting)), states(waiting)) == ("4 1 2 adding 4 removing 2", {})
     assert told_to(waiting.effects, 4) == [LeadersAnnounced((tp(0),), brokers=(4,), is_new=True)]

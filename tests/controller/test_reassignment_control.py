@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments and ListPartitionReassignments: what is refused, and what is told."""
+"""AlterPartitionReassignments and ListPartitionReassignments: errors and responses."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def results(decision: Decision) -> list[tuple[str, int, Error]]:
         ("t", 0, [], Error.INVALID_REPLICA_ASSIGNMENT),
         ("t", 0, [1, 3, 1], Error.INVALID_REPLICA_ASSIGNMENT),
         ("t", 0, [1, -3], Error.INVALID_REPLICA_ASSIGNMENT),
-        ("t", 0, [1, 9], Error.INVALID_REPLICA_ASSIGNMENT),  # not there
-        ("t", 0, [1, 5], Error.INVALID_REPLICA_ASSIGNMENT),  # about to go
-        ("t", 2, None, Error.INVALID_REPLICA_ASSIGNMENT),  # only the replica that would go is in sync
+        ("t", 0, [1, 9], Error.INVALID_REPLICA_ASSIGNMENT),  # not registered
+        ("t", 0, [1, 5], Error.INVALID_REPLICA_ASSIGNMENT),  # shutting down
+        ("t", 2, None, Error.INVALID_REPLICA_ASSIGNMENT),  # only the replica that would be removed is in sync
     ],
 )
-def test_refusals(topic: str, partition: int, replicas: Sequence[int] | None, error: Error) -> None:
+def test_rejections(topic: str, partition: int, replicas: Sequence[int] | None, error: Error) -> None:
     decision = decide((topic, partition, replicas))
     assert (results(decision), decision.records, decision.effects) == ([(topic, partition, error)], (), ())
     [told] = response_of(decision).responses[0].partitions
@@ -89,7 +89,7 @@ def test_a_replica_that_is_away_may_stay() -> None:
     assert placed(after(CONTEXT, decision), 0, "u") == "9 1 2 adding 2"
 
 
-def test_a_refusal_does_not_stop_the_others_and_the_last_wish_for_a_partition_counts() -> None:
+def test_a_rejection_does_not_stop_the_others_and_the_last_wish_for_a_partition_counts() -> None:
     decision = decide(("t", 0, [9]), ("t", 1, None), ("u", 0, None), ("t", 0, [3, 2]))
     assert results(decision) == [
         ("t", 0, Error.NONE), ("t", 1, Error.NONE), ("u", 0, Error.NO_REASSIGNMENT_IN_PROGRESS),
@@ -102,7 +102,7 @@ def test_a_refusal_does_not_stop_the_others_and_the_last_wish_for_a_partition_co
 
 
 def test_the_replication_factor_can_be_held() -> None:
-    """Version 1 (KIP-860): what counts is the factor at the end of the move that is under way."""
+    """Version 1 (KIP-860): compared with the replication factor at the end of the current reassignment."""
     wishes: Any = (("t", 0, [3]), ("t", 0, [3, 2]), ("t", 1, [4, 5, 1]), ("t", 1, [4, 1]))
     errors = [results(decide(wish, allow_replication_factor_change=False))[0][2] for wish in wishes]
     held = Error.INVALID_REPLICATION_FACTOR
@@ -112,7 +112,7 @@ def test_the_replication_factor_can_be_held() -> None:
     )
 
 
-def test_a_request_for_too_much_is_refused_as_a_whole() -> None:
+def test_a_request_for_too_much_is_rejected_as_a_whole() -> None:
     wishes: Any = [("t", number, [1]) for number in range(MAX_PARTITIONS_PER_REQUEST + 1)]
     decision = decide(*wishes)
     assert (response_of(decision).error_code, results(decision)) == (Error.POLICY_VIOLATION, [])

@@ -1,4 +1,4 @@
-"""Records are values: equal when they say the same, and never changed."""
+"""Records are values: equal if their fields are equal, and immutable."""
 
 from __future__ import annotations
 

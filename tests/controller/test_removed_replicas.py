@@ -1,4 +1,4 @@
-"""Replicas that were moved away are deleted in the end, whoever was away meanwhile."""
+"""Removed replicas are deleted in the end, even if their broker was down meanwhile."""
 
 from __future__ import annotations
 

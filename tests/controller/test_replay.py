@@ -1,4 +1,4 @@
-"""Records become store operations and the next context, and both agree: loading what was stored gives it back."""
+"""Replay turns records into store operations and the next context; loading the store gives an equal context."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CREATION: list[Record] = [T_CREATED, rec.PartitionCreated(tp(0), FIRST)]
 
 
 async def stored(store: MemoryMetadataStore, *batches: Sequence[Record]) -> ControllerContext:
-    """Replay batches of records into a store; the context that should be in it now."""
+    """Replays batches of records into a store; returns the expected context."""
     await create_roots(store)
     await create_roots(store, (*ACL_FOLDERS, *TOKEN_FOLDERS))
     context = make_context()
@@ -53,7 +53,7 @@ async def stored(store: MemoryMetadataStore, *batches: Sequence[Record]) -> Cont
 
 
 def check(*batches: Sequence[Record]) -> dict[str, str]:
-    """Store batches, load the store, compare; the store's data by path."""
+    """Stores batches, loads the store, compares the contexts; returns the store's data by path."""
 
     async def run() -> dict[str, str]:
         store = MemoryMetadataStore(SharedEntries())
@@ -106,7 +106,7 @@ def test_a_deleted_topic_leaves_nothing() -> None:
     assert left == set()
     marked = check(CREATION, [rec.TopicDeletionStarted("t")])
     assert "/admin/delete_topics/t" in marked
-    unmarked = check(CREATION, [rec.TopicDeletionStarted("t")], [rec.TopicDeletionRefused("t")])
+    unmarked = check(CREATION, [rec.TopicDeletionStarted("t")], [rec.TopicDeletionRejected("t")])
     assert "/admin/delete_topics/t" not in unmarked
 
 
@@ -135,7 +135,7 @@ def test_users_without_configs_are_forgotten() -> None:
 
 
 def test_a_user_with_clients_keeps_its_entry() -> None:
-    """Another program keeps quotas of a user's clients below the user."""
+    """Another program stores quotas of a user's clients below the user."""
 
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())

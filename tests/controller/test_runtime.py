@@ -1,4 +1,4 @@
-"""A whole controller over both stores: terms, turns, fencing, failover (SPEC F1, M3, C2)."""
+"""A complete controller over both stores: controller epochs, event batches, fencing, failover (SPEC F1, M3, C2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.runtime import Controller, Neighbours
+from signalbox.common.metrics import Histogram
+from signalbox.controller.runtime import Controller, Dependencies
 from signalbox.controller.token_control import TokenRequest
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.isr_change import announce_isr_changes
@@ -26,14 +27,18 @@ from signalbox.metadata.layout import (
     TOPICS,
     broker_id_path,
     create_roots,
+    partition_path,
     partition_state_path,
+    partitions_path,
     topic_path,
 )
 from signalbox.metadata.log_dir_event import report_log_dir_failure
-from signalbox.metadata.partition_state import decode_partition_state
-from signalbox.metadata.registration import VERSION_WITHOUT_FEATURES
+from signalbox.metadata.partition_state import PartitionState, decode_partition_state
+from signalbox.metadata.registration import VERSION_WITHOUT_FEATURES, RegisteredLogDir
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, FencedOut, Operation, Write
+from signalbox.metadata.topic_assignment import TopicAssignment
+from signalbox.protocol import own_tags
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -66,7 +71,7 @@ from tests.metadata.store.worlds import fill, make_room
 
 
 async def the_controller(nodes: Sequence[ControllerNode]) -> ControllerNode:
-    """Whoever becomes the controller among `nodes`."""
+    """Waits until one of `nodes` is the controller; returns it."""
     waits = [asyncio.ensure_future(node.until_active()) for node in nodes]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
@@ -122,7 +127,7 @@ def test_decisions_that_arrive_together_share_a_commit(run: Callable[[Scenario],
 def test_a_topic_that_is_not_led_in_time(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
-        nodes[0].channels.cache_of = 0  # this broker's metadata is told nothing any more
+        nodes[0].channels.cache_of = 0  # this broker's metadata gets no further update
         assert await create(nodes[0], "t", timeout_ms=10) == [Error.REQUEST_TIMED_OUT]
         assert await create(nodes[0], "u", timeout_ms=0) == [Error.REQUEST_TIMED_OUT]
         assert await nodes[0].store.children(TOPICS) == ["t", "u"]
@@ -197,8 +202,8 @@ def test_a_dead_controller_is_followed_by_another_and_nothing_is_lost(run: Calla
     run(scenario)
 
 
-def test_a_paused_controllers_writes_are_refused(run: Callable[[Scenario], None]) -> None:
-    """M3: two that believe to be the controller; the store takes only the new one's writes."""
+def test_a_paused_controllers_writes_are_rejected(run: Callable[[Scenario], None]) -> None:
+    """M3: two nodes believe to be the controller; the store accepts only the new one's writes."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         held = HeldStore(participant())
@@ -207,7 +212,7 @@ def test_a_paused_controllers_writes_are_refused(run: Callable[[Scenario], None]
         held.hold()
         late = asyncio.ensure_future(create(old, "late", factor=1))
         await held.has_one_waiting()
-        # The old controller is on its way into the store when it is stopped; meanwhile another takes over.
+        # The old controller is paused just before its commit; meanwhile another node becomes the controller.
         other = participant()
         await other.open_session()
         entry = await other.read(CONTROLLER)
@@ -215,7 +220,7 @@ def test_a_paused_controllers_writes_are_refused(run: Callable[[Scenario], None]
         await other.commit([*taking_over(entry.version)])
         held.let_go()
         assert await late == [Error.NOT_CONTROLLER]
-        assert isinstance(held.refused, FencedOut)
+        assert isinstance(held.rejected, FencedOut)
         assert await other.children(TOPICS) == []
         await old.until(lambda: not old.controller.is_active)
         await old.controller.stop()
@@ -246,7 +251,7 @@ def test_a_term_ends_with_its_entry_and_the_same_node_can_begin_another(run: Cal
         other = participant()
         entry = await other.read(CONTROLLER)
         assert entry is not None
-        await other.commit([*taking_over(entry.version)][:1])  # an operator deletes the entry by hand
+        await other.commit([*taking_over(entry.version)][:1])  # as when an operator deletes the entry
         await node.until(lambda: node.controller.context is not None and node.controller.context.controller_epoch == 2)
         await stop([node])
 
@@ -279,7 +284,7 @@ def test_isr_changes_reach_brokers_without_leader_and_isr(run: Callable[[Scenari
 
 
 async def lead_by_hand(store: Any, *isr: int, partition: int = 0) -> None:
-    """Store another ISR of a partition of t as its leader does before KIP-497."""
+    """Stores another ISR of a partition of t, as its leader does before KIP-497."""
     path = partition_state_path("t", partition)
     entry = await store.read(path)
     state = decode_partition_state(path, entry.data, entry.version)
@@ -287,7 +292,7 @@ async def lead_by_hand(store: Any, *isr: int, partition: int = 0) -> None:
 
 
 async def until_empty(store: Any, path: str) -> None:
-    """Nothing stands below the path any more."""
+    """Waits until the entry has no children."""
     changed = asyncio.Event()
     cancel = store.watch(path, changed.set)
     while await store.children(path):
@@ -321,7 +326,7 @@ def test_what_leaders_store_reaches_brokers_without_leader_and_isr(run: Callable
 
 @pytest.mark.spec("M2", "M3")
 def test_a_leader_that_dies_before_it_tells_of_its_isr(run: Callable[[Scenario], None]) -> None:
-    """The controller would elect by an ISR of yesterday: it is refused, learns the state and elects by that."""
+    """The controller would elect by a stale ISR: its commit is rejected, it reads the state and elects by that."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
@@ -343,7 +348,7 @@ def test_a_leader_that_dies_before_it_tells_of_its_isr(run: Callable[[Scenario],
 
 @pytest.mark.spec("M2", "M3")
 def test_a_follower_that_dies_in_an_isr_that_nobody_was_told_of(run: Callable[[Scenario], None]) -> None:
-    """It would stay there until it is found to lag, and nothing would be acknowledged meanwhile."""
+    """Otherwise it would stay in the ISR until it lags, and no record would be acknowledged meanwhile."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
@@ -380,7 +385,7 @@ def test_what_leaders_left_behind_is_read_and_removed_at_an_election(run: Callab
         await lead_by_hand(nodes[1].store, 1, 3)
         await announce_isr_changes(nodes[1].store, [tp(0)])
         nodes[0].store.abandon()
-        new = Controller(2, nodes[1].store, Neighbours(nodes[1].channels, nodes[1].cache), inputs())
+        new = Controller(2, nodes[1].store, Dependencies(nodes[1].channels, nodes[1].cache), inputs())
         await new.start()
         await nodes[1].until(lambda: "t" in nodes[1].cache.image.topics)
         await until_empty(nodes[2].store, ISR_CHANGES)
@@ -393,7 +398,8 @@ def test_what_leaders_left_behind_is_read_and_removed_at_an_election(run: Callab
 
 @pytest.mark.spec("M3")
 def test_a_state_that_moved_by_no_leaders_hand_ends_the_term(run: Callable[[Scenario], None]) -> None:
-    """Somebody deleted the entry and made it again: its versions begin anew, and nobody turns in circles."""
+    """Another client deleted and created the entry, so its versions start again. The controller resigns instead of
+    retrying for ever."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
@@ -439,7 +445,7 @@ def test_a_failed_log_directory_moves_leaders(run: Callable[[Scenario], None]) -
 
 
 class Verdict:
-    """A probe that has made up its mind."""
+    """A probe with a fixed result."""
 
     def __init__(self, dead: bool) -> None:
         self.dead = dead
@@ -458,7 +464,7 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
         await create_roots(store)
         cache = MetadataCache()
         channels = RecordingChannels(cache, 1)
-        controller = Controller(1, store, Neighbours(channels, cache, probe), inputs())
+        controller = Controller(1, store, Dependencies(channels, cache, probe), inputs())
         node = ControllerNode(1, store, controller, channels, cache, 0)
         for broker_id in (2, 3):
             peer = participant()
@@ -486,7 +492,7 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
 
 
 def test_a_newcomer_that_does_not_listen_yet_is_waited_for(run: Callable[[Scenario], None]) -> None:
-    """Kafka's brokers register before they listen. One that the term found registered has had its time."""
+    """Kafka's brokers register before they listen. A broker that registered before the election is not waited for."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         found, store, newcomer = participant(), participant(), participant()
@@ -496,7 +502,7 @@ def test_a_newcomer_that_does_not_listen_yet_is_waited_for(run: Callable[[Scenar
         await register(found, registration(2))
         cache, probe = MetadataCache(), Verdict(dead=True)
         channels = RecordingChannels(cache, 1)
-        controller = Controller(1, store, Neighbours(channels, cache, probe), inputs())
+        controller = Controller(1, store, Dependencies(channels, cache, probe), inputs())
         node = ControllerNode(1, store, controller, channels, cache, 0)
         await controller.start()
         await node.until(lambda: brokers_known(node) == {2})
@@ -518,7 +524,7 @@ def test_a_newcomer_that_does_not_listen_yet_is_waited_for(run: Callable[[Scenar
 def test_a_controller_that_refuses_is_followed_before_its_session_ends(
     run: Callable[[Scenario], None], dead: bool
 ) -> None:
-    """The old one lives in this test and its session lasts: it loses its term, and only one controller is left."""
+    """In this test the old controller still runs and its session lasts: it resigns, and only one controller is left."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         [old, *_] = nodes = await start_three(participant)
@@ -529,7 +535,7 @@ def test_a_controller_that_refuses_is_followed_before_its_session_ends(
         cache = MetadataCache()
         channels = RecordingChannels(cache, 4)
         heir = ControllerNode(
-            4, store, Controller(4, store, Neighbours(channels, cache, probe), inputs()), channels, cache, 0
+            4, store, Controller(4, store, Dependencies(channels, cache, probe), inputs()), channels, cache, 0
         )
         await heir.controller.start()
         await old.until(lambda: brokers_known(old) == {1, 2, 3, 4})
@@ -592,7 +598,7 @@ def test_tokens_whose_time_is_over_go_by_themselves(run: Callable[[Scenario], No
 
 
 async def enter_isr(node: ControllerNode, partition: TopicPartition, leader: tuple[int, int], isr: list[int]) -> None:
-    """What the partition's leader does when a replica has caught up."""
+    """Sends AlterPartition, as the partition's leader does when a replica has caught up."""
     known = node.cache.image.topics[partition.topic].partitions[partition.partition]
     wanted = AlterPartitionRequest.PartitionData(
         partition_index=partition.partition,
@@ -607,20 +613,20 @@ async def enter_isr(node: ControllerNode, partition: TopicPartition, leader: tup
 
 
 def taking_over(version: int) -> list[Operation]:
-    """What another controller's claim does to the store."""
+    """The store operations of another controller's claim."""
     claim = b'{"version":2,"brokerid":9,"timestamp":"0","kraftControllerEpoch":-1}'
     return [Delete(CONTROLLER, version), Create(CONTROLLER, claim, of_session=True), Write(CONTROLLER_EPOCH, b"2")]
 
 
 class HeldStore:
-    """A store whose commits can be held back, as those of a process stopped just before them are."""
+    """A store whose commits can be held back, as if the process were paused just before them."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
         self._may_go = asyncio.Event()
         self._may_go.set()
         self._waiting = asyncio.Event()
-        self.refused: Exception | None = None
+        self.rejected: Exception | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -641,7 +647,7 @@ class HeldStore:
         try:
             return await self._store.commit(*arguments)
         except Exception as error:
-            self.refused = error
+            self.rejected = error
             raise
 
 
@@ -665,7 +671,7 @@ def test_a_large_decision_gives_way_to_others(run: Callable[[Scenario], None]) -
         count()
         answer: Any = await created
         assert answer.topics[0].error_code == Error.NONE
-        # Tens of milliseconds of work in slices of 0.2 ms; in one piece it would be a handful of turns.
+        # Tens of milliseconds of work in slices of 0.2 ms; without slices the loop would run only a few times.
         assert turns > 50
         await node.controller.stop()
 
@@ -684,7 +690,7 @@ def test_requests_of_a_stopped_controller_are_answered(run: Callable[[Scenario],
         request = IncrementalAlterConfigsRequest(resources=resources)
         waiting = asyncio.ensure_future(node.controller.handle(ApiKey.INCREMENTAL_ALTER_CONFIGS, request))
         await held.has_one_waiting()
-        assert len(node.controller.queue) >= 1  # the first look at the brokers may wait beside it
+        assert len(node.controller.queue) >= 1  # the first read of the brokers may be queued too
         await node.controller.stop()
         answer: Any = await waiting
         assert answer.responses[0].error_code == Error.NOT_CONTROLLER
@@ -694,7 +700,8 @@ def test_requests_of_a_stopped_controller_are_answered(run: Callable[[Scenario],
 
 @pytest.mark.spec("F15")
 def test_a_dedicated_controller_keeps_its_own_metadata(run: Callable[[Scenario], None]) -> None:
-    """Active when its first look is over; what it tells names itself, who is no broker; a later term begins anew."""
+    """It is active once its metadata is loaded. Its requests contain its own id, which is no broker's. After the next
+    election its metadata is built again."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         brokers = participant()
@@ -705,7 +712,7 @@ def test_a_dedicated_controller_keeps_its_own_metadata(run: Callable[[Scenario],
         store, cache = participant(), MetadataCache()
         await store.open_session()
         channels = RecordingChannels(cache, 0)
-        controller = Controller(101, store, Neighbours(channels, cache, tells_itself=True), inputs())
+        controller = Controller(101, store, Dependencies(channels, cache, tells_itself=True), inputs())
         node = ControllerNode(101, store, controller, channels, cache, -1)
         await controller.start()
         await node.until(lambda: controller.is_active)
@@ -738,7 +745,7 @@ def test_a_dedicated_controller_keeps_its_own_metadata(run: Callable[[Scenario],
 
 
 @pytest.mark.spec("M3")
-def test_a_full_store_refuses_the_change_and_the_term_goes_on(run: Callable[[Scenario], None]) -> None:
+def test_a_full_store_rejects_the_change_and_the_term_goes_on(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
         controller = nodes[0]
@@ -751,10 +758,10 @@ def test_a_full_store_refuses_the_change_and_the_term_goes_on(run: Callable[[Sce
             controller.controller.handle(ApiKey.CREATE_TOPICS, request), create(controller, "small")
         )
         assert isinstance(answer, CreateTopicsResponse)
-        [refused] = answer.topics
-        assert refused.error_code == Error.KAFKA_STORAGE_ERROR
-        assert refused.error_message is not None
-        assert "is full" in refused.error_message
+        [rejected] = answer.topics
+        assert rejected.error_code == Error.KAFKA_STORAGE_ERROR
+        assert rejected.error_message is not None
+        assert "is full" in rejected.error_message
         assert small == [Error.NONE], "what fits is stored, though it came together with what does not"
         assert await controller.store.children(TOPICS) == ["small"]
         assert controller.controller.context is not None
@@ -790,8 +797,9 @@ def test_elections_that_find_no_room_are_made_when_there_is_some() -> None:
     asyncio.run(scenario())
 
 
-class Recorded:
+class Recorded(Histogram):
     def __init__(self) -> None:
+        super().__init__()
         self.values: list[float] = []
 
     def record(self, value: float) -> None:
@@ -807,7 +815,7 @@ def test_each_broker_s_leader_and_isr_is_traced_from_its_decision(run: Callable[
         await register(store, registration(1))
         cache = MetadataCache()
         channels = RecordingChannels(cache, 1)
-        controller = Controller(1, store, Neighbours(channels, cache, until_applied=traced), inputs())
+        controller = Controller(1, store, Dependencies(channels, cache, until_applied=traced), inputs())
         node = ControllerNode(1, store, controller, channels, cache, 0)
         await controller.start()
         await node.until(lambda: brokers_known(node) == {1})
@@ -817,5 +825,56 @@ def test_each_broker_s_leader_and_isr_is_traced_from_its_decision(run: Callable[
         assert len(traced.values) == len(channels.requests_to(1, LeaderAndIsrRequest))
         assert all(0 < value < 10_000 for value in traced.values)
         await controller.stop()
+
+    run(scenario)
+
+
+@pytest.mark.spec("D3", "M1")
+@pytest.mark.parametrize("has_log", [True, False])
+def test_an_election_waits_for_members_of_the_isr_for_a_while_only(
+    run: Callable[[Scenario], None], has_log: bool
+) -> None:
+    """Node 1 comes back after an unclean shutdown; node 2, the former leader, does not."""
+
+    async def scenario(participant: Callable[[], Any]) -> None:
+        store = participant()
+        await store.open_session()
+        await create_roots(store)
+        topic_id, path = b"i" * 16, partition_state_path("t", 0)
+        state = PartitionState(2, 3, (1, 2), 1, 0)
+        entries = (
+            (topic_path("t"), TopicAssignment(topic_id, {0: (1, 2)}).encode()),
+            (partitions_path("t"), None),
+            (partition_path("t", 0), None),
+            (path, state.encode()),
+            ("/config/topics/t", b'{"version":1,"config":{}}'),
+        )
+        await store.commit([Create(each, data) for each, data in entries])
+        restarted = registration(1, log_dirs=(RegisteredLogDir(b"d" * 16),))
+        node = await start_node(1, participant(), restarted, unclean_shutdown_election_wait_ms=50)
+
+        def answer(broker_id: int, request: Message) -> Message:
+            response = good_answer(request)
+            if isinstance(response, LeaderAndIsrResponse):
+                for each in (entry for topic in response.topics for entry in topic.partition_errors):
+                    own_tags.put_log_end(each, *((3, 10) if has_log else (-1, -1)))
+            return response
+
+        node.channels.answer = answer
+        partition = TopicPartition("t", 0)
+
+        def settled() -> bool:
+            context = node.controller.context
+            if context is None or (known := context.state(partition)) is None:
+                return False
+            return known.leader == 1 if has_log else partition in context.waited
+
+        await node.until(settled)
+        entry = await store.read(path)
+        stored = decode_partition_state(path, entry.data, entry.version)
+        assert (stored.leader, stored.isr) == ((1, (1,)) if has_log else (-1, (1, 2)))
+        assert stored.unverified == (() if has_log else (1,))
+        assert ("came back without its log" in str(node.cache.image.partition("t", 0))) is not has_log
+        await stop([node])
 
     run(scenario)

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (KIP-554): Kafka's answers, and what is stored."""
+"""AlterUserScramCredentials (KIP-554): Kafka's results, and the stored credentials."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def test_other_configs_of_the_user_stay() -> None:
         ([drop("alice", SHA_512)], ABSENT),
         ([drop("u"), put("u", SHA_512)], ABSENT),
         ([put("u"), put("u", SHA_512, iterations=1)], UNACCEPTABLE),
-        # Of several reasons: what is wrong in itself, then what is said twice, then what is not there.
+        # Order of errors: invalid fields, then duplicates, then unknown credentials.
         ([drop("u"), drop("u")], TWICE),
         ([put("u"), put("u"), put("u", UNKNOWN)], UNSUPPORTED),
         ([drop("u", UNKNOWN), put("u", iterations=1)], UNACCEPTABLE),
     ],
 )
-def test_a_user_is_refused_as_a_whole_and_alone(changes: list[Any], error: Error) -> None:
+def test_a_user_is_rejected_as_a_whole_and_alone(changes: list[Any], error: Error) -> None:
     decision, codes = alter(*changes, put("bob"))
     user = changes[0].name
     assert codes == {user: error, "bob": 0}

@@ -1,4 +1,4 @@
-"""Commits in the order of what more than one broker may write."""
+"""Commits of entries that more than one broker may write, in one order."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from signalbox.controller.shared_commit import SharedMoved, commit_shared
+from signalbox.controller.shared_commit import ConcurrentMetadataUpdate, commit_shared
 from signalbox.metadata.layout import SHARED_CHANGES, create_roots
-from signalbox.metadata.shared_changes import SharedChanges, decode_shared_changes
+from signalbox.metadata.metadata_change_log import MetadataChangeLog, decode_shared_changes
 from signalbox.metadata.store.port import Create, Fence, FencedOut, VersionConflict, Write
 from tests.controller.cluster import Scenario
 
@@ -29,14 +29,14 @@ async def opened(participant: Callable[[], Any]) -> Any:
 def test_who_has_not_seen_the_last_change_writes_nothing(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         store = await opened(participant)
-        seen = SharedChanges()
+        seen = MetadataChangeLog()
         after = await commit_shared(store, [Create(USER, b"1")], FENCE, seen, [USER])
-        assert after == SharedChanges(1, ((1, USER),))
-        with pytest.raises(SharedMoved):
+        assert after == MetadataChangeLog(1, ((1, USER),))
+        with pytest.raises(ConcurrentMetadataUpdate):
             await commit_shared(store, [Write(USER, b"2")], FENCE, seen)
         assert (await store.read(USER)).data == b"1"
-        told = await commit_shared(store, [Write(USER, b"2")], FENCE, SharedChanges(after.version))
-        assert decode_shared_changes(await store.read(SHARED_CHANGES)) == told == SharedChanges(2)
+        told = await commit_shared(store, [Write(USER, b"2")], FENCE, MetadataChangeLog(after.version))
+        assert decode_shared_changes(await store.read(SHARED_CHANGES)) == told == MetadataChangeLog(2)
 
     run(scenario)
 
@@ -47,7 +47,7 @@ def test_a_fenced_writer_writes_nothing(run: Callable[[Scenario], None]) -> None
         store = await opened(participant)
         await store.commit([Write(FENCE.path, b"2")])
         with pytest.raises(FencedOut):
-            await commit_shared(store, [Create(USER)], FENCE, SharedChanges(), [USER])
+            await commit_shared(store, [Create(USER)], FENCE, MetadataChangeLog(), [USER])
         assert await store.read(USER) is None
 
     run(scenario)
@@ -57,10 +57,10 @@ def test_other_conflicts_and_other_entries_are_left_alone(run: Callable[[Scenari
     async def scenario(participant: Callable[[], Any]) -> None:
         store = await opened(participant)
         await store.commit([Create(USER)])
-        with pytest.raises(VersionConflict) as refused:
-            await commit_shared(store, [Write(USER, b"", 7)], FENCE, SharedChanges())
-        assert not isinstance(refused.value, SharedMoved)
-        behind = SharedChanges(-5)
+        with pytest.raises(VersionConflict) as rejected:
+            await commit_shared(store, [Write(USER, b"", 7)], FENCE, MetadataChangeLog())
+        assert not isinstance(rejected.value, ConcurrentMetadataUpdate)
+        behind = MetadataChangeLog(-5)
         assert await commit_shared(store, [Create("/admin/delete_topics/t")], FENCE, behind) is behind
         assert (await store.read(SHARED_CHANGES)).version == 0
 

@@ -1,4 +1,4 @@
-"""What the controller makes of changes that others stored: each is taken over once, the newest wins."""
+"""Changes that other brokers stored: the controller applies each once, the newest wins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CreateTopics: what is accepted, what is refused, in which order."""
+"""CreateTopics: accepted and rejected topics, and the order of the checks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def decide(*topics: Topic, **fields: Any) -> Decision:
     return create_topics(CONTEXT, inputs(), request)
 
 
-def refusal(*topics: Topic) -> tuple[Error, str]:
+def rejection(*topics: Topic) -> tuple[Error, str]:
     decision = decide(*topics)
     assert decision.records == ()
     result = response_of(decision).topics[-1]
@@ -59,6 +59,7 @@ def test_a_topic_is_placed_and_led() -> None:
     decision = decide(topic("t", 3, 3, {"retention.ms": "9"}))
     [result] = response_of(decision).topics
     assert (result.name, result.error_code, result.num_partitions, result.replication_factor) == ("t", 0, 3, 3)
+    assert result.error_message is None, "as Kafka answers; an empty text is a text"
     assert states(decision) == {"t-0": "1/0/0 isr 1 2 3", "t-1": "2/0/0 isr 2 3 1", "t-2": "3/0/0 isr 3 1 2"}
     assert decision.effects == (LeadersAnnounced((tp(0), tp(1), tp(2)), is_new=True),)
     [created] = [each for each in decision.records if isinstance(each, TopicCreated)]
@@ -98,7 +99,7 @@ def test_validate_only_decides_and_changes_nothing() -> None:
     assert second.error_code == Error.TOPIC_ALREADY_EXISTS
 
 
-def test_one_refused_topic_does_not_stop_the_others() -> None:
+def test_one_rejected_topic_does_not_stop_the_others() -> None:
     decision = decide(topic("old"), topic("t", 1, 1))
     assert [(each.name, each.error_code) for each in response_of(decision).topics] == [
         ("old", Error.TOPIC_ALREADY_EXISTS),
@@ -107,7 +108,7 @@ def test_one_refused_topic_does_not_stop_the_others() -> None:
     assert set(states(decision)) == {"t-0"}
 
 
-def test_a_topic_named_twice_is_refused_once() -> None:
+def test_a_topic_named_twice_is_rejected_once() -> None:
     decision = decide(topic("t"), topic("u"), topic("t"))
     assert [(each.name, each.error_code) for each in response_of(decision).topics] == [
         ("t", Error.INVALID_REQUEST),
@@ -142,9 +143,9 @@ def test_a_topic_named_twice_is_refused_once() -> None:
         (topic("a b", 1, configs={"no.such": "1"}), Error.INVALID_TOPIC_EXCEPTION, ""),
     ],
 )
-def test_refusals(wanted: Topic, error: Error, words: str) -> None:
-    refused, message = refusal(wanted)
-    assert refused is error
+def test_rejections(wanted: Topic, error: Error, words: str) -> None:
+    rejected, message = rejection(wanted)
+    assert rejected is error
     assert words in message
 
 
@@ -195,8 +196,8 @@ def test_what_cannot_be_created_does_not_count() -> None:
     ]
 
 
-class Refusing:
-    """A policy that writes down what it was asked and refuses topic `no`."""
+class Rejecting:
+    """A policy that records its calls and rejects topic `no`."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
@@ -208,7 +209,7 @@ class Refusing:
 
 
 def test_policies_are_asked_last_and_for_validate_only_too() -> None:
-    policy = Refusing()
+    policy = Rejecting()
     given = replace(inputs(), create_topic_policy=policy)
     wanted = [topic("no", 1, 1), topic("t", 2, 1, {"retention.ms": "1"}), assigned("u", [(0, [2])]), topic("old")]
     request = CreateTopicsRequest(topics=wanted, timeout_ms=1, validate_only=True)
@@ -229,7 +230,7 @@ def test_brokers_that_leave_get_replicas_only_in_need() -> None:
     one = create_topics(context, inputs(), CreateTopicsRequest(topics=[topic("t", 3, 2)], timeout_ms=1))
     assert all("1" not in isr.split(" isr ")[1].split() for isr in states(one).values())
     three = create_topics(context, inputs(), CreateTopicsRequest(topics=[topic("t", 1, 3)], timeout_ms=1))
-    assert states(three) == {"t-0": "2/0/0 isr 1 2 3"}
+    assert states(three) == {"t-0": "2/0/0 isr 2 3"}
 
 
 def test_the_answer_waits_for_leaders_and_says_when_they_are_late() -> None:

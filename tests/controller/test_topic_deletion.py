@@ -1,4 +1,4 @@
-"""DeleteTopics, and the way a topic goes."""
+"""DeleteTopics, and the steps of a topic's deletion."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import replace
 from signalbox.common.ids import ZERO_UUID
 from signalbox.controller.context import ReplicaOfTopic
 from signalbox.controller.decision import Decision, MetadataAnnounced, ReplicasStopped
-from signalbox.controller.records import TopicDeleted, TopicDeletionRefused, TopicDeletionStarted
+from signalbox.controller.records import TopicDeleted, TopicDeletionRejected, TopicDeletionStarted
 from signalbox.controller.topic_deletion import (
     ask_again,
     delete_topics,
     partitions_on_their_way_out,
-    refuse_pending_deletions,
+    reject_pending_deletions,
     replicas_deleted,
 )
 from signalbox.protocol.error_table import Error
@@ -37,7 +37,7 @@ def test_a_topic_is_marked_told_and_stopped() -> None:
     decision = delete_topics(CONTEXT, inputs(), DeleteTopicsRequest(topic_names=["t"], timeout_ms=9))
     assert results(decision) == [("t", topic_id("t"), Error.NONE)]
     assert decision.records == (TopicDeletionStarted("t"),)
-    # Broker 3 is dead: its replica waits for its return.
+    # Broker 3 is down: its replica is deleted after its return.
     assert decision.effects == (
         MetadataAnnounced((tp(0), tp(1))),
         ReplicasStopped(1, (tp(0),), delete=True),
@@ -51,7 +51,7 @@ def test_by_id() -> None:
     assert results(decide(State(topic_id=topic_id("t")))) == [("t", topic_id("t"), Error.NONE)]
 
 
-def test_refusals() -> None:
+def test_rejections() -> None:
     decision = decide(
         State(name="none"),
         State(topic_id=b"?" * 16),
@@ -65,7 +65,7 @@ def test_refusals() -> None:
         Error.UNKNOWN_TOPIC_ID,
         Error.INVALID_REQUEST,
         Error.INVALID_REQUEST,
-        Error.INVALID_REQUEST,  # u, by name and by id: answered once
+        Error.INVALID_REQUEST,  # u, by name and by id: one result
     ]
     assert decision.records == ()
 
@@ -96,7 +96,7 @@ def test_the_topic_is_forgotten_with_its_last_replica() -> None:
     assert not any(isinstance(record, TopicDeleted) for record in first.records)
     left = after(going, first)
     assert left.deleting["t"] == {ReplicaOfTopic(1, 3)}
-    # Broker 3 comes back and is asked; its answer ends it.
+    # Broker 3 comes back and gets StopReplica; its response ends the deletion.
     back = replace(left, brokers={**left.brokers, **make_context(3).brokers})
     assert ask_again(back, [1, 2, 3]) == (ReplicasStopped(3, (tp(1),), delete=True),)
     gone = after(back, replicas_deleted(back, "t", [ReplicaOfTopic(1, 3)]))
@@ -112,9 +112,9 @@ def test_the_dead_are_not_asked() -> None:
 
 def test_marks_at_a_failover() -> None:
     marked = replace(CONTEXT, deleting={"t": frozenset(), "unknown": frozenset()})
-    assert refuse_pending_deletions(marked, inputs()) == (TopicDeletionRefused("unknown"),)
-    assert refuse_pending_deletions(marked, inputs(delete_topic_enable=False)) == (
-        TopicDeletionRefused("t"),
-        TopicDeletionRefused("unknown"),
+    assert reject_pending_deletions(marked, inputs()) == (TopicDeletionRejected("unknown"),)
+    assert reject_pending_deletions(marked, inputs(delete_topic_enable=False)) == (
+        TopicDeletionRejected("t"),
+        TopicDeletionRejected("unknown"),
     )
     assert partitions_on_their_way_out(marked) == (tp(0), tp(1))

@@ -1,4 +1,4 @@
-"""Topics out of entries: what can be read, and the damage of what cannot."""
+"""Topics decoded from entries, and the description of corrupt ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from signalbox.controller.damage import TopicDamage
+from signalbox.controller.corrupt_entries import TopicCorruption
 from signalbox.controller.topic_loading import by_topic, has_changed, read_topic
 from signalbox.metadata.layout import TOPICS, create_roots, topic_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -17,7 +17,7 @@ STATE = b'{"version":1,"leader":1,"leader_epoch":3,"controller_epoch":4,"isr":[1
 
 
 def entries(**changed: bytes | None) -> dict[str, Entry]:
-    """A topic's entries; `topic`, `state_0`, `state_1` replace what they hold."""
+    """A topic's entries; `topic`, `state_0`, `state_1` replace their data."""
     held: dict[str, bytes | None] = {
         "": changed.get("topic", ASSIGNMENT),
         "partitions": None,
@@ -104,7 +104,7 @@ def test_mended_gone_or_damaged_otherwise_is_a_change() -> None:
     asyncio.run(run())
 
 
-async def damage(store: MemoryMetadataStore) -> TopicDamage:
+async def damage(store: MemoryMetadataStore) -> TopicCorruption:
     found = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).damage
     assert found is not None
     return found

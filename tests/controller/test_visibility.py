@@ -1,4 +1,4 @@
-"""Conditions that answers wait for."""
+"""Conditions that responses wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group coordinator on a clock set by hand, over a log in memory; tests talk to it in requests and answers."""
+"""A group coordinator on a manual clock, over a log in memory; tests send requests to it and check the responses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REBALANCE_MS = 60_000
 
 
 def transcript(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run an async test on a loop of its own."""
+    """Runs an async test on a new event loop."""
 
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -45,7 +45,7 @@ def transcript(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
 
 
 async def settle() -> None:
-    """Let the loop do all that can be done without time passing."""
+    """Runs the event loop until no more work is possible without advancing the clock."""
     for _ in range(12):
         await asyncio.sleep(0)
 
@@ -56,8 +56,8 @@ def subscription(*topics: str) -> bytes:
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 
 
-class Pending:
-    """A request under way: `response` once it is answered."""
+class BenchCall:
+    """A request in progress: `response` is set when it is complete."""
 
     def __init__(self, reply: Any) -> None:
         self._task = asyncio.ensure_future(reply) if isinstance(reply, Awaitable) else None
@@ -101,7 +101,7 @@ class Bench:
         return self
 
     async def fail_over(self, leader_epoch: int) -> Bench:
-        """Another broker takes over: a new coordinator over the same log."""
+        """Another broker becomes the coordinator: a new coordinator over the same log."""
         self.coordinator.on_resigned(PARTITION)
         await settle()
         successor = Bench(self.settings, self.log, self.clock)
@@ -113,7 +113,7 @@ class Bench:
         return self.runtime.active_shards()[0]
 
     def group(self) -> ClassicGroup:
-        """Group g, which is there."""
+        """Group g, which must exist."""
         group = self.shard.groups.get("g")
         assert group is not None
         return group
@@ -144,7 +144,7 @@ class Bench:
 
     # --- requests
 
-    def join(self, member_id: str = "", **fields: Any) -> Pending:
+    def join(self, member_id: str = "", **fields: Any) -> BenchCall:
         version = fields.pop("version", 9)
         protocols = fields.pop("protocols", (("range", subscription("t")),))
         request = JoinGroupRequest(
@@ -158,9 +158,10 @@ class Bench:
         )
         client = CLIENT._replace(client_id=fields.pop("client", "client"), api_version=version)
         assert not fields, fields
-        return Pending(self.coordinator.join_group(request, client))
+        return BenchCall(self.coordinator.join_group(request, client))
 
-    def sync(self, joined: JoinGroupResponse, assignment: dict[str, bytes] | None = None, **fields: Any) -> Pending:
+    def sync(self, joined: JoinGroupResponse, assignment: dict[str, bytes] | None = None, **fields: Any) -> BenchCall:
+        version = fields.pop("version", 5)
         request = SyncGroupRequest(
             group_id=fields.pop("group", "g"),
             generation_id=fields.pop("generation", joined.generation_id),
@@ -174,15 +175,15 @@ class Bench:
             ],
         )
         assert not fields, fields
-        return Pending(self.coordinator.sync_group(request, CLIENT._replace(api_version=5)))
+        return BenchCall(self.coordinator.sync_group(request, CLIENT._replace(api_version=version)))
 
     def heartbeat(self, member_id: str, generation: int, group: str = "g", instance: str | None = None) -> int:
         request = HeartbeatRequest(
             group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance
         )
-        return int(Pending(self.coordinator.heartbeat(request, CLIENT._replace(api_version=4))).response.error_code)
+        return int(BenchCall(self.coordinator.heartbeat(request, CLIENT._replace(api_version=4))).response.error_code)
 
-    def leave(self, *members: tuple[str, str | None], group: str = "g", version: int = 5) -> Pending:
+    def leave(self, *members: tuple[str, str | None], group: str = "g", version: int = 5) -> BenchCall:
         request = LeaveGroupRequest(group_id=group)
         if version < 3:
             request.member_id = members[0][0]
@@ -191,9 +192,9 @@ class Bench:
                 LeaveGroupRequest.MemberIdentity(member_id=member_id, group_instance_id=instance)
                 for member_id, instance in members
             ]
-        return Pending(self.coordinator.leave_group(request, CLIENT._replace(api_version=version)))
+        return BenchCall(self.coordinator.leave_group(request, CLIENT._replace(api_version=version)))
 
-    def commit(self, offsets: dict[tuple[str, int], int], **fields: Any) -> Pending:
+    def commit(self, offsets: dict[tuple[str, int], int], **fields: Any) -> BenchCall:
         version = fields.pop("version", 9)
         metadata = fields.pop("metadata", "")
         topics: dict[str, OffsetCommitRequest.OffsetCommitRequestTopic] = {}
@@ -213,17 +214,17 @@ class Bench:
             topics=list(topics.values()),
         )
         assert not fields, fields
-        return Pending(self.coordinator.offset_commit(request, CLIENT._replace(api_version=version)))
+        return BenchCall(self.coordinator.offset_commit(request, CLIENT._replace(api_version=version)))
 
-    def fetch_all(self, group: str = "g", require_stable: bool = False) -> Pending:
+    def fetch_all(self, group: str = "g", require_stable: bool = False) -> BenchCall:
         request = OffsetFetchRequest(
             groups=[OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None)],
             require_stable=require_stable,
         )
-        return Pending(self.coordinator.offset_fetch(request, CLIENT._replace(api_version=9)))
+        return BenchCall(self.coordinator.offset_fetch(request, CLIENT._replace(api_version=9)))
 
     def offsets(self, group: str = "g") -> dict[tuple[str, int], int]:
-        """What the group has committed, as a client sees it."""
+        """The group's committed offsets, as a client sees them."""
         (answer,) = self.fetch_all(group).response.groups
         return {
             (topic.name, partition.partition_index): partition.committed_offset
@@ -231,22 +232,22 @@ class Bench:
             for partition in topic.partitions
         }
 
-    # --- short cuts
+    # --- shortcuts
 
     async def member(self, **fields: Any) -> str:
         """A dynamic member id, as a client of version 4 and later gets one."""
-        refused = self.join(**fields).response
+        rejected = self.join(**fields).response
         await settle()
-        return str(refused.member_id)
+        return str(rejected.member_id)
 
     async def stable_group(self, *assignments: bytes, **fields: Any) -> list[JoinGroupResponse]:
-        """A group of as many members as there are assignments; the first leads. Their join answers."""
+        """A group of as many members as there are assignments; the first leads. Returns their join responses."""
         ids = [await self.member(**fields) for _ in assignments]
         joins = [self.join(member_id, **fields) for member_id in ids]
         await self.pass_time(self.settings.initial_rebalance_delay_ms * 3 or 1)
         joined = [pending.response for pending in joins]
         group = fields.get("group", "g")
-        syncs: list[Pending] = []
+        syncs: list[BenchCall] = []
         for response in joined:
             given = dict(zip(ids, assignments, strict=True)) if response.leader == response.member_id else None
             syncs.append(self.sync(response, given, group=group))

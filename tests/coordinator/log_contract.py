@@ -1,4 +1,4 @@
-"""What every `CoordinatorLog` must do: subclass it, give `open_log`, and the tests run against yours."""
+"""The contract of every `CoordinatorLog`: subclass it, implement `open_log`, and the tests run against your log."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ class CoordinatorLogContract:
     def test_only_the_leader_of_that_epoch_may_append(self, partition: int, leader_epoch: int) -> None:
         async def run() -> None:
             log = await self.open_log()
-            with pytest.raises(KafkaError) as refusal:
+            with pytest.raises(KafkaError) as rejection:
                 await log.append(partition, leader_epoch, batch_of("a"))
-            assert refusal.value.error is Error.NOT_LEADER_OR_FOLLOWER
+            assert rejection.value.error is Error.NOT_LEADER_OR_FOLLOWER
 
         asyncio.run(run())
 
     def test_a_partition_led_elsewhere_cannot_be_read(self) -> None:
         async def run() -> None:
             log = await self.open_log()
-            with pytest.raises(KafkaError) as refusal:
+            with pytest.raises(KafkaError) as rejection:
                 log.end_offset(1)
-            assert refusal.value.error is Error.NOT_LEADER_OR_FOLLOWER
+            assert rejection.value.error is Error.NOT_LEADER_OR_FOLLOWER
 
         asyncio.run(run())

@@ -1,4 +1,4 @@
-"""A coordinator log in memory: commits at once, or when told; refuses, loses leadership, forgets its tail."""
+"""A coordinator log in memory: commits at once or on request; can reject appends and lose leadership."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from signalbox.protocol.records.batch_header import iter_batch_headers, patch_ba
 
 
 class MemoryLog:
-    """Passes `CoordinatorLogContract`. `held` = commits wait for `commit_all`; `refusal` = the next appends fail."""
+    """Passes `CoordinatorLogContract`. `held`: commits wait for `commit_all`; `rejection`: error of later appends."""
 
     def __init__(self) -> None:
         self.batches: dict[int, list[bytes]] = {}
         self.leader_epochs: dict[int, int] = {}
         self.held = False
-        self.refusal: Error | None = None
+        self.rejection: Error | None = None
         self.reads: list[int] = []
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     # --- the port
 
     def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
-        if self.refusal is not None:
-            raise KafkaError(self.refusal)
+        if self.rejection is not None:
+            raise KafkaError(self.rejection)
         self._check_leads(partition)
         if leader_epoch != self.leader_epochs[partition]:
             raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
@@ -56,13 +56,13 @@ class MemoryLog:
             taken += batch
         return taken
 
-    # --- what tests do to it
+    # --- controls for tests
 
     def lead(self, partition: int, leader_epoch: int) -> None:
         self.leader_epochs[partition] = leader_epoch
 
     def lose(self, partition: int) -> None:
-        """Another broker leads now: whoever waits for a commit hears it."""
+        """Another broker is the leader now: pending appends fail."""
         del self.leader_epochs[partition]
         self.fail_all(Error.NOT_LEADER_OR_FOLLOWER)
 

@@ -5,7 +5,7 @@ import pytest
 from signalbox.coordinator.answer import Answer, gather
 from signalbox.protocol.error_table import Error, KafkaError
 
-REFUSED = KafkaError(Error.NOT_COORDINATOR)
+REJECTED = KafkaError(Error.NOT_COORDINATOR)
 
 
 def test_whoever_waits_is_called_in_order_and_late_comers_at_once() -> None:
@@ -40,12 +40,12 @@ def test_map_changes_values_and_passes_errors_on() -> None:
     source.complete(4)
     assert doubled.value() == 8
     with pytest.raises(KafkaError):
-        Answer[int].failed(REFUSED).map(lambda value: value * 2).value()
+        Answer[int].failed(REJECTED).map(lambda value: value * 2).value()
 
 
 def test_recover_makes_a_value_of_an_error() -> None:
-    assert Answer[str].failed(REFUSED).recover(lambda refusal: refusal.error.name).value() == "NOT_COORDINATOR"
-    assert Answer.of("x").recover(lambda refusal: "never").value() == "x"
+    assert Answer[str].failed(REJECTED).recover(lambda rejection: rejection.error.name).value() == "NOT_COORDINATOR"
+    assert Answer.of("x").recover(lambda rejection: "never").value() == "x"
 
 
 def test_gather_keeps_the_order_and_waits_for_all() -> None:
@@ -60,5 +60,5 @@ def test_gather_keeps_the_order_and_waits_for_all() -> None:
 
 
 def test_gather_fails_with_the_first_error() -> None:
-    both = gather([Answer.of(1), Answer[int].failed(REFUSED)])
-    assert both.error is REFUSED
+    both = gather([Answer.of(1), Answer[int].failed(REJECTED)])
+    assert both.error is REJECTED

@@ -51,7 +51,7 @@ def test_every_key_reaches_its_setting() -> None:
     ("key", "text"),
     [("group.max.size", "0"), ("offsets.topic.compression.codec", "5"), ("offsets.retention.minutes", "soon")],
 )
-def test_wrong_values_are_refused_by_name(key: str, text: str) -> None:
+def test_wrong_values_are_rejected_by_name(key: str, text: str) -> None:
     _, faults = COORDINATOR_CONFIG.read({key: text})
     assert [fault.key for fault in faults] == [key]
 

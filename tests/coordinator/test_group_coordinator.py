@@ -1,11 +1,11 @@
-"""The front door over the wire: every version of every API, bytes in and bytes out."""
+"""The coordinator's API over the wire: every version of every API, encoded requests and responses."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.coordinator.bench import Bench, Pending, settle, subscription, transcript
+from tests.coordinator.bench import Bench, BenchCall, settle, subscription, transcript
 
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -58,17 +58,17 @@ def request_of(api: ApiKey, version: int) -> Any:
 async def test_every_version_is_answered_in_words_that_version_has(api: ApiKey, version: int) -> None:
     bench = await Bench().start()
     client = ClientContext("c", "/127.0.0.1", version)
-    pending = Pending(method_of(bench.coordinator, api)(request_of(api, version), client))
+    pending = BenchCall(method_of(bench.coordinator, api)(request_of(api, version), client))
     await bench.pass_time(6_000)
     assert API_TABLE[api].response.decode(pending.response.encode(version), version) is not None
 
 
 @pytest.mark.parametrize(("api", "version"), VERSIONS, ids=lambda value: getattr(value, "name", value))
 @transcript
-async def test_so_is_every_refusal(api: ApiKey, version: int) -> None:
+async def test_so_is_every_rejection(api: ApiKey, version: int) -> None:
     bench = Bench()
     client = ClientContext("c", "/127.0.0.1", version)
-    pending = Pending(method_of(bench.coordinator, api)(request_of(api, version), client))
+    pending = BenchCall(method_of(bench.coordinator, api)(request_of(api, version), client))
     await settle()
     assert pending.answered
     assert API_TABLE[api].response.decode(pending.response.encode(version), version) is not None
@@ -76,7 +76,7 @@ async def test_so_is_every_refusal(api: ApiKey, version: int) -> None:
 
 @transcript
 async def test_full_answers_can_be_said_at_every_version() -> None:
-    """Static members, offsets with metadata and leader epochs: what newer versions know must not trip older ones."""
+    """Static members, offsets with metadata and leader epochs: newer versions' fields must not break older versions."""
     bench = await Bench().start()
     joins = [bench.join(instance="i1"), bench.join(version=3)]
     await bench.pass_time(9_000)
@@ -100,7 +100,7 @@ async def test_full_answers_can_be_said_at_every_version() -> None:
         for version in range(max(API_TABLE[api].min_version, 2), min(API_TABLE[api].max_version, 7) + 1):
             request = API_TABLE[api].request(**fields)
             client = ClientContext("c", "/127.0.0.1", version)
-            assert Pending(method_of(bench.coordinator, api)(request, client)).response.encode(version)
+            assert BenchCall(method_of(bench.coordinator, api)(request, client)).response.encode(version)
 
 
 @transcript
@@ -114,7 +114,7 @@ async def test_groups_are_spread_over_the_partitions_there_are() -> None:
 
 @transcript
 async def test_a_hundred_members() -> None:
-    """A large group's life: all join, sync, commit and leave; three batches in the log tell it."""
+    """All members of a large group join, sync, commit and leave; the log contains three batches."""
     bench = await Bench().start()
     joins = {}
     for number in range(100):
@@ -140,3 +140,25 @@ async def test_a_hundred_members() -> None:
     await settle()
     assert {row.error_code for row in left.response.members} == {Error.NONE}
     assert len(bench.log.batches[0]) == 3, "assignment, commits, empty group: one batch each"
+
+
+@transcript
+async def test_from_version_5_on_a_sync_names_its_protocol() -> None:
+    bench = await Bench().start()
+    request = request_of(ApiKey.SYNC_GROUP, 5)
+    client = ClientContext("c", "/h", 5)
+    unnamed = BenchCall(bench.coordinator.sync_group(request, client)).response
+    assert unnamed.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
+    request.protocol_type, request.protocol_name = "consumer", "range"
+    assert BenchCall(bench.coordinator.sync_group(request, client)).response.error_code == Error.UNKNOWN_MEMBER_ID
+
+
+@transcript
+async def test_a_join_that_fails_has_a_null_protocol_name_where_the_version_can_say_so() -> None:
+    bench = await Bench().start()
+    for version, name in ((6, ""), (7, None), (9, None)):
+        request = request_of(ApiKey.JOIN_GROUP, version)
+        request.member_id = "nobody"
+        response = BenchCall(bench.coordinator.join_group(request, ClientContext("c", "/h", version))).response
+        assert (response.error_code, response.protocol_name) == (Error.UNKNOWN_MEMBER_ID, name)
+        assert response.encode(version)

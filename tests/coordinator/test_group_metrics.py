@@ -10,11 +10,11 @@ from signalbox.coordinator.group_metrics import register_group_metrics
 
 class Scraped(NullMetrics):
     def __init__(self) -> None:
-        self.gauges: dict[str, Callable[[], float]] = {}
+        self.readers: dict[str, Callable[[], float]] = {}
 
     def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
         assert name[:2] == ("kafka.coordinator.group", "GroupMetadataManager")
-        self.gauges[name.name] = read
+        self.readers[name.name] = read
 
 
 @transcript
@@ -25,7 +25,7 @@ async def test_groups_are_counted_by_state_and_offsets_too() -> None:
     await bench.stable_group(b"a")
     bench.commit({("t", 0): 1, ("t", 1): 2}, group="simple")
     await settle()
-    counts = {name: read() for name, read in scraped.gauges.items() if read()}
+    counts = {name: read() for name, read in scraped.readers.items() if read()}
     assert counts == {"NumGroups": 2, "NumOffsets": 2, "NumGroupsStable": 1, "NumGroupsEmpty": 1}
     bench.coordinator.on_resigned(0)
-    assert not any(read() for read in scraped.gauges.values())
+    assert not any(read() for read in scraped.readers.values())

@@ -1,7 +1,7 @@
-"""Random members, pauses, refusals and fail-overs: what must hold whatever happens.
+"""Random members, pauses, rejections and failovers: invariants.
 
-Every request is answered exactly once; the generations in which assignments were handed out never go back, fail-overs
-included; an offset whose commit was acknowledged is there until a later commit replaces it, fail-overs included.
+Every request gets exactly one response. The generations of assignments never decrease, failovers included. An offset
+whose commit was acknowledged is kept until a later commit replaces it, failovers included.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.coordinator.bench import Bench, Pending, settle, subscription
+from tests.coordinator.bench import Bench, BenchCall, settle, subscription
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.states import GroupState
@@ -20,9 +20,9 @@ from signalbox.protocol.error_table import Error
 
 GROUPS = ("g0", "g1")
 SETTINGS = GroupSettings(initial_rebalance_delay_ms=500, max_size=4)
-REFUSALS = (Error.NOT_ENOUGH_REPLICAS, Error.KAFKA_STORAGE_ERROR)
+REJECTIONS = (Error.NOT_ENOUGH_REPLICAS, Error.KAFKA_STORAGE_ERROR)
 
-# Where a group can get without a new generation.
+# State transitions of a group within one generation.
 AFTER_SAME = {
     GroupState.EMPTY: {GroupState.PREPARING_REBALANCE},
     GroupState.PREPARING_REBALANCE: set(),
@@ -35,7 +35,7 @@ STEP = st.tuples(
         ["everybody"] * 6
         + ["time"] * 3
         + ["join", "sync", "heartbeat", "commit", "commit", "leave", "long time", "hold", "release"]
-        + ["refuse", "accept", "fail over", "delete topic"]
+        + ["reject", "accept", "fail over", "delete topic"]
     ),
     st.integers(min_value=0, max_value=5),
     st.integers(min_value=0, max_value=2),
@@ -43,15 +43,15 @@ STEP = st.tuples(
 
 
 class Member:
-    """A client that does what the answers tell it to, when its turn comes. Odd ones are static."""
+    """A client that acts on its responses when it is scheduled. Members 1 and 4 are static."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.group = GROUPS[number % 2]
         self.instance = f"i{number}" if number in (1, 4) else None
         self.member_id = ""
-        self.joining: Pending | None = None
-        self.syncing: Pending | None = None
+        self.joining: BenchCall | None = None
+        self.syncing: BenchCall | None = None
         self.joined: Any = None
         self.generation = -1
 
@@ -79,16 +79,16 @@ class Town:
         self.bench = bench
         self.epoch = 1
         self.members = [Member(number) for number in range(6)]
-        self.requests: list[Pending] = []
+        self.requests: list[BenchCall] = []
         self.highest: dict[str, int] = defaultdict(int)
-        self.commits: dict[tuple[str, int], list[tuple[int, Pending]]] = defaultdict(list)
+        self.commits: dict[tuple[str, int], list[tuple[int, BenchCall]]] = defaultdict(list)
         self.complaints: list[str] = []
         self.seen: dict[str, tuple[int, GroupState]] = {}
         asyncio.get_running_loop().set_exception_handler(
             lambda loop, context: self.complaints.append(str(context.get("exception") or context["message"]))
         )
 
-    def ask(self, pending: Pending) -> Pending:
+    def ask(self, pending: BenchCall) -> BenchCall:
         self.requests.append(pending)
         return pending
 
@@ -108,7 +108,7 @@ class Town:
         await self.finish()
 
     async def everybody(self, member: Member, amount: int) -> None:
-        """Each of the first members does what a client would do next."""
+        """Each of the first members sends the next request of a client."""
         for one in self.members[: amount + 4]:
             if one.joined is not None:
                 await self.sync(one, amount)
@@ -174,11 +174,11 @@ class Town:
         self.bench.log.held = False
         self.bench.log.commit_all()
 
-    async def refuse(self, member: Member, amount: int) -> None:
-        self.bench.log.refusal = REFUSALS[amount % 2]
+    async def reject(self, member: Member, amount: int) -> None:
+        self.bench.log.rejection = REJECTIONS[amount % 2]
 
     async def accept(self, member: Member, amount: int) -> None:
-        self.bench.log.refusal = None
+        self.bench.log.rejection = None
 
     async def delete_topic(self, member: Member, amount: int) -> None:
         self.bench.coordinator.on_topics_deleted(["never there"])
@@ -212,8 +212,8 @@ class Town:
                     assert found.get(partition, 0) in self.possible(commits)
 
     @staticmethod
-    def possible(commits: list[tuple[int, Pending]]) -> set[int]:
-        """The last acknowledged commit, or any later one whose fate is unknown."""
+    def possible(commits: list[tuple[int, BenchCall]]) -> set[int]:
+        """The last acknowledged commit, or any later one with an unknown result."""
         acknowledged = 0
         for value, pending in commits:
             if pending.answered and pending.response.topics[0].partitions[0].error_code == Error.NONE:
@@ -221,7 +221,7 @@ class Town:
         return {acknowledged} | {value for value, _ in commits if value > acknowledged}
 
     async def finish(self) -> None:
-        self.bench.log.refusal = None
+        self.bench.log.rejection = None
         self.bench.log.held = False
         self.bench.log.commit_all()
         await self.bench.pass_time(400_000, step_ms=4_000)

@@ -84,9 +84,9 @@ def test_it_stops_after_each_record() -> None:
 def test_a_log_that_is_led_elsewhere_cannot_be_loaded() -> None:
     log = log_of(batch("a"))
     log.lose(0)
-    with pytest.raises(KafkaError) as refusal:
+    with pytest.raises(KafkaError) as rejection:
         load(log)
-    assert refusal.value.error is Error.NOT_LEADER_OR_FOLLOWER
+    assert rejection.value.error is Error.NOT_LEADER_OR_FOLLOWER
 
 
 def test_reads_may_cut_the_last_batch_short() -> None:

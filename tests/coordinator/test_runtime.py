@@ -20,7 +20,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 
 
 class Notes:
-    """A shard of another kind than groups: a dictionary."""
+    """A shard that is no group shard: a dictionary."""
 
     def __init__(self, partition: int, timer: Timer) -> None:
         self.partition = partition
@@ -80,7 +80,7 @@ async def reply_of(answer: Answer[Result]) -> Result:
     return await got if isinstance(got, Awaitable) else got
 
 
-def refusal(answer: Answer[Any]) -> Error | None:
+def rejection(answer: Answer[Any]) -> Error | None:
     return None if answer.error is None else answer.error.error
 
 
@@ -100,15 +100,15 @@ async def test_what_was_written_is_there_after_the_next_election() -> None:
 @transcript
 async def test_before_during_and_after_leadership() -> None:
     desk = Desk()
-    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
+    assert rejection(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
     desk.log.lead(0, 1)
     loading = desk.runtime.on_elected(0, 1)
-    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert rejection(desk.runtime.read(0, lambda shard: 1)) is Error.COORDINATOR_LOAD_IN_PROGRESS
     assert desk.runtime.active_shards() == []
     await reply_of(loading)
     assert desk.runtime.read(0, lambda shard: 1).value() == 1
     desk.runtime.on_resigned(0)
-    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
+    assert rejection(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
     await settle()
     assert desk.shards[0].events == ["loaded", "unloaded"]
 
@@ -165,31 +165,31 @@ async def test_a_resignation_while_loading_ends_the_load() -> None:
 async def test_a_partition_that_cannot_be_read_sends_everybody_away_until_the_next_election() -> None:
     desk = Desk()
     await reply_of(desk.runtime.on_elected(0, 1))
-    assert refusal(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
+    assert rejection(desk.runtime.read(0, lambda shard: 1)) is Error.NOT_COORDINATOR
     await desk.elect(leader_epoch=2)
     assert desk.runtime.read(0, lambda shard: 1).value() == 1
 
 
 @transcript
-async def test_a_refusal_of_the_decision_is_the_answer() -> None:
+async def test_a_rejection_of_the_decision_is_the_answer() -> None:
     desk = Desk()
     await desk.elect()
 
-    def refuse(shard: Notes) -> Decision[None]:
+    def reject(shard: Notes) -> Decision[None]:
         raise KafkaError(Error.GROUP_ID_NOT_FOUND)
 
-    assert refusal(desk.runtime.write(0, refuse)) is Error.GROUP_ID_NOT_FOUND
+    assert rejection(desk.runtime.write(0, reject)) is Error.GROUP_ID_NOT_FOUND
 
 
 @transcript
-async def test_a_write_under_way_when_leadership_goes_is_refused_and_not_replayed() -> None:
+async def test_a_write_under_way_when_leadership_goes_is_rejected_and_not_replayed() -> None:
     desk = Desk()
     shard = await desk.elect()
     desk.log.held = True
     written = desk.runtime.write(0, lambda shard: note("k", "v"))
     await settle()
     desk.runtime.on_resigned(0, 1)
-    assert refusal(written) is Error.NOT_COORDINATOR
+    assert rejection(written) is Error.NOT_COORDINATOR
     desk.log.commit_all()
     await settle()
     assert shard.notes == {}
@@ -205,7 +205,7 @@ async def test_leadership_lost_before_the_hook_is_called() -> None:
     desk.log.lose(0)
     late = desk.runtime.write(0, lambda shard: note("l", "v"))
     await settle()
-    assert refusal(under_way) is refusal(late) is Error.NOT_LEADER_OR_FOLLOWER
+    assert rejection(under_way) is rejection(late) is Error.NOT_LEADER_OR_FOLLOWER
     assert shard.notes == {}
 
 
@@ -218,7 +218,7 @@ async def test_a_log_that_breaks_in_an_unknown_way_is_an_unknown_error() -> None
     await settle()
     desk.log._waiting[0][1].set_exception(OSError("disk on fire"))
     await settle()
-    assert refusal(written) is Error.UNKNOWN_SERVER_ERROR
+    assert rejection(written) is Error.UNKNOWN_SERVER_ERROR
 
 
 @transcript
@@ -238,14 +238,14 @@ async def test_reads_after_writes_see_them() -> None:
 
 
 @transcript
-async def test_a_read_that_waits_is_refused_when_leadership_goes() -> None:
+async def test_a_read_that_waits_is_rejected_when_leadership_goes() -> None:
     desk = Desk()
     await desk.elect()
     desk.log.held = True
     desk.runtime.write(0, lambda shard: note("k", "v"))
     stable = desk.runtime.read_after_writes(0, lambda shard: 1)
     desk.runtime.on_resigned(0)
-    assert refusal(stable) is Error.NOT_COORDINATOR
+    assert rejection(stable) is Error.NOT_COORDINATOR
 
 
 @transcript

@@ -8,7 +8,7 @@ from signalbox.coordinator.slices import SLICE_SECONDS, run_in_slices
 
 
 class HandLoop:
-    """A loop that turns when told; `seconds` is its clock."""
+    """An event loop that the test runs by `turn`; `seconds` is its clock."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -19,7 +19,7 @@ class Never(Awaitable[None]):
 
 
 class Desk:
-    """A queue whose log and loop are the test itself."""
+    """A write queue; this object is its log and its event loop."""
 
     def __init__(self, max_batch_bytes: int = 1_000_000) -> None:
         builder = BatchBuilder(TextSerde(), ManualClock(), RuntimeSettings(max_batch_bytes=max_batch_bytes))
@@ -28,13 +28,13 @@ class Desk:
         self.replayed: list[str] = []
         self.outcomes: list[tuple[str, Error]] = []
         self.gathering = 0
-        self.refusal: Error | None = None
+        self.rejection: Error | None = None
         self.queue = WriteQueue(self, (3, 9), builder, lambda record: self.replayed.append(record.key), self)
 
     def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
         assert (partition, leader_epoch) == (3, 9)
-        if self.refusal is not None:
-            raise KafkaError(self.refusal)
+        if self.rejection is not None:
+            raise KafkaError(self.rejection)
         self.appended_keys.append([record.key for record in decode_records(batch)])
         return Never()
 
@@ -97,10 +97,10 @@ def test_batches_are_concluded_in_the_order_of_the_log() -> None:
     assert desk.replayed == ["a", "b"]
 
 
-def test_a_refused_batch_fails_all_its_decisions_and_changes_nothing() -> None:
+def test_a_rejected_batch_fails_all_its_decisions_and_changes_nothing() -> None:
     desk = Desk()
     answers = [desk.queue.submit(desk.decision(key)) for key in ("a", "b")]
-    desk.refusal = Error.NOT_ENOUGH_REPLICAS
+    desk.rejection = Error.NOT_ENOUGH_REPLICAS
     desk.queue.flush()
     assert desk.replayed == []
     assert [answer.error.error for answer in answers if answer.error] == [Error.NOT_ENOUGH_REPLICAS] * 2

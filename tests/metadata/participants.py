@@ -1,4 +1,4 @@
-"""Running a scenario with some participants of one store in memory."""
+"""Runs a scenario with several sessions of one metadata store in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 
 
 def run_with_stores(count: int, scenario: Callable[..., Awaitable[Any]]) -> None:
-    """Call `scenario(shared, *stores)`; the layout's roots are there."""
+    """Calls `scenario(shared, *stores)` with `count` stores over the same entries. The layout's roots exist."""
 
     async def run() -> None:
         shared = SharedEntries()

@@ -1,4 +1,4 @@
-"""ACLs in the store are Kafka's, byte for byte (SPEC M2)."""
+"""ACL entries of the store are byte for byte the same as Kafka's (SPEC M2)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ async def change(store: MetadataStore, pattern: ResourcePattern, operation: Oper
 
 
 class Followed:
-    """A repository and the indexes it told."""
+    """A repository, and the indexes that it passed to its callback."""
 
     def __init__(self, store: MetadataStore) -> None:
         self.told: list[AclIndex] = []
@@ -54,7 +54,7 @@ class Followed:
         self._news.set()
 
     async def hears(self) -> set[AclBinding]:
-        """The ACLs after the next news."""
+        """The ACLs after the next notification."""
         await self._news.wait()
         self._news.clear()
         return set(self.told[-1])

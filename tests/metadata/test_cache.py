@@ -1,4 +1,4 @@
-"""The cache: followers hear every image, waiters wait for one."""
+"""The metadata cache: subscribers are called with every image, and callers can wait for an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of numbered notifications: read once each, in order, and swept by whoever sees them."""
+"""A folder of numbered notifications: each is read once, in order; every reader deletes old ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOLDER = "/news"
 
 
 class Reader:
-    """Follows the folder; `loaded` is what was read again, `everything` how often all of it was."""
+    """Follows the folder. `loaded`: the subjects that were read; `everything`: how often all entries were read."""
 
     def __init__(self, store: MemoryMetadataStore, clock: ManualClock) -> None:
         self.loaded: list[str] = []
@@ -131,7 +131,7 @@ def test_a_gap_means_that_everything_is_read() -> None:
 
 
 class Counted:
-    """A store that counts what is read of it."""
+    """A store that records the paths that are read."""
 
     def __init__(self, store: MemoryMetadataStore) -> None:
         self._store = store
@@ -153,7 +153,7 @@ class Counted:
 
 
 async def counted() -> tuple[MemoryMetadataStore, Counted, Reader]:
-    """A reader that begins beside fifty old notifications."""
+    """A reader that starts when the folder has fifty old notifications."""
     shared = SharedEntries(ManualClock())
     writer, store = MemoryMetadataStore(shared), Counted(MemoryMetadataStore(shared))
     await writer.commit([Create(FOLDER), *[news("before")] * 50])

@@ -1,4 +1,4 @@
-"""The cluster id is generated once, by whoever comes first."""
+"""The cluster id is generated once, by the first node that starts."""
 
 from __future__ import annotations
 

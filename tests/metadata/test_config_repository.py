@@ -22,7 +22,7 @@ async def change(store: MetadataStore, entity_path: str, *operations: Operation)
 
 
 class Following:
-    """A started repository and what it told."""
+    """A repository, and the changes that it passed to its subscriber."""
 
     def __init__(self, store: MetadataStore, clock: ManualClock | None = None) -> None:
         self.repository = ConfigRepository(store, clock or ManualClock())
@@ -76,7 +76,7 @@ def test_nested_entities_and_news_without_change() -> None:
         await writer.commit([news("users/u"), news("users/u/clients/c")])
         await following.hears()
         assert following.told == [("users/u/clients/c", {"q": "1"})]
-        await writer.commit([news("users/u/clients/c")])  # set to what it has: told all the same
+        await writer.commit([news("users/u/clients/c")])  # no new value: the subscriber is called all the same
         await following.hears()
         assert following.told == [("users/u/clients/c", {"q": "1"})] * 2
         await following.repository.stop()

@@ -1,4 +1,4 @@
-"""`/controller` and `/controller_epoch`, byte for byte."""
+"""`/controller` and `/controller_epoch` are byte for byte the same as Kafka's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The payload of a token as Kafka writes and reads it."""
+"""The stored payload of a delegation token: encoded and decoded as in Kafka."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.delta import FULL, LEADER_DURING_DELETE, apply_update_metadata
 from signalbox.metadata.image import EMPTY_IMAGE, MetadataImage
+from signalbox.protocol import own_tags
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
 
 ID = b"i" * 16
@@ -72,7 +73,7 @@ def test_topic_ids_are_replaced_and_dropped() -> None:
 
 
 def test_a_topic_that_is_only_named_stays_as_it_is_known() -> None:
-    """Nothing but the name can be read of it: what is known stays, and clients see that there is a topic."""
+    """A request that has only the topic's name: the cached partitions stay, and the topic is visible to clients."""
     image = after(Update(topic_states=[topic("t", state(0))]))
     named = Update(type=FULL, topic_states=[topic("t", topic_id=ZERO_UUID), topic("u", topic_id=ZERO_UUID)])
     image, _ = apply_update_metadata(image, named)
@@ -139,7 +140,7 @@ def test_L9_version_0_has_one_plaintext_address() -> None:
 
 
 def test_a_topic_that_was_made_again_keeps_no_partition_of_the_old_one() -> None:
-    """A broker that was away while the old one went."""
+    """A broker that was down while the old topic was deleted."""
     image = after(
         Update(topic_states=[topic("t", state(0), state(1), state(2))]),
         Update(topic_states=[topic("t", state(0, leader=2), topic_id=b"j" * 16)]),
@@ -155,3 +156,21 @@ def test_a_full_request_names_every_topic_there_is() -> None:
     assert image.topic_names == {ID: "t"}
     assert changed == {"t", "u"}
     assert after(Update(type=FULL, topic_states=[topic("unheard-of")])).topics == {}
+
+
+@pytest.mark.spec("D3")
+def test_why_a_partition_has_no_leader() -> None:
+    offline = state(0, -1)
+    own_tags.put_offline_reason(offline, "broker 1 waits")
+    image = after(Update(topic_states=[topic("t", offline, state(1))]))
+    assert {index: each.offline_reason for index, each in image.topics["t"].partitions.items()} == {
+        0: "broker 1 waits",
+        1: "",
+    }
+    assert (
+        after(Update(topic_states=[topic("t", offline)]), Update(topic_states=[topic("t", state(0))]))
+        .topics["t"]
+        .partitions[0]
+        .offline_reason
+        == ""
+    )

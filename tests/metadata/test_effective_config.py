@@ -1,4 +1,4 @@
-"""Which value of a topic config holds, and whose it is."""
+"""The effective value of a topic config, and its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configs of entities, and the news of their change."""
+"""Configs of entities, and the notifications of their changes."""
 
 from __future__ import annotations
 

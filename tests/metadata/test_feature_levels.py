@@ -1,4 +1,4 @@
-"""`/feature`: Kafka's payload, both versions of it, and who may take part."""
+"""`/feature`: Kafka's payload in both versions, and which supported ranges are incompatible with it."""
 
 from __future__ import annotations
 

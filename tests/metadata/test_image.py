@@ -1,4 +1,4 @@
-"""The image as readers see it: nodes per listener, names and ids."""
+"""The public API of the metadata image: nodes per listener, names and ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaders say of ISRs that they stored by themselves."""
+"""Leaders' notifications of ISR changes that they stored themselves."""
 
 from __future__ import annotations
 

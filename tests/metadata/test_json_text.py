@@ -1,4 +1,4 @@
-"""JSON of entries: compact, and errors that name the entry."""
+"""JSON of entries: compact, and the errors name the entry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_compact_utf8() -> None:
         pytest.param('{"a": 1}'.encode("utf-16"), id="another encoding"),
     ],
 )
-def test_anything_else_is_refused_by_name(data: bytes | None) -> None:
+def test_anything_else_is_rejected_by_name(data: bytes | None) -> None:
     with pytest.raises(BadEntry, match="/x"):
         decode_json(data, "/x")
 

@@ -1,4 +1,4 @@
-"""Paths are Kafka's (SPEC M2), and the roots can be made by several at once."""
+"""Paths are Kafka's (SPEC M2). Several nodes can create the roots at once."""
 
 from __future__ import annotations
 

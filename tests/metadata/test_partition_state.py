@@ -1,4 +1,4 @@
-"""Partition states: the payload is Kafka's, the partition epoch is the entry's version."""
+"""Partition states: the payload is Kafka's, the partition epoch is the version of the entry."""
 
 from __future__ import annotations
 
@@ -52,3 +52,13 @@ def payload(**changed: str) -> bytes:
 def test_bad_payloads_are_named(data: bytes | None) -> None:
     with pytest.raises(BadEntry, match="/s"):
         decode_partition_state("/s", data, 0)
+
+
+@pytest.mark.spec("D3")
+def test_what_is_ours_is_written_only_when_it_says_something() -> None:
+    told = replace(STATE, unverified=(2,), unclean_epoch=3)
+    assert told.encode() == STATE.encode()[:-1] + b',"unverified_isr":[2],"unclean_leader_epoch":3}'
+    assert decode_partition_state("/s", told.encode(), 9) == told
+    assert told.verified_isr == (1,)
+    every = replace(told, recovery=LeaderRecoveryState.RECOVERING)
+    assert decode_partition_state("/s", every.encode(), 9) == every

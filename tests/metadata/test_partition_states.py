@@ -1,4 +1,4 @@
-"""States read anew: those that are there, and can be read."""
+"""Partition states that are read from the store: missing and corrupt ones are left out."""
 
 from __future__ import annotations
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.producer_id_block import BLOCK_SIZE, ProducerIdBlock, decode_producer_id_block
+from signalbox.metadata.producer_id_block import (
+    BLOCK_SIZE,
+    IDS_SKIPPED,
+    ProducerIdBlock,
+    above_later_blocks,
+    decode_producer_id_block,
+)
 
 
 def test_payload_is_kafkas() -> None:
@@ -18,3 +24,16 @@ def test_no_block_yet_and_bad_ones() -> None:
     assert decode_producer_id_block(None) is None
     with pytest.raises(BadEntry, match="latest_producer_id_block"):
         decode_producer_id_block(b'{"broker":1}')
+
+
+@pytest.mark.spec("D4")
+@pytest.mark.parametrize("data", [None, b"", ProducerIdBlock(3, 5000, 5999).encode()])
+def test_the_ids_of_an_older_copy_begin_above_those_given_out_after_it(data: bytes | None) -> None:
+    before, block = decode_producer_id_block(data), decode_producer_id_block(above_later_blocks(data))
+    assert block is not None
+    assert block.first - (before.first if before else 0) == IDS_SKIPPED
+    assert block.last - block.first == BLOCK_SIZE - 1
+
+
+def test_a_block_that_cannot_be_read_stays_as_it_is() -> None:
+    assert above_later_blocks(b"?") == b"?"

@@ -1,4 +1,4 @@
-"""Whom a quota is for, by where it stands."""
+"""The entity of a quota, by the path of its config."""
 
 from __future__ import annotations
 

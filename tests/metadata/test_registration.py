@@ -1,4 +1,4 @@
-"""Broker registrations: JSON versions 1 to 5 read, 4 and 5 written (SPEC L8, C2)."""
+"""Broker registrations: JSON versions 1 to 5 are read, 4 and 5 are written (SPEC L8, C2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.metadata.json_text import BadEntry
-from signalbox.metadata.registration import BrokerRegistration, decode_registration
+from signalbox.metadata.registration import BrokerRegistration, RegisteredLogDir, decode_registration
 
 SSL, PLAINTEXT, SASL_SSL = SecurityProtocol.SSL, SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_SSL
 
@@ -52,7 +52,7 @@ def test_L8_version_4_has_no_features() -> None:
 
 @pytest.mark.spec("L8")
 def test_L8_host_and_port_are_null_without_a_plaintext_protocol() -> None:
-    # The listener is *named* PLAINTEXT, but its protocol is another.
+    # The listener is *named* PLAINTEXT, but its security protocol is SASL_SSL.
     named = Endpoint("PLAINTEXT", "h", 9092, SASL_SSL)
     payload = json.loads(replace(BROKER, endpoints=(named,)).encode())
     assert (payload["host"], payload["port"]) == (None, -1)
@@ -66,7 +66,7 @@ def test_a_rack_that_is_not_set_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("told", "control", "privileged"),
     [
-        ({}, "REPLICATION", "REPLICATION"),  # the sender's own name, for brokers that tell nothing
+        ({}, "REPLICATION", "REPLICATION"),  # brokers that register no listener names: the sender's own name
         ({"inter_broker_listener": "CLIENT"}, "CLIENT", "CLIENT"),
         ({"inter_broker_listener": "CLIENT", "control_plane_listener": "CONTROL"}, "CONTROL", "CLIENT"),
         ({"control_plane_listener": "CONTROL", "privileged_listener": "CONTROL"}, "CONTROL", "CONTROL"),
@@ -144,6 +144,19 @@ def test_what_is_no_registration_is_named(payload: bytes | None) -> None:
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_any_bytes_are_read_or_refused(payload: bytes) -> None:
+def test_any_bytes_are_read_or_rejected(payload: bytes) -> None:
     with contextlib.suppress(BadEntry):
         assert decode_registration(1, payload).broker_id == 1
+
+
+@pytest.mark.spec("D3", "L8")
+def test_log_directories_are_a_key_of_ours() -> None:
+    told = replace(BROKER, log_dirs=(RegisteredLogDir(b"a" * 16, 7), RegisteredLogDir(b"b" * 16)))
+    assert json.loads(told.encode())["log_dirs"] == [
+        {"id": "YWFhYWFhYWFhYWFhYWFhYQ", "previous_broker_epoch": 7},
+        {"id": "YmJiYmJiYmJiYmJiYmJiYg", "previous_broker_epoch": -1},
+    ]
+    assert decode_registration(1, told.encode()) == told
+    assert "log_dirs" not in json.loads(BROKER.encode())
+    with pytest.raises(BadEntry):
+        decode_registration(1, BROKER.encode().replace(b"}", b'},"log_dirs":[{"id":"x"}]', 1))

@@ -1,4 +1,4 @@
-"""Reading again: once for many news, again for what comes meanwhile, and until the store answers."""
+"""Reading again: once for several notifications, once more for those that arrive meanwhile, with retries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_news_that_comes_together_is_read_once_and_what_comes_meanwhile_once_mor
         assert times == 2
         await reading.stop()
         reading_again = Rereading("it", read)
-        await reading_again.stop()  # that never ran
+        await reading_again.stop()  # stop() of an instance that never ran
 
     asyncio.run(scenario())
 
@@ -56,4 +56,4 @@ def test_a_store_that_does_not_answer_is_asked_again(
         await asyncio.wait_for(answered.wait(), 10)
 
     asyncio.run(scenario())
-    assert caplog.text.count("the news could not be read, trying again: not now") == 2
+    assert caplog.text.count("the news could not be read and will be retried: not now") == 2

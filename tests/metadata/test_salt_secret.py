@@ -1,4 +1,4 @@
-"""The secret of salts: made once by whoever comes first, followed by all, waited for by nobody."""
+"""The secret of salts: the first node creates it, all nodes follow it, and no start waits for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.waiting import until_true
 
 
 class Away(MemoryMetadataStore):
-    """Does not answer until it is `back`."""
+    """A store that is unavailable until `back` is set."""
 
     back = False
 
@@ -52,10 +52,10 @@ DAMAGED = [b"", b"[]", b"{}", b'{"secret":7}', b'{"secret":"c2h', b'{"secret":"*
 def test_a_damaged_one_is_never_replaced_nor_shown(data: bytes) -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.commit([Create(SALT_SECRET, data)])
-        with pytest.raises(BadEntry, match=SALT_SECRET) as refused:
+        with pytest.raises(BadEntry, match=SALT_SECRET) as rejected:
             await read_or_create_salt_secret(store)
-        assert "c2h" not in str(refused.value)
-        assert refused.value.__cause__ is None
+        assert "c2h" not in str(rejected.value)
+        assert rejected.value.__cause__ is None
         entry = await store.read(SALT_SECRET)
         assert entry is not None
         assert entry.data == data

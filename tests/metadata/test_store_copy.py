@@ -1,4 +1,4 @@
-"""Metadata moved between stores: everything that lasts, nothing that does not, and safe to begin again."""
+"""Copy of the metadata to another store: persistent entries, no ephemeral ones; a failed copy can be retried."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from signalbox.metadata.store.port import (
     StoreUnavailable,
     Write,
 )
-from signalbox.metadata.store_copy import CopyRefused, copy_store, lasting
+from signalbox.metadata.store_copy import CopyRejected, copy_store, lasting
 
 
 class Failing(MemoryMetadataStore):
-    """Is gone after so many commits."""
+    """A store that becomes unavailable after `commits_left` commits."""
 
     commits_left = 0
 
@@ -99,7 +99,7 @@ def test_cut_short_it_is_marked_and_run_again() -> None:
             await copy_store(old, cut)
         again = MemoryMetadataStore(shared)
         assert await again.read(layout.UNFINISHED_COPY) is not None
-        # Meanwhile the source has changed: what was copied already is corrected.
+        # The source has changed meanwhile: entries that were copied already are corrected.
         await old.commit([Write("/controller_epoch", b"8"), Delete("/config/topics/t")])
         await copy_store(old, again)
         assert lasting(await again.read_tree(ROOT)) == lasting(await old.read_tree(ROOT))
@@ -108,21 +108,21 @@ def test_cut_short_it_is_marked_and_run_again() -> None:
     run(scenario)
 
 
-def test_what_must_not_be_mixed_is_refused_and_left_alone() -> None:
+def test_what_must_not_be_mixed_is_rejected_and_left_alone() -> None:
     async def scenario() -> None:
         old, other = await source(), await source()
         before = await other.read_tree(ROOT)
-        with pytest.raises(CopyRefused, match="not empty"):
+        with pytest.raises(CopyRejected, match="not empty"):
             await copy_store(old, other)
         assert await other.read_tree(ROOT) == before
-        with pytest.raises(CopyRefused, match="no cluster"):
+        with pytest.raises(CopyRejected, match="no cluster"):
             await copy_store(empty(), empty())
         await old.commit([Create("/brokers/ids/3", b"{}", of_session=True)])
-        with pytest.raises(CopyRefused, match=r"source has live brokers \(3\)"):
+        with pytest.raises(CopyRejected, match=r"source has live brokers \(3\)"):
             await copy_store(old, empty())
         marked = empty()
         await marked.commit([Create(layout.UNFINISHED_COPY, b'{"version":1,"cluster_id":"another"}')])
-        with pytest.raises(CopyRefused, match="unfinished copy of another cluster, another"):
+        with pytest.raises(CopyRejected, match="unfinished copy of another cluster, another"):
             await copy_store(await source(), marked)
 
     run(scenario)
@@ -131,7 +131,7 @@ def test_what_must_not_be_mixed_is_refused_and_left_alone() -> None:
 def test_a_source_that_changes_meanwhile_is_noticed() -> None:
     async def scenario() -> None:
         old, new = await source(), empty()
-        new.max_commit_bytes = 400  # many commits, so that others get their turn between them
+        new.max_commit_bytes = 400  # many commits, so that other tasks run between them
         changed = False
 
         def change(done: int, total: int) -> None:
@@ -141,7 +141,7 @@ def test_a_source_that_changes_meanwhile_is_noticed() -> None:
                 tasks.append(asyncio.ensure_future(old.commit([Write("/controller_epoch", b"9")])))
 
         tasks: list[asyncio.Future[list[Outcome]]] = []
-        with pytest.raises(CopyRefused, match="the source changed meanwhile"):
+        with pytest.raises(CopyRejected, match="the source changed meanwhile"):
             await copy_store(old, new, change)
         assert await new.read(layout.UNFINISHED_COPY) is not None
         await copy_store(old, new)
@@ -154,7 +154,7 @@ def test_a_live_controller_is_in_the_way_too() -> None:
     async def scenario() -> None:
         old = await source()
         await old.commit([Create("/signalbox_controllers/101", b"{}", of_session=True)])
-        with pytest.raises(CopyRefused, match=r"source has live controllers \(101\)"):
+        with pytest.raises(CopyRejected, match=r"source has live controllers \(101\)"):
             await copy_store(old, empty())
 
     asyncio.run(scenario())

@@ -35,7 +35,7 @@ async def change(store: MetadataStore, *operations: Operation) -> None:
 
 
 class Followed:
-    """A repository and what it told."""
+    """A repository, and the tokens that it passed to its callback."""
 
     def __init__(self, store: MetadataStore) -> None:
         self.told: list[Tokens] = []

@@ -1,4 +1,4 @@
-"""A socket server on loopback with a sink that answers by table: what network tests dial."""
+"""A socket server on loopback with a request sink for tests: network tests connect to it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
-from signalbox.common.metrics import MetricName
+from signalbox.common.metrics import Histogram, MetricName, NullMetrics
 from signalbox.network.connection import Connection
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.network.listener_security import ListenerSecurity, build_security
 from signalbox.network.listener_table import ListenerRow, ListenerTable, read_listener_table
 from signalbox.network.network_settings import NetworkSettings, read_network_settings
-from signalbox.network.ports import HotPath, NetworkPorts
+from signalbox.network.ports import FastPath, NetworkPorts
 from signalbox.network.socket_server import SocketServer
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import encode_request_header, encode_response_header
@@ -29,7 +29,7 @@ Properties = Mapping[str, str]
 
 
 def configured(given: Properties) -> tuple[ListenerTable, NetworkSettings]:
-    """Table and settings of a configuration without faults."""
+    """Table and settings of a valid configuration."""
     table, faults = read_listener_table(given)
     assert not faults, faults
     assert table is not None
@@ -39,14 +39,14 @@ def configured(given: Properties) -> tuple[ListenerTable, NetworkSettings]:
 
 
 class EveryApi:
-    """A gate that takes every API of the table at every version."""
+    """A gate that accepts every API of the table at every version."""
 
     def versions(self, listener: ListenerRow) -> dict[int, tuple[int, int]]:
         return {row.key: (row.min_version, row.max_version) for row in API_TABLE.values()}
 
 
 class EchoSink:
-    """Answers with the request's body behind a response header; keeps what `holds` says for later."""
+    """Responds with the request's body after a response header; keeps the requests that `holds` selects for later."""
 
     def __init__(self, holds: Callable[[InboundRequest], bool] = lambda _: False) -> None:
         self.holds = holds
@@ -68,7 +68,7 @@ class EchoSink:
 
 
 @dataclass
-class Trail:
+class AuditRecorder:
     """An audit sink and metrics that can be read."""
 
     events: list[AuditEvent] = field(default_factory=list)
@@ -90,21 +90,28 @@ class Trail:
         return self.of(kind)
 
 
-class CountingMetrics:
-    def __init__(self, trail: Trail) -> None:
+class CountingMetrics(NullMetrics):
+    def __init__(self, trail: AuditRecorder) -> None:
         self._trail = trail
 
     def counter(self, name: MetricName, tags: Mapping[str, str] | None = None) -> _Count:
-        return _Count(self._trail.counts, (name.name, *(tags or {}).values()))
+        return _Count(self._trail.counts, _key(name, tags))
 
-    def histogram(self, name: MetricName, tags: Mapping[str, str] | None = None) -> _Count:
-        return _Count(self._trail.counts, (name.name, *(tags or {}).values()))
+    def counter_from(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
+        self._trail.gauges[name.name + (tags or {}).get("plane", "")] = read
+
+    def histogram(self, name: MetricName, tags: Mapping[str, str] | None = None, window: int = 0) -> _Recorded:
+        return _Recorded(self._trail.counts, _key(name, tags))
 
     def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
-        self._trail.gauges[name.name] = read
+        self._trail.gauges[name.name + (tags or {}).get("plane", "")] = read
 
     def remove(self, name: MetricName, tags: Mapping[str, str] | None = None) -> None:
         self._trail.gauges.pop(name.name, None)
+
+
+def _key(name: MetricName, tags: Mapping[str, str] | None) -> tuple[str, ...]:
+    return (name.name, *(value for tag, value in (tags or {}).items() if tag != "networkProcessor"))
 
 
 @dataclass
@@ -115,8 +122,15 @@ class _Count:
     def add(self, amount: float = 1) -> None:
         self.counts[self.key] = self.counts.get(self.key, 0) + amount
 
+
+class _Recorded(Histogram):
+    def __init__(self, counts: dict[tuple[str, ...], float], key: tuple[str, ...]) -> None:
+        super().__init__()
+        self._counts = counts
+        self._key = key
+
     def record(self, value: float) -> None:
-        self.counts[self.key] = value
+        self._counts[self._key] = value
 
 
 class Watcher:
@@ -133,17 +147,17 @@ class Watcher:
 
 @dataclass
 class Served:
-    """A running server and what it tells."""
+    """A running server and what it records."""
 
     server: SocketServer
     loop: DataLoop
     ports: dict[str, int]
     sink: EchoSink
-    trail: Trail
+    trail: AuditRecorder
     watcher: Watcher
 
     def authentications(self, listener: str) -> dict[str, float]:
-        """What Kafka's socket-server-metrics say of a listener, by name."""
+        """The values of Kafka's socket-server-metrics for a listener, by name."""
         counts = {name[0]: value for name, value in self.trail.counts.items() if name[1:] == (listener,)}
         return defaultdict(float, counts)
 
@@ -170,7 +184,7 @@ class Dialled:
         return framed(encode_request_header(int(api_key), version, self._correlation_id, "raw") + body)
 
     async def ask(self, api_key: ApiKey, version: int, body: bytes = b"") -> bytes:
-        """The answer's frame."""
+        """The frame of the response."""
         await self.send(self.request(api_key, version, body))
         return await self.answer()
 
@@ -178,7 +192,7 @@ class Dialled:
         return await read_frame(self.sock)
 
     async def ended(self) -> bool:
-        """Waits for the server to close; whatever comes before is dropped."""
+        """Waits until the server closes the connection; data that arrives before is discarded."""
         loop = asyncio.get_running_loop()
         try:
             while await loop.sock_recv(self.sock, 65_536):
@@ -196,24 +210,24 @@ async def serving(
     given: Properties | None = None,
     *,
     sink: EchoSink | None = None,
-    hot_path: HotPath | None = None,
+    fast_path: FastPath | None = None,
     credentials: ScramCredentials | None = None,
     principals: PrincipalBuilder | None = None,
 ) -> AsyncIterator[Served]:
-    """A server of `given`; listeners are best on port 0."""
+    """A server with the configuration `given`; listeners should use port 0."""
     table, settings = configured(given or {"listeners": "PLAINTEXT://127.0.0.1:0"})
     security: dict[str, ListenerSecurity]
     security, faults = build_security(table, settings, credentials or NoCredentials())
     assert not faults, faults
     loop = DataLoop(asyncio.get_running_loop())
-    trail, watcher, sink = Trail(), Watcher(), sink or EchoSink()
+    trail, watcher, sink = AuditRecorder(), Watcher(), sink or EchoSink()
     server = SocketServer(
         table,
         settings,
         NetworkPorts(
             request_sink=sink,
             api_gate=EveryApi(),
-            hot_path=hot_path,
+            fast_path=fast_path,
             watcher=watcher,
             audit=trail,
             metrics=CountingMetrics(trail),

@@ -1,4 +1,5 @@
-"""Newcomers in portions, pauses without room, and a system that gives no socket: the same on both planes."""
+"""The same on both planes: a limited number of connections per turn, pauses at a connection limit, and a process
+without free file descriptors."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tests.transport.loopback import until
 
 
 class ByAsyncio(Acceptor):
-    """The smallest acceptor that there can be; how often it was watched and unwatched."""
+    """A minimal acceptor; counts how often its socket was watched and unwatched."""
 
     watched = unwatched = 0
 
@@ -34,7 +35,7 @@ class ByAsyncio(Acceptor):
 
 
 class Door:
-    """A listening socket, its acceptor, and whoever came in."""
+    """A listening socket, its acceptor, accepted connections (`inside`) and the clients' sockets (`outside`)."""
 
     def __init__(self, *waits: float, per_turn: int = 3) -> None:
         self.waits = list(waits)
@@ -91,7 +92,7 @@ def test_without_room_the_socket_is_not_looked_at_and_the_wait_is_counted() -> N
 
 @contextmanager
 def no_descriptor_left() -> Iterator[None]:
-    """The process may open no further file."""
+    """Inside, the process cannot open another file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     lowest = os.dup(0)
     os.close(lowest)
@@ -108,7 +109,7 @@ def test_a_system_that_gives_no_socket_is_asked_again_and_told_of_once(caplog: p
         door.knock()
         with caplog.at_level(logging.WARNING), no_descriptor_left():
             door.acceptor.start()
-            await until(lambda: door.acceptor.unwatched == 2)  # failed, and failed again
+            await until(lambda: door.acceptor.unwatched == 2)  # two attempts failed
         assert door.inside == []
         await until(lambda: len(door.inside) == 1)
         assert [str(door.address) in record.getMessage() for record in caplog.records] == [True]

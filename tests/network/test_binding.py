@@ -45,9 +45,9 @@ def test_an_ipv6_literal_leaves_the_ipv4_port_free() -> None:
 def test_what_cannot_be_bound_is_named_with_its_key(host: str, problem: str, remedy: str) -> None:
     with bind_listener("FIRST", "127.0.0.1", 0, 5) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BindError) as refused:
+        with pytest.raises(BindError) as rejected:
             bind_listener("CLIENT", host, port, 5)
-    (fault,) = refused.value.faults
+    (fault,) = rejected.value.faults
     assert (fault.key, fault.entry) == ("listeners", f"CLIENT://{host}:{port}")
     assert fault.problem.startswith(f"the listener CLIENT cannot be bound: {problem}")
     assert fault.remedy.startswith(remedy)

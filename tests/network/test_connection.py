@@ -1,4 +1,4 @@
-"""What a peer can send, and what comes of it."""
+"""What a peer can send on a connection, and how the server responds."""
 
 from __future__ import annotations
 
@@ -139,13 +139,23 @@ def test_an_answer_after_the_close_is_dropped_and_a_second_one_is_a_bug() -> Non
     asyncio.run(main())
 
 
+def test_a_client_id_that_is_not_utf_8_costs_nothing() -> None:
+    async def main() -> None:
+        async with serving() as served:
+            client = await served.dial()
+            await client.send(framed(b"\0\x03\0\x01\0\0\0\x07\0\x02\xff\xfe"))
+            assert await client.answer() == b"\0\0\0\x07"
+            assert served.sink.seen[0].header.client_id == "\ufffd\ufffd"
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("frame", "kind"),
     [
         (framed(b""), "garbled"),
         (framed(b"\0\x03\0"), "garbled"),
         (framed(b"\0\x03\0\x01\0\0\0\x07\x7f\xffshort"), "garbled"),
-        (framed(b"\0\x03\0\x01\0\0\0\x07\0\x02\xff\xfe"), "garbled"),
         (framed(b"\0\x03\0\x09\0\0\0\x07\0\0\xff\xff\xff\xff\x0f"), "garbled"),
         (framed(b"\x03\xe8\0\0\0\0\0\x07\0\x03abc"), "unknown_api"),
         (framed(b"\0\x03\0\x63\0\0\0\x07\0\x03abc\0"), "unsupported_version"),
@@ -166,9 +176,9 @@ def test_what_is_no_request_costs_its_own_connection_only(frame: bytes, kind: st
             await attacker.send(frame)
             assert await attacker.ended()
             assert await bystander.ask(ApiKey.METADATA, 1, b"after") == b"\0\0\0\2after"
-            (event,) = await served.trail.until(AuditKind.REFUSED)
+            (event,) = await served.trail.until(AuditKind.REJECTED)
             assert event.reason
-            assert served.trail.counts["Refusals", listener, kind] == 1
+            assert served.trail.counts["Rejections", listener, kind] == 1
             plane = served.server.planes["data" if listener == "CLIENT" else "control"]
             assert plane.rejected_requests == 1
 
@@ -200,15 +210,15 @@ def test_c4_a_forced_control_plane_takes_the_four_and_nothing_else() -> None:
                 intruder = await served.dial("CONTROL")
                 await intruder.send(intruder.request(api, 0 if api is not ApiKey.PRODUCE else 3))
                 assert await intruder.ended()
-                event = (await served.trail.until(AuditKind.REFUSED, number))[-1]
+                event = (await served.trail.until(AuditKind.REJECTED, number))[-1]
                 assert event.client_id == "raw"
                 assert event.client_address == "127.0.0.1"
                 assert event.listener == "CONTROL"
                 assert event.plane == "control"
                 assert event.api == api.name.title().replace("_", "")
                 assert "control.plane.force.controller.requests.enable" in event.reason
-            assert served.trail.counts["Refusals", "CONTROL", "control_plane_forced"] == 3
-            assert served.trail.gauges["ControlPlaneRejectedRequestsCount"]() == 3
+            assert served.trail.counts["Rejections", "CONTROL", "control_plane_forced"] == 3
+            assert served.trail.gauges["RejectedRequestscontrol"]() == 3
             assert len(served.sink.seen) == 5
 
     asyncio.run(main())
@@ -228,7 +238,7 @@ def test_a_control_plane_that_is_not_forced_takes_data_requests() -> None:
 
 
 class Hot:
-    """Takes Produce; even correlation ids are answered later."""
+    """A fast path that takes Produce; even correlation ids are answered later."""
 
     def __init__(self) -> None:
         self.deferred: asyncio.Queue[tuple[Connection, bytes]] = asyncio.Queue()
@@ -238,7 +248,7 @@ class Hot:
     def try_frame(self, connection: Connection, frame: memoryview) -> bool:
         if frame[1] != ApiKey.PRODUCE:
             return False
-        frame[0] = 0  # writable
+        frame[0] = 0  # the frame must be writable
         self.owned.append(connection.frame_is_owned)
         answer = bytes(frame[4:8]) + b"hot"
         if frame[7] % 2:
@@ -255,7 +265,7 @@ class Hot:
 def test_the_hot_path_keeps_the_order_among_its_own_and_others_requests() -> None:
     async def main() -> None:
         hot = Hot()
-        async with serving(CONTROL, hot_path=hot) as served:
+        async with serving(CONTROL, fast_path=hot) as served:
             client = await served.dial("CLIENT")
             apis = [ApiKey.PRODUCE, ApiKey.PRODUCE, ApiKey.METADATA, ApiKey.PRODUCE, ApiKey.PRODUCE]
             await client.send(b"".join(client.request(api, 3, b"x") for api in apis))
@@ -284,9 +294,9 @@ def test_the_hot_path_keeps_the_order_among_its_own_and_others_requests() -> Non
 def test_the_frame_of_a_client_that_left_is_given_back_when_its_request_ends(api: ApiKey) -> None:
     async def main() -> None:
         hot = Hot()
-        async with serving(sink=EchoSink(lambda _: True), hot_path=hot) as served:
+        async with serving(sink=EchoSink(lambda _: True), fast_path=hot) as served:
             client = await served.dial()
-            client.request(api, 3)  # an even correlation id is answered later
+            client.request(api, 3)  # uses id 1: the next one is even and is answered later
             await client.send(client.request(api, 3, bytes(500_000)))
             waiting = await (hot.deferred if api is ApiKey.PRODUCE else served.sink.held).get()
             client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
@@ -302,7 +312,7 @@ def test_the_frame_of_a_client_that_left_is_given_back_when_its_request_ends(api
     asyncio.run(main())
 
 
-def test_the_frame_of_a_refused_request_is_given_back() -> None:
+def test_the_frame_of_a_rejected_request_is_given_back() -> None:
     async def main() -> None:
         async with serving() as served:
             client = await served.dial()
@@ -316,7 +326,7 @@ def test_the_frame_of_a_refused_request_is_given_back() -> None:
 def test_the_control_plane_has_no_hot_path() -> None:
     async def main() -> None:
         hot = Hot()
-        async with serving(CONTROL, hot_path=hot) as served:
+        async with serving(CONTROL, fast_path=hot) as served:
             client = await served.dial("CONTROL")
             assert await client.ask(ApiKey.PRODUCE, 3, b"x") == b"\0\0\0\1x"
             assert hot.owned == []
@@ -377,7 +387,7 @@ def test_fuzzed_frames_leave_the_server_standing() -> None:
 
 
 @pytest.mark.spec("F15")
-def test_a_client_on_a_controllers_listener_is_refused() -> None:
+def test_a_client_on_a_controllers_listener_is_rejected() -> None:
     given = {
         "process.roles": "controller",
         "controller.listener.names": "CTRL",
@@ -395,8 +405,8 @@ def test_a_client_on_a_controllers_listener_is_refused() -> None:
                 client = await served.dial("CTRL")
                 await client.send(client.request(api, 5))
                 assert await client.ended()
-            assert served.trail.counts["Refusals", "CTRL", "controller_listener"] == 3
-            refused = await served.trail.until(AuditKind.REFUSED, 3)
-            assert {event.plane for event in refused} == {"controller"}
+            assert served.trail.counts["Rejections", "CTRL", "controller_listener"] == 3
+            rejected = await served.trail.until(AuditKind.REJECTED, 3)
+            assert {event.plane for event in rejected} == {"controller"}
 
     asyncio.run(main())

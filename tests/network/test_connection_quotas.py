@@ -9,7 +9,7 @@ from signalbox.network.connection_quotas import BrokerLimits, ConnectionQuotas, 
 
 
 def quotas(broker: BrokerLimits, clock: ManualClock | None = None, **listeners: ListenerLimits) -> ConnectionQuotas:
-    """Descriptors are never scarce."""
+    """Quotas in a process whose descriptors are never scarce."""
     return ConnectionQuotas(broker, listeners, clock or ManualClock(), lambda for_brokers: False)
 
 
@@ -43,6 +43,29 @@ def test_limits_by_address() -> None:
     assert counted.total == 3
     counted.release("CLIENT", "a")
     assert counted.admit("CLIENT", "a")
+
+
+def test_addresses_with_more_open_connections_than_other_limits_would_allow() -> None:
+    counted = quotas(
+        BrokerLimits(), CLIENT=ListenerLimits(), OTHER=ListenerLimits(), PEERS=ListenerLimits(any_per_ip=True)
+    )
+    for listener, address in (("CLIENT", "a"), ("OTHER", "a"), ("CLIENT", "b"), ("PEERS", "c"), ("PEERS", "c")):
+        assert counted.admit(listener, address)
+    assert counted.over(BrokerLimits(max_per_ip=2)) == []
+    assert counted.over(BrokerLimits(max_per_ip=1)) == [("a", 2, 1)]
+    assert counted.over(BrokerLimits(max_per_ip=1, per_ip_overrides={"a": 2, "b": 0})) == [("b", 1, 0)]
+    counted.release("OTHER", "a")
+    assert counted.over(BrokerLimits(max_per_ip=1)) == []
+
+
+def test_a_listener_that_becomes_brokers_own_while_connections_are_open() -> None:
+    counted = quotas(BrokerLimits(max_per_ip=1), CLIENT=ListenerLimits(), PEERS=ListenerLimits())
+    assert counted.admit("PEERS", "a")
+    assert not counted.admit("CLIENT", "a")
+    counted.change(BrokerLimits(max_per_ip=1), {"PEERS": ListenerLimits(any_per_ip=True)})
+    assert counted.admit("CLIENT", "a")
+    counted.release("PEERS", "a")
+    assert not counted.admit("CLIENT", "a")
 
 
 def test_creation_rate_of_the_broker_and_of_a_listener() -> None:
@@ -83,7 +106,7 @@ def test_other_limits_from_now_on_leave_what_is_open() -> None:
     assert counted.admit("CLIENT", "a")
     assert counted.wait_seconds("CLIENT") > 0
     counted.change(BrokerLimits(), {"CLIENT": ListenerLimits(creation_rate=CreationRate(5))})
-    # The broker's rate is gone; the listener's goes on where it was.
+    # The broker's rate limit is removed; the listener's keeps its count.
     for _ in range(4):
         assert counted.wait_seconds("CLIENT") == 0
         assert counted.admit("CLIENT", "a")
@@ -97,7 +120,8 @@ def test_other_limits_from_now_on_leave_what_is_open() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Newcomers, `listener address outcome` each: in, closed (by the limit per address) or waits (in the kernel)."""
+    """New connections, `listener address outcome` each; the outcome is in (accepted), closed (by the limit per address)
+    or waits (in the kernel)."""
 
     broker: BrokerLimits
     listeners: dict[str, ListenerLimits]
@@ -124,10 +148,10 @@ KAFKAS_RULES = {
         {"REPLICATION": ListenerLimits(max_connections=1, protected=True)},
         "REPLICATION a in, REPLICATION b waits",
     ),
-    "an address counts over all listeners, protected ones too": Case(
+    "an address counts over all listeners but brokers' own, which it may always come in on": Case(
         BrokerLimits(max_per_ip=2),
-        {"CLIENT": ListenerLimits(), "REPLICATION": ListenerLimits(protected=True)},
-        "CLIENT a in, REPLICATION a in, CLIENT a closed, REPLICATION a closed, CLIENT b in",
+        {"CLIENT": ListenerLimits(), "OTHER": ListenerLimits(), "REPLICATION": ListenerLimits(any_per_ip=True)},
+        "REPLICATION a in, CLIENT a in, OTHER a in, CLIENT a closed, REPLICATION a in, CLIENT b in",
     ),
     "an address's own limit may be lower, higher or nothing": Case(
         BrokerLimits(max_per_ip=1, per_ip_overrides={"b": 2, "c": 0}),

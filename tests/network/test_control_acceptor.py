@@ -38,21 +38,21 @@ def test_newcomers_beyond_the_listeners_limit_wait_in_the_kernel() -> None:
     asyncio.run(main())
 
 
-def test_too_many_from_one_address_are_closed_and_noted() -> None:
+@pytest.mark.spec("C1")
+def test_the_limit_of_an_address_is_not_for_the_control_plane() -> None:
     async def main() -> None:
         async with serving(GIVEN | {"max.connections.per.ip": "1"}) as served:
-            first = await served.dial("CONTROL")
-            await first.ask(ApiKey.UPDATE_METADATA, 1)
-            second = await served.dial("CONTROL")
-            assert await second.ended()
-            (event,) = await served.trail.until(AuditKind.REFUSED)
+            peers = [await served.dial("CONTROL") for _ in range(2)]
+            for peer in peers:
+                await peer.ask(ApiKey.UPDATE_METADATA, 1)
+            client = await served.dial("CLIENT")
+            await client.ask(ApiKey.METADATA, 1)
+            assert await (await served.dial("CLIENT")).ended()
+            (event,) = await served.trail.until(AuditKind.REJECTED)
             assert "max.connections.per.ip" in event.reason
-            first.close()
-            await served.watcher.ended.get()
-            third = await served.dial("CONTROL")
-            await third.ask(ApiKey.UPDATE_METADATA, 1)
-            third.close()
-            await served.watcher.ended.get()
+            for connection in (*peers, client):
+                connection.close()
+                await served.watcher.ended.get()
             assert served.trail.gauges["connection-count"]() == 0
 
     asyncio.run(main())
@@ -60,7 +60,7 @@ def test_too_many_from_one_address_are_closed_and_noted() -> None:
 
 @pytest.mark.spec("C5")
 def test_a_storm_is_taken_one_by_one_after_those_who_are_connected() -> None:
-    """Whatever a poll finds ready is handled before newcomers; then comes the next poll."""
+    """Each poll: ready connections are handled first, then at most one new connection is accepted."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
@@ -85,7 +85,7 @@ def test_a_storm_is_taken_one_by_one_after_those_who_are_connected() -> None:
 
 
 class Knocks:
-    """A reception that lets nobody in and writes down who came."""
+    """A connection registry that rejects each new connection and records it."""
 
     def __init__(self, order: list[str]) -> None:
         self._order = order

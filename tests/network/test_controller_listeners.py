@@ -12,7 +12,7 @@ PROTOCOLS = {"CLIENT": SecurityProtocol.PLAINTEXT, "CTRL": SecurityProtocol.SSL,
 
 
 @pytest.mark.parametrize(
-    ("text", "roles", "refused"),
+    ("text", "roles", "rejected"),
     [
         ("", set(), False),
         ("broker, controller", {"broker", "controller"}, False),
@@ -20,10 +20,10 @@ PROTOCOLS = {"CLIENT": SecurityProtocol.PLAINTEXT, "CTRL": SecurityProtocol.SSL,
         ("zookeeper", {"zookeeper"}, True),
     ],
 )
-def test_roles(text: str, roles: set[str], refused: bool) -> None:
+def test_roles(text: str, roles: set[str], rejected: bool) -> None:
     faults: list[ConfigFault] = []
     assert read_process_roles({"process.roles": text}, faults) == roles
-    assert [(fault.key, fault.entry) for fault in faults] == [("process.roles", text)] * refused
+    assert [(fault.key, fault.entry) for fault in faults] == [("process.roles", text)] * rejected
 
 
 @pytest.mark.spec("F15")

@@ -82,12 +82,12 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
         acceptor = DataAcceptor(loop, sock, full, lambda *_: None)
         acceptor.start()
         client = socket.create_connection(address)
-        await until(lambda: len(asked) > 1)  # it does come back as long as it is not stopped
+        await until(lambda: len(asked) > 1)  # after a pause it tries again while it is not stopped
         acceptor.stop()
         assert sock.fileno() == -1
         over = asyncio.Event()
         asyncio.get_running_loop().call_later(0.01, over.set)
-        await over.wait()  # its return was due before this, and would have had no socket to listen on
+        await over.wait()  # its pause would have ended before this, without a socket to listen on
         assert faults == []
         client.close()
         loop.close()
@@ -104,18 +104,18 @@ def test_out_of_descriptors_is_survived_and_said_once(caplog: pytest.LogCaptureF
         client = socket.create_connection(address)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         highest = max(map(int, os.listdir("/proc/self/fd")))
-        held = [os.dup(0) for _ in range(highest)]  # no gap is left below the limit
+        held = [os.dup(0) for _ in range(highest)]  # no number below the limit is free
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 1, hard))
             acceptor.start()
-            await until(lambda: acceptor.paused_seconds > 0.25)  # it has looked again, and again in vain
+            await until(lambda: acceptor.paused_seconds > 0.25)  # further attempts failed as well
             assert accepted.empty()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             for descriptor in held:
                 os.close(descriptor)
         (await accepted.get()).close()
-        assert caplog.text.count("newcomers wait") == 1
+        assert caplog.text.count("cannot be accepted") == 1
         acceptor.stop()
         client.close()
         loop.close()

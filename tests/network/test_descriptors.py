@@ -36,18 +36,16 @@ def test_the_last_ones_are_spared_and_that_is_said_once(
                 held.append(os.dup(0))
             assert max(held) == limit - left - 1
             assert descriptors.scarce(for_brokers)
-        held += [os.dup(0) for _ in range(spare // 4)]  # those that are for files can be had
+        held += [os.dup(0) for _ in range(spare // 4)]  # those that are reserved for files are available
         assert descriptors.scarce(True), "none is left at all"
         for each in held:
             os.close(each)
         assert [descriptors.scarce(for_brokers) for for_brokers in (False, True)] == [False, False]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 4
-    assert said[0].startswith(f"clients have to wait: the last {spare} of {limit} file descriptors are not for them")
-    assert said[1].startswith(
-        f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are not for them"
-    )
-    assert said[2:] == [f"there are file descriptors for {who} again" for who in ("clients", "brokers")]
+    assert said[0].startswith(f"clients have to wait: the last {spare} of {limit} file descriptors are reserved")
+    assert said[1].startswith(f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved")
+    assert said[2:] == [f"File descriptors are available for {who} again" for who in ("clients", "brokers")]
 
 
 def test_a_process_takes_what_it_may_have(limits: tuple[int, int]) -> None:

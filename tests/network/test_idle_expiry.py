@@ -21,7 +21,7 @@ def test_who_has_to_go() -> None:
             connection = request.connection
             channel = connection.channel
             now = channel.active_at
-            assert expiry_reason(connection, now + 11, LIMITS) is None  # a request is in the house
+            assert expiry_reason(connection, now + 11, LIMITS) is None  # a request is in flight
             request.respond([b"answer"])
             assert expiry_reason(connection, now + 9, LIMITS) is None
             assert "connections.max.idle.ms" in str(expiry_reason(connection, now + 11, LIMITS))
@@ -45,7 +45,7 @@ def test_an_idle_connection_is_killed_and_counted() -> None:
             assert await client.ended()
             (event,) = await served.trail.until(AuditKind.CONNECTION_CLOSE)
             assert "idle" in event.reason
-            assert served.trail.gauges["TimedOutConnectionsCount"]() == 1
+            assert served.trail.gauges["TimedOutConnectionsdata"]() == 1
 
     asyncio.run(main())
 
@@ -76,9 +76,9 @@ def test_one_byte_is_not_enough_to_stay_for_ever() -> None:
             client = await served.dial("SASL_PLAINTEXT")
             await client.send(b"\0")
             assert await client.ended()
-            assert served.trail.gauges["TimedOutConnectionsCount"]() == 1
+            assert served.trail.gauges["TimedOutConnectionsdata"]() == 1
             assert served.trail.of(AuditKind.CONNECTION_OPEN) == []
-            (event,) = served.trail.of(AuditKind.REFUSED)
+            (event,) = served.trail.of(AuditKind.REJECTED)
             assert "not authenticated after 0.1 s (connection.setup.timeout.ms)" in event.reason
             assert served.trail.counts["failed-authentication-total", "SASL_PLAINTEXT"] == 1
 

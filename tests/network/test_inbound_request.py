@@ -16,7 +16,7 @@ def test_what_a_request_carries() -> None:
             assert bytes(request.frame[request.body_offset :]) == b"body"
             assert request.context is request.connection.context
             assert request.header.client_id == "raw"
-            assert 0 <= time.monotonic() - request.received_at < 5
+            assert 0 <= time.monotonic() - request.received_at < 30
             request.frame[request.body_offset] = 0x42
             request.respond([b"a", memoryview(b"b"), bytearray(b"c")])
             assert await client.answer() == b"abc"

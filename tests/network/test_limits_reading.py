@@ -23,15 +23,29 @@ def test_which_key_limits_what() -> None:
     counted = read_quotas(table, settings, ManualClock())
     assert counted.admit("CLIENT", "10.0.0.1")
     assert counted.wait_seconds("CLIENT") > 0
-    assert not counted.admit("REPLICATION", "10.0.0.1")
-    for address in "aab":
-        counted.admit("REPLICATION", address)
+    assert not counted.admit("CLIENT", "10.0.0.1")
+    for address in "aaa":
+        assert counted.admit("REPLICATION", address), "an address's limit is not for the listener of the brokers"
     assert counted.wait_seconds("REPLICATION") > 0, "the broker's key is also the limit of each listener"
-    counted.release("REPLICATION", "b")
+    counted.release("REPLICATION", "a")
     assert counted.wait_seconds("REPLICATION") == 0
     assert (counted.total, counted.excess) == (3, 0)
     counted.admit("REPLICATION", "b")
     assert counted.excess == 1
+
+
+@pytest.mark.spec("L5")
+def test_an_inter_broker_listener_that_clients_need_too_has_the_limit_of_an_address() -> None:
+    alone = GIVEN | {
+        "listeners": "CLIENT://127.0.0.1:0,CONTROL://127.0.0.1:0",
+        "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:PLAINTEXT",
+        "inter.broker.listener.name": "CLIENT",
+        "control.plane.listener.name": "CONTROL",
+    }
+    counted = read_quotas(*configured(alone), ManualClock())
+    assert counted.admit("CLIENT", "10.0.0.1")
+    assert not counted.admit("CLIENT", "10.0.0.1")
+    assert counted.admit("CONTROL", "10.0.0.1")
 
 
 FOR_ONE_LISTENER = ("max.connections", "max.connection.creation.rate", "connections.max.reauth.ms")
@@ -52,7 +66,7 @@ FOR_ALL = (
     ("key", "on_client"), [*((key, 21) for key in FOR_ONE_LISTENER), *((key, 20_000) for key in FOR_ALL)]
 )
 def test_what_a_listener_can_have_of_its_own(key: str, on_client: int) -> None:
-    """Kafka reads the others from the broker's own configuration: with a listener's prefix they do nothing."""
+    """Kafka reads `FOR_ALL` from the broker's own configuration: these keys have no effect with a listener's prefix."""
     _, settings = configured(GIVEN | {key: "20000", f"listener.name.client.{key}": "21"})
     assert settings.listener("CLIENT").number(key) == on_client
     assert settings.listener("REPLICATION").number(key) == 20_000

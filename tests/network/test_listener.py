@@ -5,7 +5,7 @@ import pytest
 from signalbox.network.listener import Listener, served_on
 from signalbox.network.plane import Plane
 from signalbox.network.ports import NetworkPorts
-from signalbox.network.refusals import Refusals
+from signalbox.network.rejections import Rejections
 from signalbox.protocol.api_table import ApiKey
 from tests.network.serving import EchoSink, EveryApi, configured
 from tests.network.test_connection import FORCED, FOUR, Hot
@@ -24,17 +24,17 @@ def test_a_forced_control_plane_serves_the_four_and_the_set_up() -> None:
 def test_frame_limits_and_hot_path() -> None:
     given = FORCED | {"listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:SASL_PLAINTEXT"}
     table, settings = configured(given)
-    ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi(), hot_path=Hot())
-    refusals = Refusals(ports.audit, ports.metrics, ports.clock)
+    ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi(), fast_path=Hot())
+    rejections = Rejections(ports.audit, ports.metrics, ports.clock)
     listeners = {
         row.name: Listener(
-            row, Plane(row.plane, Source()), settings.listener(row.name), ports, ports.request_sink, refusals
+            row, Plane(row.plane, Source()), settings.listener(row.name), ports, ports.request_sink, rejections
         )
         for row in table
     }
     client, control = listeners["CLIENT"], listeners["CONTROL"]
-    assert client.hot_path is ports.hot_path
-    assert control.hot_path is None
+    assert client.fast_path is ports.fast_path
+    assert control.fast_path is None
     assert client.setup_frame_bytes == client.max_frame_bytes == 104_857_600
     assert control.setup_frame_bytes == 524_288
 

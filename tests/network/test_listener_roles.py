@@ -1,4 +1,4 @@
-"""The table of privileged listeners (SPEC C, Resolved), and the faults of names."""
+"""The table of privileged listeners (SPEC C, Resolved), and the errors in listener names and roles."""
 
 from __future__ import annotations
 

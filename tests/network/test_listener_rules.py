@@ -13,7 +13,7 @@ from signalbox.network.listener_rules import (
 
 
 @pytest.mark.parametrize(
-    ("text", "refused"),
+    ("text", "rejected"),
     [
         ("A://h:1,B://h:2", []),
         ("A://h:0,B://h:0,C://:0", []),
@@ -26,10 +26,10 @@ from signalbox.network.listener_rules import (
         ("A://127.0.0.1:1,B://[::1]:1,C://[::2]:1", ["B://[::1]:1", "C://[::2]:1"]),
     ],
 )
-def test_ports_stand_once_bar_the_dual_stack_pair(text: str, refused: list[str]) -> None:
+def test_ports_stand_once_bar_the_dual_stack_pair(text: str, rejected: list[str]) -> None:
     faults: list[ConfigFault] = []
     check_distinct_ports(parse_entries("listeners", text, faults), faults)
-    assert [fault.entry for fault in faults] == refused
+    assert [fault.entry for fault in faults] == rejected
 
 
 def test_names_stand_once_even_in_the_dual_stack_pair() -> None:

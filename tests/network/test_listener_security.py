@@ -119,7 +119,7 @@ def test_what_is_wrong_with_a_jaas_file_is_told_with_file_line_and_section(tmp_p
     assert "KAFKA_OPTS" in read_jaas_file(settings.everywhere, environment)[1][0].key
 
 
-def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_refused() -> None:
+def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_rejected() -> None:
     given = properties() | {"listener.name.tls.ssl.client.auth": "required"}
 
     async def main() -> None:
@@ -140,12 +140,12 @@ def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_refused() 
             plain = await served.dial("TLS")
             await plain.send(plain.request(ApiKey.METADATA, 1))
             assert await plain.ended()
-            assert served.trail.counts["Refusals", "TLS", "plaintext_on_tls"] == 1
+            assert served.trail.counts["Rejections", "TLS", "plaintext_on_tls"] == 1
             stranger = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
             reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=stranger)
-            with suppress(OSError):  # an alert, or a plain end: whichever comes first
+            with suppress(OSError):  # the connection ends with an alert or without one
                 assert await reader.read() == b""
-            await served.trail.until(AuditKind.REFUSED, 2)
+            await served.trail.until(AuditKind.REJECTED, 2)
             writer.close()
             assert len(served.sink.seen) == 1
 

@@ -1,4 +1,4 @@
-"""What a serving broker can become, and what it cannot."""
+"""Changes of the listeners that a running broker can make, and those that it rejects."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_added_and_removed_go_by_name() -> None:
 @pytest.mark.parametrize(
     ("new", "fault"),
     [
-        (table(LISTENERS, advertised_listeners=LISTENERS.replace("9101", "9999")), None),  # told otherwise
-        (table(LISTENERS.replace("9101", "0")), None),  # any port is the port it has
+        (table(LISTENERS, advertised_listeners=LISTENERS.replace("9101", "9999")), None),  # only advertised otherwise
+        (table(LISTENERS.replace("9101", "0")), None),  # port 0: the listener keeps its port
         (table(LISTENERS.replace("9101", "9103")), "CLIENT is bound to 127.0.0.1:9101 and is not bound anew"),
         (table(LISTENERS.replace("127.0.0.1:9101", ":9101"), advertised_listeners=LISTENERS), "is not bound anew"),
         (table(LISTENERS, "CLIENT:SSL,REPLICATION:PLAINTEXT"), "CLIENT serves PLAINTEXT and cannot change that"),

@@ -9,7 +9,7 @@ from tests.network.serving import EchoSink, EveryApi
 
 def test_sink_and_gate_are_enough() -> None:
     ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi())
-    assert (ports.hot_path, ports.watcher, dict(ports.security)) == (None, None, {})
+    assert (ports.fast_path, ports.watcher, dict(ports.security)) == (None, None, {})
     assert isinstance(ports.audit, NullAudit)
     assert isinstance(ports.metrics, NullMetrics)
     assert isinstance(ports.principal_builder, DefaultPrincipalBuilder)

@@ -9,7 +9,7 @@ from signalbox.network.request_queue import RequestQueue
 
 
 class Request:
-    """What a queue needs to know of a request."""
+    """The attributes of a request that the queue uses."""
 
     def __init__(self, name: str, received_at: float = 0.0) -> None:
         self.name = name

@@ -1,5 +1,5 @@
-"""Peers that mean no good, with real sockets (L7). Nobody gets in, no secret gets into a log or the audit trail, and a
-client that is served beside them goes on being served."""
+"""Attacks on SASL listeners, with real sockets (L7). No attacker is authenticated, no secret gets into a log or the
+audit trail, and an ordinary client is served meanwhile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECRETS = ("a-secret", "b-secret", "hunter2", "pencil")
 
 
 class Users(NoCredentials):
-    """carol, with a salt that must stay what it is: between her and who asks for it."""
+    """The user carol. Her salt is sent only in the SCRAM exchange; it must not get into a log or the audit trail."""
 
     credential = make_credential("SCRAM-SHA-512", "pencil", b"5ahs3kqvg2wmru0dqe1zb9o7f")
 
@@ -49,7 +49,7 @@ class Users(NoCredentials):
 
 @asynccontextmanager
 async def attacked(caplog: pytest.LogCaptureFixture, given: Mapping[str, str] | None = None) -> AsyncIterator[Served]:
-    """A server with a client that is served before, during and after what is done to it."""
+    """A server with a client that is served before, during and after the attack."""
     with caplog.at_level(logging.DEBUG):
         async with serving({**SASL, **(given or {})}, credentials=Users()) as served:
             bystander = await served.dial("SECURE")
@@ -68,17 +68,17 @@ async def attacked(caplog: pytest.LogCaptureFixture, given: Mapping[str, str] | 
 
 
 def leaked(told: str, *secrets: str) -> list[str]:
-    """What stands around each secret that was told."""
+    """The text around each secret that occurs in `told`."""
     return [told[max(0, at - 80) : at + 80] for secret in secrets if (at := told.find(secret)) >= 0]
 
 
 async def keep_asking(client: Dialled, over: asyncio.Event) -> int:
-    """How often it was answered; EOFError when the connection is lost."""
+    """The number of responses until `over` is set; EOFError when the connection is lost."""
     answers = 0
     while not over.is_set():
         started = time.monotonic()
         await client.ask(ApiKey.METADATA, 1)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
         answers += 1
         await asyncio.sleep(0.005)  # the pace of an ordinary client
     return answers
@@ -125,16 +125,16 @@ def test_a_wrong_password_a_thousand_times(caplog: pytest.LogCaptureFixture) -> 
             assert min(waited for waited, _ in answers) >= 0.055  # connection.failed.authentication.delay.ms=60
             assert {message for _, message in answers} == {"Authentication failed: Invalid username or password"}
             assert served.authentications("SECURE")["failed-authentication-total"] == 1000
-            assert served.trail.counts["Refusals", "SECURE", "authentication_failed"] == 1000
+            assert served.trail.counts["Rejections", "SECURE", "authentication_failed"] == 1000
             assert len(denied(served)) == 1000
             lines = [record for record in caplog.records if "denied on listener" in record.getMessage()]
-            assert len(lines) <= 10  # one in ten seconds: a million attempts do not fill a disk
+            assert len(lines) <= 10  # one line in ten seconds: a million attempts do not fill a disk
 
     asyncio.run(main())
 
 
 def test_nobody_can_tell_which_users_there_are(caplog: pytest.LogCaptureFixture) -> None:
-    """SCRAM: who does not exist has a salt as well, the same at every attempt on every listener."""
+    """SCRAM: an unknown user has a salt as well, the same at every attempt on every listener."""
 
     async def first_answer(served: Served, listener: str, user: str) -> tuple[str, str, str | None]:
         client = await served.dial(listener)
@@ -144,10 +144,10 @@ def test_nobody_can_tell_which_users_there_are(caplog: pytest.LogCaptureFixture)
         fields = dict(field.split("=", 1) for field in challenge.decode().split(","))
         final = exchange.respond(challenge)
         assert final is not None
-        refusal = await authenticate(client, final)
-        assert (refusal.error_code, refusal.auth_bytes) == (Error.SASL_AUTHENTICATION_FAILED, b"")
+        rejection = await authenticate(client, final)
+        assert (rejection.error_code, rejection.auth_bytes) == (Error.SASL_AUTHENTICATION_FAILED, b"")
         assert await client.ended()
-        return fields["s"], fields["i"], refusal.error_message
+        return fields["s"], fields["i"], rejection.error_message
 
     async def main() -> None:
         async with attacked(caplog) as served:
@@ -160,7 +160,7 @@ def test_nobody_can_tell_which_users_there_are(caplog: pytest.LogCaptureFixture)
             salts = {user: base64.b64decode(seen[0][0]) for user, seen in answers.items()}
             assert len(set(salts.values())) == 3
             assert all(KAFKAS.fullmatch(salt) for salt in salts.values())
-            assert len({seen[0][1:] for seen in answers.values()}) == 1  # iterations and the words of the refusal
+            assert len({seen[0][1:] for seen in answers.values()}) == 1  # iterations and error message
             assert len(set(denied(served))) == 1
 
     asyncio.run(main())
@@ -209,9 +209,9 @@ def test_tokens_that_are_no_good(caplog: pytest.LogCaptureFixture, tmp_path: Pat
                 status = json.loads(answer.auth_bytes)["status"]
                 assert status == ("insufficient_scope" if "scope" in name else "invalid_token"), name
                 started = time.monotonic()
-                refusal = await authenticate(client, b"\x01")
+                rejection = await authenticate(client, b"\x01")
                 assert time.monotonic() - started >= 0.055
-                assert refusal.error_code == Error.SASL_AUTHENTICATION_FAILED
+                assert rejection.error_code == Error.SASL_AUTHENTICATION_FAILED
                 assert await client.ended()
             for follow in (b"", b"\x01\x01", InitialResponse(ISSUER.token(aud="kafka")).encode()):
                 client = await served.dial("SECURE")
@@ -221,7 +221,7 @@ def test_tokens_that_are_no_good(caplog: pytest.LogCaptureFixture, tmp_path: Pat
             left = await served.dial("SECURE")
             await handshake(left, "OAUTHBEARER")
             await authenticate(left, InitialResponse(tokens["expired"]).encode())
-            left.close()  # without a word: counted all the same
+            left.close()  # no further request: counted all the same
             assert served.authentications("SECURE")["failed-authentication-total"] == len(tokens) + 4
             assert len(denied(served)) == len(tokens) + 4
             assert served.authentications("SECURE")["successful-authentication-total"] == 1
@@ -265,7 +265,7 @@ def test_a_flood_of_api_versions_before_authentication(caplog: pytest.LogCapture
                 assert await client.ended()
             asked = [each for each in served.sink.seen if each.header.api_key == ApiKey.API_VERSIONS]
             assert len(asked) == 60
-            assert served.trail.counts["Refusals", "SECURE", "illegal_sasl_state"] == 20
+            assert served.trail.counts["Rejections", "SECURE", "illegal_sasl_state"] == 20
             other = await served.dial("SECURE")
             for version in (5, 4, 3):  # a client that falls back
                 await other.ask(ApiKey.API_VERSIONS, version)

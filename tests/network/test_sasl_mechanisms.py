@@ -1,4 +1,4 @@
-"""From configuration to mechanism: which of three keys counts, and what is refused before anything binds (L5, L7)."""
+"""From configuration to mechanism: which of three keys applies, and errors found before any listener binds (L5, L7)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.security.callback_class import CallbackSettings
-from signalbox.security.oauth.access_token import AccessToken, TokenRefused
+from signalbox.security.oauth.access_token import AccessToken, TokenRejected
 from signalbox.security.principal import AuthenticationEvidence, DefaultPrincipalBuilder, KafkaPrincipal
 from signalbox.security.sasl.oauthbearer import OAuthBearerClientExchange
 from signalbox.security.sasl.plain import PlainClientExchange
@@ -82,7 +82,7 @@ def test_a_key_counts_for_everything_for_a_listener_or_for_a_mechanism(prefix: s
 
 
 class ByTenant(DefaultPrincipalBuilder):
-    """A name made of what an OAUTHBEARER login says besides."""
+    """A principal name made of the tenant extension, the user and the scopes of an OAUTHBEARER login."""
 
     def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
         if evidence.access_token is None:
@@ -116,7 +116,7 @@ def test_a_session_lasts_as_long_as_its_token(tmp_path: Path) -> None:
         async with serving(given | {"listener.name.secure.oauthbearer.connections.max.reauth.ms": "5000"}) as served:
             client = await served.dial("SECURE")
             assert (await log_in(client, "OAUTHBEARER", bearer(ISSUER.token()))).session_lifetime_ms == 5000
-            # over already: taken within the clock skew, but good for nothing
+            # an expired token: accepted within the clock skew, but with a lifetime of 0
             response = await log_in(
                 await served.dial("SECURE"), "OAUTHBEARER", bearer(ISSUER.token(exp=int(time.time()) - 5))
             )
@@ -142,7 +142,7 @@ def test_without_keys_and_without_a_named_handler_nothing_starts() -> None:
         ({HANDLER: OAUTH + "OAuthBearerValidatorCallbackHandler"}, JWKS, "is missing"),
     ],
 )
-def test_what_is_refused_at_the_start(given: dict[str, str], key: str, words: str) -> None:
+def test_what_is_rejected_at_the_start(given: dict[str, str], key: str, words: str) -> None:
     (fault,) = faults(properties() | given)
     assert fault.key == f"listener.name.secure.oauthbearer.{key}"
     assert words in fault.problem
@@ -222,18 +222,18 @@ def test_an_issuer_changes_its_key_and_nobody_restarts() -> None:
             async with serving(properties() | {JWKS: endpoint.url}) as served:
                 assert await accepted(served, ISSUER.token())
                 endpoint.answer = answering(key_set(new))
-                assert not await accepted(served, new.token())  # at once: nobody waits for the issuer
+                assert not await accepted(served, new.token())  # at once: no login waits for the issuer
                 deadline = time.monotonic() + 20
                 while not await accepted(served, new.token()):
                     assert time.monotonic() < deadline
-                assert endpoint.asked == 2  # however often the key was missed
-                assert not await accepted(served, ISSUER.token())  # no longer published, no longer good
+                assert endpoint.asked == 2  # however many tokens needed the missing key
+                assert not await accepted(served, ISSUER.token())  # no longer published: rejected
 
         asyncio.run(main())
 
 
 class Passwords:
-    """Slow on purpose for one user; `held` are those who wait."""
+    """A callback handler that is slow for one user: it waits for `release`."""
 
     release = threading.Event()
 
@@ -263,7 +263,7 @@ def test_passwords_of_ones_own_are_asked_in_threads(caplog: pytest.LogCaptureFix
             await handshake(slow)
             answer = asyncio.ensure_future(authenticate(slow, b"\0slow\0ab"))
             quick = await served.dial("SECURE")
-            await log_in(quick, "PLAIN", PlainClientExchange("alice", "ab"))  # while the other one waits
+            await log_in(quick, "PLAIN", PlainClientExchange("alice", "ab"))  # while the slow login waits
             await quick.ask(ApiKey.METADATA, 1)
             assert not answer.done()
             gone = await served.dial("SECURE")
@@ -290,10 +290,10 @@ class Tokens:
 
     def validate(self, token: str) -> AccessToken:
         if token != "opaque-good":
-            raise TokenRefused("not in the list")
+            raise TokenRejected("not in the list")
         return AccessToken("carol", 2**42)
 
-    def refused_extensions(self, token: AccessToken, extensions: Mapping[str, str]) -> Mapping[str, str]:
+    def rejected_extensions(self, token: AccessToken, extensions: Mapping[str, str]) -> Mapping[str, str]:
         return {}
 
 

@@ -1,4 +1,4 @@
-"""A listener's gauges are there as long as the listener is."""
+"""A listener's gauges exist as long as the listener."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 
 from signalbox.network.listener_security import ListenerSecurity
 from tests.network.serving import configured, serving
+from tests.waiting import until_true
 
 ONE = {"listeners": "PLAINTEXT://127.0.0.1:0"}
 TWO = {
@@ -20,11 +21,17 @@ def test_they_come_and_go_with_it() -> None:
             gauges = served.trail.gauges
             assert gauges["connection-count"]() == 0
             assert gauges["MemoryPoolUsed"]() == 0
+            peer = await served.dial()
+            await until_true(lambda: gauges["connection-count"]() == 1)
+            assert (gauges["connection-creation-total"](), gauges["connection-close-total"]()) == (1, 0)
+            peer.close()
+            await until_true(lambda: gauges["connection-close-total"]() == 1)
+            assert gauges["connection-creation-total"]() == 1
             served.server.add_listeners(*configured(TWO), {"GUEST": ListenerSecurity()})
             assert 0 <= gauges["AcceptorBlockedPercent"]() <= 1
             served.server.add_listeners(*configured(ONE), {})
             await served.server.remove_listeners(0)
-            # The test's gauges go by their name alone: those of the listener that stays went with them.
+            # The test stores gauges by name alone: those of the remaining listener were removed as well.
             assert "AcceptorBlockedPercent" not in gauges
             assert "MemoryPoolUsed" in gauges
 

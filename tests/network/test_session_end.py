@@ -13,9 +13,9 @@ def test_a_session_ends_and_is_renewed_once_a_second_at_most() -> None:
     async def main() -> None:
         clock, over = ManualClock(), asyncio.Event()
         end = SessionEnd(clock, over.set)
-        assert not end.begin_renewal()  # nothing has begun yet
+        assert not end.begin_renewal()  # there is no session yet
         end.lasts(None)
-        assert not end.begin_renewal()  # it has no end
+        assert not end.begin_renewal()  # the session has no end
         end.lasts(10)
         assert not end.ended
         await asyncio.wait_for(over.wait(), 5)
@@ -55,5 +55,25 @@ def test_a_session_without_time_is_over_when_it_begins() -> None:
         end.lasts(0)
         assert (ends, end.ended) == ([True], True)
         assert end.begin_renewal()
+
+    asyncio.run(main())
+
+
+def test_a_session_is_cut_shorter_and_never_made_longer() -> None:
+    async def main() -> None:
+        over = asyncio.Event()
+        end = SessionEnd(ManualClock(), over.set)
+        end.shorten(0)
+        end.lasts(None)
+        end.shorten(0)
+        assert not over.is_set(), "there is none that ends"
+        end.lasts(60_000)
+        end.shorten(10)
+        end.shorten(90_000)
+        await asyncio.wait_for(over.wait(), 5)
+        assert end.ended
+        assert end.begin_renewal()
+        end.shorten(0)
+        assert not end.ended, "what is being renewed does not end"
 
     asyncio.run(main())

@@ -59,9 +59,9 @@ def test_a_port_in_use_names_the_listener_and_leaves_nothing_bound() -> None:
             loop = DataLoop(asyncio.get_running_loop())
             server = SocketServer(table, settings, NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi()), loop)
             before = len(os.listdir("/proc/self/fd"))
-            with pytest.raises(BindError) as refused:
+            with pytest.raises(BindError) as rejected:
                 await server.start_listening()
-            assert [fault.entry for fault in refused.value.faults] == [
+            assert [fault.entry for fault in rejected.value.faults] == [
                 "CLIENT://192.0.2.1:0",
                 f"CONTROL://127.0.0.1:{port}",
             ]
@@ -79,8 +79,8 @@ def test_connections_are_announced_audited_and_counted() -> None:
             await control.ask(ApiKey.UPDATE_METADATA, 1)
             assert {event.plane for event in served.trail.of(AuditKind.CONNECTION_OPEN)} == {"data", "control"}
             gauges = served.trail.gauges
-            assert gauges["ConnectionCount"]() == gauges["ControlPlaneConnectionCount"]() == 1
-            assert gauges["RequestsTotal"]() == gauges["ControlPlaneRequestsTotal"]() == 1
+            assert gauges["Connectionsdata"]() == gauges["Connectionscontrol"]() == 1
+            assert gauges["Requestsdata"]() == gauges["Requestscontrol"]() == 1
             assert gauges["RequestQueueSize"]() == gauges["ControlPlaneRequestQueueSize"]() == 0
             assert 0 <= gauges["NetworkProcessorAvgIdlePercent"]() <= 1
             assert 0 <= gauges["ControlPlaneRequestHandlerAvgIdlePercent"]() <= 1
@@ -92,7 +92,7 @@ def test_connections_are_announced_audited_and_counted() -> None:
             assert event.response_bytes > 0
             assert await served.watcher.ended.get() == event.reason
             assert len(served.watcher.open) == 2
-            assert gauges["ConnectionCount"]() == 0
+            assert gauges["Connectionsdata"]() == 0
 
     asyncio.run(main())
 

@@ -1,5 +1,5 @@
-"""What strangers try on TLS listeners (L7), on both planes, with real sockets. After each: nobody came in, it is
-counted and told with listener and address, and whoever was connected before is served as before."""
+"""Attacks of unauthenticated clients on TLS listeners (L7), on both planes, with real sockets. After each: no attacker
+was accepted, the rejection is counted and reported with listener and address, and earlier clients are still served."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from signalbox.security.tls.contexts import client_context
 from tests.network.serving import Dialled, Served, serving
 from tests.security.certificates import Authority, Identity
 from tests.security.tls.handshakes import AUTHORITY, BROKER, TRUSTING, inline
-from tests.transport.loopback import framed
+from tests.transport.loopback import framed, until
 
 _HANDSHAKE = 22
 PLANES = ["CLIENT", "CONTROL"]
@@ -40,7 +40,7 @@ USER = AUTHORITY.identity("user")
 
 
 class Friend:
-    """A client that was there before, with its own certificate."""
+    """A client with its own certificate that connected before the attack."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -55,7 +55,7 @@ class Friend:
 
 @asynccontextmanager
 async def besieged(listener: str, **given: str) -> AsyncIterator[tuple[Served, Friend]]:
-    """A server with a friend on the listener; at the end the friend is still served, and nobody else ever was."""
+    """A server with a friend on the listener; at the end the friend is still served, and no other client ever was."""
     async with serving(GIVEN | given) as served:
         context = client_context(inline(USER))
         friend = Friend(*await asyncio.open_connection("localhost", served.ports[listener], ssl=context))
@@ -66,7 +66,7 @@ async def besieged(listener: str, **given: str) -> AsyncIterator[tuple[Served, F
 
 
 async def client_hello() -> bytes:
-    """The first flight of a client that means it."""
+    """The first flight of a real client."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = client_context(TRUSTING).wrap_bio(incoming, outgoing, server_hostname="localhost")
     with suppress(ssl.SSLWantReadError):
@@ -78,8 +78,8 @@ def failed(served: Served, listener: str) -> float:
     return served.trail.counts.get(("failed-authentication-total", listener), 0)
 
 
-async def refused(served: Served) -> AuditEvent:
-    (event,) = await served.trail.until(AuditKind.REFUSED)
+async def rejected(served: Served) -> AuditEvent:
+    (event,) = await served.trail.until(AuditKind.REJECTED)
     return event
 
 
@@ -93,11 +93,11 @@ def test_a_handshake_that_stops(listener: str, part: str) -> None:
             hello = await client_hello()
             await stranger.send({"nothing": b"", "half a hello": hello[: len(hello) // 2]}.get(part, hello))
             assert await stranger.ended()
-            event = await refused(served)
+            event = await rejected(served)
             assert event.reason == "no end of the TLS handshake after 0.2 s (connection.setup.timeout.ms)"
             assert (event.listener, event.client_address) == (listener, "127.0.0.1")
             assert failed(served, listener) == 1
-            assert served.trail.counts["Refusals", listener, "setup_timeout"] == 1
+            assert served.trail.counts["Rejections", listener, "setup_timeout"] == 1
 
     asyncio.run(main())
 
@@ -117,7 +117,7 @@ def test_a_byte_now_and_then_buys_no_time_and_no_thread(listener: str) -> None:
                     assert all(queue.empty() for queue in steps)
 
             dripping = asyncio.create_task(drip())
-            event = await refused(served)
+            event = await rejected(served)
             assert "no end of the TLS handshake" in event.reason
             with suppress(ConnectionError):
                 await dripping
@@ -144,15 +144,16 @@ def test_plaintext_on_a_tls_port(
                 stranger = await served.dial(listener)
                 await stranger.send(data or stranger.request(ApiKey.API_VERSIONS, 3))
                 assert await stranger.ended()
-            await served.trail.until(AuditKind.REFUSED, 3)
-            assert served.trail.counts["Refusals", listener, "plaintext_on_tls"] == 3
+            await until(lambda: served.trail.counts["Rejections", listener, "plaintext_on_tls"] == 3)
+            served.server.flush_audit()
+            assert [event.count for event in served.trail.of(AuditKind.REJECTED)] == [1, 2]
             assert failed(served, listener) == 3
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
-    (line,) = caplog.messages  # once per interval
+    (line,) = caplog.messages  # one line per interval
     assert line == (
-        f"refused on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is spoken: "
+        f"rejected on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is spoken: "
         "check the peer's security.protocol, or the port"
     )
 
@@ -163,13 +164,13 @@ def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
         async with besieged("CLIENT") as (served, _):
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 await asyncio.open_connection("localhost", served.ports["OPEN"], ssl=client_context(TRUSTING))
-            await refused(served)
-            assert served.trail.counts["Refusals", "OPEN", "tls_on_plaintext"] == 1
+            await rejected(served)
+            assert served.trail.counts["Rejections", "OPEN", "tls_on_plaintext"] == 1
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
     (line,) = caplog.messages
-    assert line.startswith("refused on listener OPEN: 127.0.0.1: the peer speaks TLS to a port without")
+    assert line.startswith("rejected on listener OPEN: 127.0.0.1: the peer speaks TLS to a port without")
 
 
 @pytest.mark.spec("L7")
@@ -189,15 +190,15 @@ def test_certificates_that_prove_nothing(
     async def main() -> None:
         async with besieged(listener, **MUTUAL) as (served, _):
             context = client_context(TRUSTING if identity is None else inline(identity))
-            with suppress(OSError):  # TLS 1.3 tells a client only after it has begun to talk
+            with suppress(OSError):  # in TLS 1.3 the client gets the alert only after its own handshake
                 reader, writer = await asyncio.open_connection("localhost", served.ports[listener], ssl=context)
                 writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, 1, "stranger")))
                 assert await reader.read() == b""
                 writer.close()
-            event = await refused(served)
+            event = await rejected(served)
             assert reason in event.reason
             assert failed(served, listener) == 1
-            assert served.trail.counts["Refusals", listener, "tls_handshake"] == 1
+            assert served.trail.counts["Rejections", listener, "tls_handshake"] == 1
             assert event.principal == "User:ANONYMOUS"
 
     with caplog.at_level(logging.DEBUG):
@@ -209,7 +210,7 @@ def test_certificates_that_prove_nothing(
 
 @pytest.mark.parametrize("listener", PLANES)
 def test_a_handshake_without_end(listener: str) -> None:
-    """A megabyte of records that are a piece of a hello each."""
+    """A megabyte of records, each a piece of a ClientHello."""
 
     async def main() -> None:
         async with besieged(listener) as (served, _):
@@ -220,15 +221,15 @@ def test_a_handshake_without_end(listener: str) -> None:
                 for _ in range(11_000):
                     await stranger.send(record)
             assert await stranger.ended()
-            assert (await refused(served)).reason.startswith("the TLS handshake failed: ")
+            assert (await rejected(served)).reason.startswith("the TLS handshake failed: ")
 
     asyncio.run(main())
 
 
 @pytest.mark.spec("L7")
 @pytest.mark.parametrize("listener", PLANES)
-def test_renegotiation_is_refused(listener: str) -> None:
-    """TLS 1.2 lets a client ask for handshake upon handshake on one connection, each a millisecond of ours."""
+def test_renegotiation_is_rejected(listener: str) -> None:
+    """TLS 1.2 lets a client request one handshake after another on a connection; each costs the broker 1 ms."""
 
     async def main() -> None:
         async with besieged(listener) as (served, _):
@@ -241,9 +242,9 @@ def test_renegotiation_is_refused(listener: str) -> None:
                 stranger.stdin.write(b"R\n" * 20)
                 said, _nothing = await stranger.communicate()
                 assert b"RENEGOTIATING" in said
-            events = await served.trail.until(AuditKind.REFUSED, 5)
-            assert {event.reason for event in events} == {"the peer asked for a TLS renegotiation, which is refused"}
-            assert served.trail.counts["Refusals", listener, "tls_renegotiation"] == 5
+            events = await served.trail.until(AuditKind.REJECTED, 5)
+            assert {event.reason for event in events} == {"the peer asked for a TLS renegotiation, which is rejected"}
+            assert served.trail.counts["Rejections", listener, "tls_renegotiation"] == 5
 
     asyncio.run(main())
 
@@ -268,7 +269,7 @@ def test_a_storm_of_handshakes_does_not_reach_the_control_plane_nor_the_loop() -
             friend.asked += 1
             assert await other.is_served()
             for stranger in strangers:
-                assert await asyncio.get_running_loop().sock_recv(stranger.sock, 1)  # our half of the handshake
+                assert await asyncio.get_running_loop().sock_recv(stranger.sock, 1)  # the server's handshake messages
                 stranger.close()
             assert names == {"tls-data_0", "tls-data_1", "tls-control_0"}
 

@@ -1,4 +1,4 @@
-"""One Apache Kafka 4.4.0 node on loopback, for pipeline tests: the judge that our own brokers must resemble.
+"""One Apache Kafka 4.4.0 node on loopback, for pipeline tests: the reference for our own brokers.
 
 Resolved from Maven Central by coordinates into a cache folder; KRaft, one combined node, a small heap.
 """
@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,13 +70,14 @@ def _wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path, deadl
 
 
 @contextmanager
-def apache_kafka(directory: Path) -> Iterator[str]:
-    """Runs the node with its files in `directory`; gives its bootstrap address."""
+def apache_kafka(directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Runs the node with its files in `directory` and the additional `settings`; yields its bootstrap address."""
     port, controller_port = free_ports(2)
     class_path = f"{kafka_libraries()}/*"
     directory.mkdir(parents=True, exist_ok=True)
     properties = directory / "server.properties"
-    properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, directory=directory))
+    own = "".join(f"{key}={value}\n" for key, value in (settings or {}).items())
+    properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, directory=directory) + own)
     storage = ["java", "-cp", class_path, "kafka.tools.StorageTool", "format"]
     storage += ["-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(properties)]
     subprocess.run(storage, check=True, capture_output=True, timeout=120)

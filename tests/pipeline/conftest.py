@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="package")
 def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
     """Topics of a cluster of three of our brokers; SIGNALBOX_TEST_PIPELINE_ON=apache: of one Apache Kafka node, the
-    judge of what a test may expect."""
+    reference for what a test may expect."""
     folder = tmp_path_factory.mktemp("kafka")
     if os.environ.get("SIGNALBOX_TEST_PIPELINE_ON") == "apache":
         with apache_kafka(folder) as address:
@@ -47,7 +47,7 @@ def kafka_bootstrap(topics: Topics) -> str:
 
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One local session with the jars; profile `pypi` runs on it too and touches none of them."""
+    """One local session with the jars; profile `pypi` runs on it too and uses none of them."""
     scratch = tmp_path_factory.mktemp("spark")
     session = build_session(
         SessionSettings(app_name="tests", master="local[2]", quick=True, jars=fetch_jars(), scratch_directory=scratch)

@@ -1,4 +1,4 @@
-"""What a checkpoint says."""
+"""Reading a checkpoint's files."""
 
 from __future__ import annotations
 

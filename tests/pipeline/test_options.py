@@ -1,4 +1,4 @@
-"""Options that cannot be run are refused all at once."""
+"""All invalid options are reported at once."""
 
 from __future__ import annotations
 
@@ -6,25 +6,44 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.options import AuditOptions, OptionError, TablesOptions, refuse_faulty
+from signalbox.pipeline.options import AuditOptions, OptionError, TablesOptions, reject_faulty
 
 
 def test_all_faults_are_named_at_once() -> None:
     options = TablesOptions(
         bootstrap_servers="", warehouse=Path("w"), topic="", name="a/b", max_records_per_batch=0, starting="middle"
     )
-    with pytest.raises(OptionError) as refused:
-        refuse_faulty(options)
-    assert len(refused.value.faults) == 5
+    with pytest.raises(OptionError) as rejected:
+        reject_faulty(options)
+    assert len(rejected.value.faults) == 5
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "named"),
+    [
+        ("s3://bucket/lake", "s3://bucket/lake"),
+        ("s3a://bucket/lake", "s3a://bucket/lake"),
+        ("HTTP://host/lake", "HTTP://host/lake"),
+    ],
+)
+def test_a_url_is_no_folder(warehouse: str, named: str) -> None:
+    options = AuditOptions(bootstrap_servers="b:1", warehouse=Path(warehouse))
+    with pytest.raises(OptionError, match=f"warehouse is {named}: object stores and URLs are not supported yet"):
+        reject_faulty(options)
+
+
+@pytest.mark.parametrize("warehouse", ["lake", "/tmp/s3:/lake", "./a:b/c", "C/lake"])
+def test_folders_are_folders(warehouse: str) -> None:
+    reject_faulty(AuditOptions(bootstrap_servers="b:1", warehouse=Path(warehouse)))
 
 
 def test_a_table_is_called_like_its_topic_unless_told() -> None:
     options = TablesOptions(bootstrap_servers="b:1", warehouse=Path("w"), topic="flights")
-    refuse_faulty(options)
+    reject_faulty(options)
     assert options.table_name == "flights"
 
 
 def test_audit_reads_the_brokers_own_topic() -> None:
     options = AuditOptions(bootstrap_servers="b:1", warehouse=Path("w"))
-    refuse_faulty(options)
+    reject_faulty(options)
     assert options.topic == "signalbox-audit"

@@ -1,4 +1,4 @@
-"""What a cluster's workers get of us."""
+"""The zip of this package for a cluster's workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which profile runs."""
+"""The choice of the profile."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from signalbox.pipeline.profile import Commit, Profile, choose_commit, choose_pr
 
 
 def quiet(_: str) -> None:
-    """Nobody reads along."""
+    """Discards the progress lines."""
 
 
 def without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine whose only `mvn` fails, as one without a way to a registry."""
+    """A machine whose only `mvn` fails, as one without access to a registry."""
     mvn = tmp_path / "bin" / "mvn"
     mvn.parent.mkdir()
     mvn.write_text("#!/bin/sh\necho '[ERROR] no way to the registry'\nexit 1\n")

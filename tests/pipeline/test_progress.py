@@ -1,4 +1,4 @@
-"""What a person who waits reads."""
+"""Progress lines for a person who waits."""
 
 from __future__ import annotations
 

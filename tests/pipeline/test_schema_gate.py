@@ -1,4 +1,4 @@
-"""What may happen to a table's schema."""
+"""Permitted changes of a table's schema."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from signalbox.pipeline.schema_gate import SchemaBreakError, added_columns, type_text
+
+pytestmark = pytest.mark.spec("P5")
 
 
 def struct(**fields: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Committing by delta-rs: same mark, same table as Delta's own sink."""
+"""Commits by delta-rs: the same transaction mark and the same table as Delta's own sink."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def ids(target: TableTarget) -> list[int]:
     return sorted(found)
 
 
+@pytest.mark.spec("P3")
 def test_a_batch_is_committed_once(spark: SparkSession, target: TableTarget) -> None:
     sink = RsSink()
     assert sink.last_batch(target) is None
@@ -43,6 +44,7 @@ def test_a_batch_is_committed_once(spark: SparkSession, target: TableTarget) -> 
     assert (sink.last_batch(target), ids(target)) == (1, [1, 2])
 
 
+@pytest.mark.spec("P3")
 def test_files_that_a_dead_run_left_do_not_count(spark: SparkSession, target: TableTarget) -> None:
     sink = RsSink()
     fill(spark, sink, target, 0, 1)
@@ -55,6 +57,7 @@ def test_files_that_a_dead_run_left_do_not_count(spark: SparkSession, target: Ta
     assert not orphan.exists()
 
 
+@pytest.mark.spec("P3", "P10")
 @pytest.mark.parametrize(("first", "second"), [(RsSink(), SparkSink()), (SparkSink(), RsSink())])
 def test_the_committers_see_each_others_batches(
     spark: SparkSession, target: TableTarget, first: TableSink, second: TableSink

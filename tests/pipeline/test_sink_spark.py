@@ -1,10 +1,11 @@
-"""Committing by Delta's own sink. What it shares with the other committer is in test_sink_rs.py."""
+"""Commits by Delta's own sink. The tests that it shares with the other committer are in test_sink_rs.py."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
@@ -13,6 +14,7 @@ from signalbox.pipeline.sink_spark import SparkSink
 from signalbox.pipeline.table_sink import BatchStamp, TableTarget, transaction_app
 
 
+@pytest.mark.spec("P3", "P10")
 def test_a_batch_is_committed_once_with_its_lineage(spark: SparkSession, tmp_path: Path) -> None:
     target = TableTarget(tmp_path / "table", transaction_app("p", 1, "table"))
     frame = spark.createDataFrame([(1, "a"), (2, "b")], "id BIGINT, text STRING")

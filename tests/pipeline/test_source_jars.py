@@ -1,4 +1,4 @@
-"""What Spark's own connector is told."""
+"""The options for Spark's own connector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our data source: planning against a real cluster, without Spark."""
+"""The pipeline's own data source: planning against a real cluster, without Spark."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def reader(topics: Topics, topic: str, begin: dict[str, int]) -> TopicStreamRead
     return TopicStreamReader(source_options(asked, begin or {f"{topic}:0": 0}, "test", parallelism=2))
 
 
+@pytest.mark.spec("P9")
 def test_batches_are_limited_frozen_and_read_once(topics: Topics) -> None:
     topic = topics.create("planned", partitions=1)
     topics.fill(topic, json_values(0, 10))
@@ -57,6 +58,7 @@ def test_without_a_freeze_the_end_is_the_logs(topics: Topics) -> None:
     assert end[f"{topic}:0"] == sum(part.count for part in partition.ranges) == 10
 
 
+@pytest.mark.spec("P9")
 def test_a_log_that_went_back_is_data_loss(topics: Topics) -> None:
     topic = topics.create("back", partitions=1)
     source = reader(topics, topic, {})

@@ -1,15 +1,18 @@
-"""Running a query: what it fails with, and how it is told to stop."""
+"""Running a query: its errors, and how it is stopped."""
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
+from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from pyspark.sql import DataFrame, SparkSession
 
-from signalbox.pipeline.stream import PipelineError, root_cause, run_query, stop_signals
+from signalbox.pipeline.stream import PipelineError, root_cause, run_query, spark_faults, stop_signals
+from signalbox.testing.free_ports import free_ports
 
 FAILED = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
 PLAN = "\n=== Streaming Query ===\nIdentifier: t [id = 1]\nCaused by: java.lang.Error: not this one"
@@ -33,6 +36,16 @@ PLAN = "\n=== Streaming Query ===\nIdentifier: t [id = 1]\nCaused by: java.lang.
 def test_the_cause_is_a_sentence(said: str, cause: str) -> None:
     assert root_cause(FAILED + said + PLAN) == cause
     assert root_cause("only words") == "only words"
+
+
+def test_a_jvm_that_has_ended_is_named_and_other_lost_connections_are_not_taken_for_it() -> None:
+    (free_port,) = free_ports(1)
+    gateway = ClientServer(JavaParameters(port=free_port), PythonParameters(port=0))
+    with pytest.raises(PipelineError, match="Spark's process has ended"), spark_faults():
+        gateway.jvm.System.nanoTime()
+    gateway.shutdown()  # its callback server is a thread that the interpreter waits for
+    with pytest.raises(ConnectionRefusedError), spark_faults():
+        socket.create_connection(("127.0.0.1", free_port), timeout=5)
 
 
 def test_first_signal_asks_and_the_second_is_what_it_was() -> None:

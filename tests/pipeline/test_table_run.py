@@ -15,6 +15,7 @@ from signalbox.pipeline.tables.run import run_tables
 from tests.pipeline.topics import Topics
 
 
+@pytest.mark.spec("P6")
 def test_dead_records_are_committed_before_the_good_rows(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("steps", partitions=1)
     topics.fill(topic, [b'{"n":1}', b"bad"])
@@ -32,7 +33,7 @@ def test_dead_records_are_committed_before_the_good_rows(engine: Engine, warehou
     assert (told[-1].consumed_records, told[-1].known_records) == (2, 2)
 
 
-def test_declared_fields_are_read_or_refused(spark: SparkSession) -> None:
+def test_declared_fields_are_read_or_rejected(spark: SparkSession) -> None:
     fields = fields_of("a INT NOT NULL, b STRUCT<c: STRING>")
     assert fields is not None
     assert [(field.name, field.nullable) for field in fields.fields] == [("a", False), ("b", True)]

@@ -1,4 +1,4 @@
-"""The words that both committers share."""
+"""Texts that both committers use."""
 
 from __future__ import annotations
 

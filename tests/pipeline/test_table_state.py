@@ -1,4 +1,4 @@
-"""What is remembered beside a table."""
+"""The state that is stored beside a table."""
 
 from __future__ import annotations
 
@@ -28,17 +28,24 @@ def test_state_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert folder.read() == STATE
 
 
-def test_state_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+def test_state_of_a_newer_program_is_rejected(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path, "flights")
     folder.write(replace(STATE, version=99))
     with pytest.raises(StateError, match="version 99, this program knows 1"):
         folder.read()
 
 
+def test_a_warehouse_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    lock = StateFolder(tmp_path / "file" / "lake", "t").locked()
+    with pytest.raises(StateError, match=r"the warehouse cannot be written: .*file.*: Not a directory"), lock:
+        pytest.fail("it was opened")
+
+
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path, "flights")
-    refused = pytest.raises(StateError, match=f"is being run by process {os.getpid()}")
-    with folder.locked(), refused, folder.locked():
+    rejected = pytest.raises(StateError, match=f"is being run by process {os.getpid()}")
+    with folder.locked(), rejected, folder.locked():
         raise AssertionError("the lock was taken twice")
     with folder.locked():
         assert (folder.path / "lock").read_text() == f"process {os.getpid()}\n"
@@ -53,25 +60,25 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         (STATE, None, "holds none of them"),
     ],
 )
-def test_what_does_not_belong_together_is_refused(
+def test_what_does_not_belong_together_is_rejected(
     tmp_path: Path, asked: TableState, last_batch: int | None, message: str
 ) -> None:
     folder = StateFolder(tmp_path, "flights")
     with_batches(folder, 3, 2)
     with pytest.raises(StateError, match=message):
-        folder.refuse_mismatch(STATE, asked, last_batch)
+        folder.reject_mismatch(STATE, asked, last_batch)
 
 
-def test_a_lost_checkpoint_is_refused_instead_of_repeating_the_topic(tmp_path: Path) -> None:
+def test_a_lost_checkpoint_is_rejected_instead_of_repeating_the_topic(tmp_path: Path) -> None:
     with pytest.raises(StateError, match=r"batches up to 7 but their checkpoint .* is gone"):
-        StateFolder(tmp_path, "flights").refuse_mismatch(STATE, replace(STATE, schema="infer"), 7)
+        StateFolder(tmp_path, "flights").reject_mismatch(STATE, replace(STATE, schema="infer"), 7)
 
 
 def test_a_run_that_died_before_sparks_commit_goes_on(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path, "flights")
     with_batches(folder, 1, 0)
-    folder.refuse_mismatch(STATE, STATE, 0)
-    folder.refuse_mismatch(STATE, replace(STATE, schema=None), None)
+    folder.reject_mismatch(STATE, STATE, 0)
+    folder.reject_mismatch(STATE, replace(STATE, schema=None), None)
     assert folder.checkpoint.is_dir()
 
 

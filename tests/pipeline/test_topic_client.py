@@ -1,4 +1,4 @@
-"""What the pipeline asks of a cluster, against a real one."""
+"""The pipeline's requests to a cluster, against a real one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def test_tasks_that_begin_inside_a_batch_read_just_their_range(
 
 
 def test_holes_at_the_end_of_a_range_do_not_stop_it(tmp_path: Path) -> None:
-    """Aborted records and markers, which only Apache Kafka has: a log that a table must be able to read."""
+    """Aborted records and control batches, which only Apache Kafka writes here: the pipeline must be able to read such
+    a log."""
     with apache_kafka(tmp_path) as bootstrap:
         client = TopicClient(bootstrap, {}, "test")
         topic = Topics(bootstrap).create("transactions", partitions=1)
@@ -75,7 +76,7 @@ def test_holes_at_the_end_of_a_range_do_not_stop_it(tmp_path: Path) -> None:
                 producer.commit_transaction(30)
             else:
                 producer.abort_transaction(30)
-        # The last marker is written after the commit was answered; until then the last stable offset stays behind it.
+        # The last marker is written after the response to the commit; until then the last stable offset is behind it.
         deadline = time.monotonic() + 30
         while (end := client.offsets([topic], "latest").next_offsets[TopicPartition(topic, 0)]) != 18:
             assert time.monotonic() < deadline, f"the last stable offset stays at {end}"

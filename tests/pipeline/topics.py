@@ -15,7 +15,7 @@ _numbers = itertools.count()
 
 
 class Topics:
-    """A cluster's topics: made with fresh names, filled, deleted."""
+    """A cluster's topics: created with new names, filled, deleted."""
 
     def __init__(self, bootstrap: str, replicas: int = 1) -> None:
         self.bootstrap = bootstrap
@@ -23,13 +23,13 @@ class Topics:
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def create(self, prefix: str, partitions: int = 2) -> str:
-        """A topic of a name that was not used before, ready to be read."""
+        """A topic with an unused name, ready to be read."""
         name = f"{prefix}-{next(_numbers)}"
         self.create_named(name, partitions)
         return name
 
     def create_named(self, name: str, partitions: int = 2) -> None:
-        """A topic of a given name."""
+        """A topic with this name."""
         deadline = time.monotonic() + 30
         while True:
             (created,) = self._admin.create_topics([NewTopic(name, partitions, self._replicas)]).values()
@@ -57,7 +57,7 @@ class Topics:
         deleted.result(30)
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Grows a topic."""
+        """Adds partitions to a topic."""
         (grown,) = self._admin.create_partitions([NewPartitions(name, total)]).values()
         grown.result(30)
         self._wait_for_leaders(name, total)

@@ -1,6 +1,6 @@
 """Hypothesis strategies for any message at any version, derived from its layout.
 
-`Values` says what single fields hold; a subclass narrows that down where another codec is choosier than the
+`Values` defines the values of single fields; a subclass restricts them if another codec accepts less than the
 wire format.
 """
 
@@ -59,7 +59,7 @@ ANY_VALUES = Values()
 
 @cache
 def messages(made: Any, version: int, values: Values = ANY_VALUES) -> st.SearchStrategy[Any]:
-    """Instances of `made` that can be written at `version`."""
+    """Instances of the class `made` that can be written at `version`."""
     return _structs(layout_of(made.schema, version), made.codec.classes, values)
 
 

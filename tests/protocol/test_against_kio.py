@@ -1,8 +1,8 @@
-"""Every byte against kio, a codec that other people wrote, for every message and version that it has.
+"""Every byte is compared with kio, an independent codec, for every message and version that kio has.
 
-What we write kio must read and write again without changing a byte; what it made of it is read by us. kio
-knows no ZooKeeper-era control requests, no coordinator records and no ApiVersions 5: those stand in
-`test_against_kafka_schemas.py` and in the round trips.
+kio must read our bytes and write them again without a change; we decode the same bytes to an equal message. kio has
+no ZooKeeper-era control requests, no coordinator records and no ApiVersions 5: those are tested in
+`tests/system/test_message_definitions.py` and by the round trips.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ WITHOUT_KIO = {
     "TransactionLogKey",
     "TransactionLogValue",
 }
-"""Messages of which kio has no version at all."""
+"""Messages that kio does not have in any version."""
 
 
 class KioValues(Values):
-    """kio turns codes into enums, times into datetimes and timedeltas: only what those can hold."""
+    """Only values that kio's types can hold: kio decodes codes as enums, times as datetimes and timedeltas."""
 
     unknown_tags = False
 
@@ -58,7 +58,7 @@ def api_name(made: Any) -> str:
 
 
 def kio_class(made: Any, version: int) -> Any:
-    """kio's class for this message and version, None where it has none."""
+    """kio's class for this message and version; None where kio has no such class."""
     name = made.__name__
     side = "request" if name.endswith("Request") else "response" if name.endswith("Response") else "data"
     folder = f"kio.schema.{snake_case(api_name(made))}"

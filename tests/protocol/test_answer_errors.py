@@ -1,4 +1,4 @@
-"""Where answers keep their error codes, over every API whose answer may deny being the controller."""
+"""Where responses have their error codes, for every API that may return NOT_CONTROLLER."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ASKED = [row for key, row in API_TABLE.items() if row.forwardable or key in TO_C
 
 
 def denials(made: Any) -> list[Any]:
-    """The response with NOT_CONTROLLER in each place that its class has for a code, one place at a time."""
+    """The response with NOT_CONTROLLER in each field for an error code, one field at a time."""
     if "error_code" in made._attributes:
         return [made(error_code=Error.NOT_CONTROLLER)]
     entries = [value for value in vars(made).values() if isinstance(value, type) and hasattr(value, "_attributes")]

@@ -1,4 +1,4 @@
-"""The table of APIs is total: it agrees with the messages, with its enum and with SPEC's lists."""
+"""The table of APIs is total: it agrees with the messages, with its enum and with the lists of SPEC."""
 
 from __future__ import annotations
 

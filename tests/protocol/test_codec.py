@@ -9,7 +9,7 @@ from signalbox.protocol.messages.produce import ProduceRequest
 
 
 @pytest.mark.parametrize("version", [-1, 3, 19, 32767])
-def test_versions_that_do_not_exist_are_refused_both_ways(version: int) -> None:
+def test_versions_that_do_not_exist_are_rejected_both_ways(version: int) -> None:
     with pytest.raises(DecodeError, match="4-18 exist"):
         FetchRequest.decode(bytes(40), version)
     with pytest.raises(EncodeError, match="4-18 exist"):
@@ -18,7 +18,7 @@ def test_versions_that_do_not_exist_are_refused_both_ways(version: int) -> None:
         FetchRequest().encode_chunks(version)
 
 
-def test_bytes_left_over_are_refused_unless_a_prefix_is_asked_for() -> None:
+def test_bytes_left_over_are_rejected_unless_a_prefix_is_asked_for() -> None:
     frame = HeartbeatResponse(throttle_time_ms=5, error_code=27).encode(4)
     with pytest.raises(DecodeError, match="2 bytes left over"):
         HeartbeatResponse.decode(frame + b"xy", 4)
@@ -33,7 +33,7 @@ def test_a_prefix_may_not_be_cut_short() -> None:
 
 
 def test_a_newer_subscription_is_read_as_the_newest_known() -> None:
-    """A consumer of a later release adds fields at the end; older readers skip them."""
+    """A consumer of a later release appends fields; older readers skip them."""
     frame = ConsumerProtocolSubscription(topics=["t"], generation_id=3, rack_id="r").encode(3) + b"from the future"
     message, _ = ConsumerProtocolSubscription.decode_prefix(frame, 3)
     assert (message.topics, message.generation_id, message.rack_id) == (["t"], 3, "r")
@@ -72,4 +72,4 @@ def test_equal_versions_share_one_function() -> None:
     for version in range(4, 19):
         codec.decode(FetchRequest().encode(version), version)
     functions = {id(codec._decoders[version]) for version in range(4, 19)}
-    assert len(functions) == 10  # 5-6, 7-8, 9-10, 13-14 and 15-16 differ in behaviour only
+    assert len(functions) == 10  # versions 5-6, 7-8, 9-10, 13-14 and 15-16 differ in behaviour only

@@ -1,4 +1,4 @@
-"""The compiled encoder writes the interpreter's bytes, and passes records through as they are."""
+"""The compiled encoder writes the same bytes as the interpreter, and passes records through without a copy."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_arrays_of_numbers_around_the_steps_of_their_length(count: int) -> None:
 
 
 def test_many_different_lengths_keep_the_shape_caches_small() -> None:
-    """Lengths come from peers; what is remembered of them is bounded, what is written stays right."""
+    """Peers choose the lengths: the caches are bounded, and the bytes stay correct."""
     for size in range(1500):
         request = FetchRequest(rack_id="y" * size)
         assert request.encode(11).endswith(b"y" * size)

@@ -10,7 +10,7 @@ def test_codes_run_from_minus_1_without_a_gap() -> None:
 
 
 def test_codes_names_and_retriability_are_kios() -> None:
-    """A second opinion by other people, for every code."""
+    """Every code is compared with kio, an independent implementation."""
     theirs = importlib.import_module("kio.schema.errors").ErrorCode
     assert {(int(error), error.name.lower(), error.retriable) for error in Error} == {
         (code.value, code.name, code.retriable) for code in theirs
@@ -43,7 +43,7 @@ def test_a_code_from_the_wire() -> None:
     assert Error.of(9999) is Error.UNKNOWN_SERVER_ERROR
 
 
-def test_a_refusal_carries_its_code_and_words() -> None:
+def test_a_rejection_carries_its_code_and_words() -> None:
     plain = KafkaError(Error.NOT_CONTROLLER)
     assert (plain.error, plain.message) == (Error.NOT_CONTROLLER, Error.NOT_CONTROLLER.message)
     worded = KafkaError(Error.INVALID_CONFIG, "retention.ms must be a number")

@@ -8,7 +8,7 @@ from signalbox.protocol.source_writer import SourceWriter
 
 
 def written(out: SourceWriter) -> Any:
-    """What is written as a function (buffer, offset) -> (names, offset)."""
+    """The generated source as a function (buffer, offset) -> (names, offset)."""
     out.lines = ["def read(b, o):", *(f" {line}" for line in out.lines), " return locals()"]
     return out.run("read")
 
@@ -19,7 +19,7 @@ def test_a_run_is_one_read() -> None:
     fixed.add("x", "i")
     fixed.add("y", "h")
     fixed.flush()
-    fixed.flush()  # nothing is pending: nothing is written
+    fixed.flush()  # no field is pending: nothing is written
     assert len(out.lines) == 2
     found = written(out)(b"--" + pack(">ih", 7, -2), 2)
     assert (found["x"], found["y"], found["o"]) == (7, -2, 8)

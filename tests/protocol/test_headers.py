@@ -50,13 +50,12 @@ def test_an_unknown_api_is_read_far_enough_to_say_who_sent_it() -> None:
         "0003 0009 0000",
         "0003 0009 00000007",
         "0003 0009 00000007 00ff 6d65 00",
-        "0003 0009 00000007 0002 ffff 00",
         "0003 0009 00000007 0002 6d65",
         "0003 0009 00000007 0002 6d65 ffffffff0f",
         "0003 0009 00000007 0002 6d65 01 00 7f aa",
     ],
 )
-def test_what_is_no_header_is_refused(broken: str) -> None:
+def test_what_is_no_header_is_rejected(broken: str) -> None:
     with pytest.raises(DecodeError):
         decode_request_header(bytes.fromhex(broken))
 
@@ -84,7 +83,7 @@ def test_response_headers_there_and_back(row: ApiRow) -> None:
         assert decode_response_header(written + b"body", row.key, version) == (-5, len(written))
 
 
-def test_a_response_cut_short_is_refused() -> None:
+def test_a_response_cut_short_is_rejected() -> None:
     for frame in (b"", b"\0\0\0", b"\0\0\0\1"):
         with pytest.raises(DecodeError):
             decode_response_header(frame, ApiKey.METADATA, 12)
@@ -92,3 +91,13 @@ def test_a_response_cut_short_is_refused() -> None:
 
 def test_a_section_of_tagged_fields_without_any_is_one_byte() -> None:
     assert skip_tagged_fields(b"x\0y", 1) == 2
+
+
+@pytest.mark.spec("D1")
+def test_a_client_id_that_is_not_utf_8_is_read_with_replacement_characters() -> None:
+    """As in Kafka: a client with a Latin-1 client id is served."""
+    for kind in (bytes, bytearray, memoryview):
+        frame = kind(bytes.fromhex("0003 0001 00000007 0007") + b"M\xfcller!" + b"\xff\xff\xff\xff")
+        header, offset = decode_request_header(frame)
+        assert header == RequestHeader(3, 1, 7, "M\ufffdller!")
+        assert offset == 17

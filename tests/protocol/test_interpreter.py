@@ -1,4 +1,4 @@
-"""The yardstick itself, against bytes worked out by hand from the protocol's description."""
+"""The interpreter, the reference for the compiled codec, against bytes that were written by hand."""
 
 from __future__ import annotations
 
@@ -88,7 +88,6 @@ def test_unknown_tags_are_kept_and_written_in_order() -> None:
         (MetadataRequest, 1, "00 00 00 01 ff ff", "null"),
         (MetadataRequest, 1, "00 00 00 09 00", "9 elements"),
         (MetadataRequest, 1, "00 00 00 01 00 05 61", "5 bytes wanted"),
-        (MetadataRequest, 1, "00 00 00 01 00 01 ff", "not UTF-8"),
         (UpdateMetadataRequest, 8, "00 " * 17 + "01 01 01 00 02 01 01", "longer than its value"),
         (ApiVersionsRequest, 3, "81 80 02", "32767"),
     ],

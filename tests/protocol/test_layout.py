@@ -56,6 +56,6 @@ def test_least_size_is_what_an_empty_instance_takes() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 3, 19])
-def test_a_version_that_does_not_exist_is_refused(version: int) -> None:
+def test_a_version_that_does_not_exist_is_rejected(version: int) -> None:
     with pytest.raises(ValueError, match="4-18 exist"):
         layout_of(FetchRequest.schema, version)

@@ -1,4 +1,4 @@
-"""What is read and written in slices is what is read and written in one go."""
+"""Reading and writing in slices has the same result as in one call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from signalbox.common.long_work import LongWork
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -18,9 +18,9 @@ Result = TypeVar("Result")
 
 
 def in_slices(work: Callable[[], Result]) -> tuple[Result, int]:
-    """The result of `work`, and how often it gave way: its deadline is always over."""
+    """(result of `work`, number of slices). The deadline has always passed, so every yield ends a slice."""
     told: list[Result] = []
-    task = LongWork(lambda: told.append(work()))
+    task = CooperativeTask(lambda: told.append(work()))
     turns = 0
     while not task.dead:
         task.switch()
@@ -84,7 +84,7 @@ def test_every_request_has_a_long_reader() -> None:
             assert row.request.decode_long(data, version)[0] == row.request.decode(data, version), row.name
 
 
-def test_a_truncated_frame_is_refused() -> None:
+def test_a_truncated_frame_is_rejected() -> None:
     data = wide_request(500).encode(7)
     with pytest.raises(DecodeError):
         ListOffsetsRequest.decode_long(data[:-3], 7)
@@ -92,8 +92,8 @@ def test_a_truncated_frame_is_refused() -> None:
 
 def test_a_message_crumbles_to_nothing() -> None:
     request = wide_request(500)
-    request.crumble()
+    request.release_incrementally()
     assert request.topics == []
     fetch = FetchRequest(topics=[FetchRequest.FetchTopic(topic="t", partitions=[])])
-    fetch.crumble()
+    fetch.release_incrementally()
     assert fetch.topics == []

@@ -44,7 +44,7 @@ def test_messages_are_mutable_and_so_not_hashable() -> None:
         hash(FetchRequest())
 
 
-def test_a_misspelt_field_is_refused() -> None:
+def test_a_misspelt_field_is_rejected() -> None:
     with pytest.raises(TypeError, match="max_wait"):
         FetchRequest(max_wait=5)  # type: ignore[call-arg]
     with pytest.raises(AttributeError):
@@ -57,7 +57,7 @@ def test_a_message_prints_as_it_would_be_written() -> None:
     assert repr(FetchRequest.ForgottenTopic(unknown_tags={4: b"x"})).endswith("unknown_tags={4: b'x'})")
 
 
-def test_the_default_struct_is_shared_and_refuses_changes() -> None:
+def test_the_default_struct_is_shared_and_rejects_changes() -> None:
     request = FetchRequest()
     with pytest.raises(AttributeError, match="assign a new one"):
         request.replica_state.replica_id = 3

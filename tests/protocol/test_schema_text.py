@@ -10,7 +10,7 @@ TABLE = """
     Guests       0+    []Guest?2+
       Name       0+    string? = null   ignorable
       Age        1+    int32 = -1
-      Seat       0+    Place            tag 0
+      CoordinatorContext       0+    Place            tag 0
     Token        2-3   uuid
     Gift         0+    records?
 

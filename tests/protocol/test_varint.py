@@ -36,13 +36,13 @@ def test_zigzag_there_and_back(value: int) -> None:
 
 
 @pytest.mark.parametrize("hex_text", ["", "80", "8080", "ffffffff"])
-def test_an_end_in_the_middle_is_refused(hex_text: str) -> None:
+def test_an_end_in_the_middle_is_rejected(hex_text: str) -> None:
     for read in (read_uvarint, read_zigzag_varint):
         with pytest.raises(DecodeError, match="ends inside"):
             read(bytes.fromhex(hex_text), 0)
 
 
-def test_too_long_is_refused() -> None:
+def test_too_long_is_rejected() -> None:
     with pytest.raises(DecodeError, match="more than 32 bits"):
         read_uvarint(b"\xff\xff\xff\xff\x1f", 0)
     with pytest.raises(DecodeError, match="more than 32 bits"):

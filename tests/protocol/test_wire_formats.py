@@ -24,7 +24,7 @@ def test_a_compact_length_over_127_takes_more_bytes() -> None:
     assert packed == b"\5\xc9\1" + b"x" * 200 + b"\x83\1" + b"\0\1" * 130
 
 
-def test_a_string_over_the_limit_is_refused() -> None:
+def test_a_string_over_the_limit_is_rejected() -> None:
     with pytest.raises(EncodeError):
         ShapePacker((("B", "s"),))[40001](40001, b"x" * 40000)
 
@@ -88,6 +88,6 @@ def test_an_unknown_tag_may_not_stand_for_a_known_one() -> None:
 
 
 @pytest.mark.parametrize("section", [b"\2\1\1a", b"\1\1\5a", b"\xff\xff\xff\xff\x0f", b"\1"])
-def test_broken_tagged_sections_are_refused(section: bytes) -> None:
+def test_broken_tagged_sections_are_rejected(section: bytes) -> None:
     with pytest.raises(DecodeError):
         read_unknown_tags(section, 0, Holder())

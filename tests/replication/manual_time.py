@@ -1,4 +1,4 @@
-"""Time and turns that move when a test says so."""
+"""A clock's timers and the end of turns, both advanced by the test."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class ManualTimers:
 
     @property
     def armed(self) -> list[float]:
-        """When the timers that count will fire."""
+        """The due times of the armed timers."""
         return sorted(at for at, _, handle, _ in self._heap if not handle.cancelled)
 
     def run_due(self) -> bool:
-        """Fire what is due; True when something was."""
+        """Fires the timers that are due. True if there were any."""
         fired = False
         while self._heap and self._heap[0][0] <= self.clock.monotonic() + 1e-9:
             _, _, handle, callback = heapq.heappop(self._heap)
@@ -56,7 +56,7 @@ class ManualTurns:
         self._callbacks.append(callback)
 
     def end(self) -> bool:
-        """Run everything that waits for the turn's end; True when something did."""
+        """Runs all callbacks for the end of the turn. True if there were any."""
         ran = bool(self._callbacks)
         while self._callbacks:
             callbacks, self._callbacks = self._callbacks, []

@@ -1,7 +1,8 @@
-"""Brokers' replica managers over real storage in one process: messages are encoded, queued and delivered by hand.
+"""Replica managers of several brokers over real storage in one process. Messages are encoded, queued and delivered by
+the test.
 
 The controller is a table: partitions with leader, ISR and epochs, changed by `elect`, by AlterPartition and by kills.
-Time stands still until `advance`. A killed broker loses what its logs had queued; its files stay.
+Time does not pass until `advance`. A killed broker loses the queued appends of its logs; its files stay.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -25,8 +27,8 @@ from signalbox.protocol.records.record_batch import Record, decode_records, enco
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import Answered, TopicSettings
+from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.replication.replica_parts import Engine, Neighbours
 from signalbox.storage.file_system import FileSystem, RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
@@ -36,10 +38,11 @@ TOPIC = "flights"
 TOPIC_ID = bytes(range(16))
 FETCH_VERSION = 18
 CLUSTER_ID = "test-cluster"
+MOST_DELIVERIES = 20_000  # per call of `run`, without time passing; random histories need a few hundred
 
 
 def batch_of(*values: bytes, producer_id: int = -1, producer_epoch: int = 0, sequence: int = 0) -> bytearray:
-    """A batch of records with these values, as a producer sends it."""
+    """A batch of records with these values, as sent by a producer."""
     idempotent = producer_id >= 0
     return bytearray(
         encode_batch(
@@ -53,7 +56,7 @@ def batch_of(*values: bytes, producer_id: int = -1, producer_epoch: int = 0, seq
 
 
 def bytes_of(records: Any) -> bytes:
-    """The bytes behind a records field, wherever they are."""
+    """The bytes of a records field, in memory or in a file."""
     if records is None:
         return b""
     return bytes(records.read()) if hasattr(records, "read") else bytes(records)
@@ -64,20 +67,21 @@ def values_of(records: Any) -> list[bytes | None]:
 
 
 def over_the_wire(message: Any, version: int) -> Any:
-    """What arrives of a message at the other end."""
+    """The message after encoding and decoding."""
     encoded = b"".join(bytes_of(chunk) for chunk in message.encode_chunks(version))
     return type(message).decode(memoryview(bytearray(encoded)), version)
 
 
 @dataclass
 class PartitionRow:
-    """The controller's knowledge of one partition."""
+    """The controller's state of one partition."""
 
     leader: int
     isr: list[int]
     replicas: list[int]
     leader_epoch: int = 0
     partition_epoch: int = 0
+    unclean_epoch: int = -1
 
 
 @dataclass
@@ -113,7 +117,7 @@ class MemoryConfigs:
 
 
 class MemoryChannel:
-    """The `LeaderChannel` port: requests wait in the cluster's mail until they are delivered."""
+    """The `LeaderChannel` port: requests are queued in the cluster's mail until they are delivered."""
 
     def __init__(self, cluster: MemoryCluster, sender: int, receiver: int) -> None:
         self.cluster = cluster
@@ -123,6 +127,9 @@ class MemoryChannel:
 
     def send(self, request: Any, on_answer: Answered) -> None:
         self.cluster.mail.append(lambda: self._deliver(request, on_answer))
+
+    def reconnect(self) -> None:
+        """Does nothing: there is only one connection to each broker."""
 
     def close(self) -> None:
         self.closed = True
@@ -171,19 +178,19 @@ class MemoryAlterPartition:
 
 
 class MemoryBroker:
-    """One broker's life, from start to kill."""
+    """One run of a broker, from start to kill."""
 
     def __init__(self, cluster: MemoryCluster, broker_id: int, file_system: FileSystem | None = None) -> None:
         self.broker_id = broker_id
         self.life = cluster.next_life()
-        self.at_kill: list[Callable[[], None]] = []  # connections that break
+        self.at_kill: list[Callable[[], None]] = []  # called by `kill`: the broker's connections close
         cluster.brokers[broker_id] = self
         self.timers = ManualTimers(cluster.clock)
         self.turns = ManualTurns()
         self.logs = LogManager([str(cluster.folder / str(broker_id))], file_system or RealFileSystem(), cluster.clock)
         self.logs.start(CLUSTER_ID, broker_id)
         life = self.life
-        neighbours = Neighbours(
+        neighbours = Dependencies(
             broker_id=broker_id,
             broker_epoch=lambda: life,
             cluster=cluster.view,
@@ -194,14 +201,14 @@ class MemoryBroker:
         self.manager = ReplicaManager(
             self.logs,
             neighbours,
-            Engine(cluster.clock, self.timers, self.turns, lambda work: work()),
+            Scheduler(cluster.clock, self.timers, self.turns, lambda work: work()),
             cluster.config,
             random.Random(broker_id),
         )
         self.manager.start()
 
     def serve(self, request: Any, answer: Callable[[Any], None]) -> None:
-        """Answer a peer's request."""
+        """Responds to a peer's request."""
         if isinstance(request, FetchRequest):
             arrived = over_the_wire(request, FETCH_VERSION)
             self.manager.fetch(arrived, FETCH_VERSION).then(
@@ -218,7 +225,7 @@ class MemoryBroker:
         return found
 
     def content(self, index: int = 0, end: int | None = None) -> bytes:
-        """The log's bytes up to `end` (its end when None)."""
+        """The log's bytes from the log start to `end` (default: the log end)."""
         log = self.logs.get(TopicPartition(TOPIC, index))
         assert log is not None
         offset, pieces = log.log_start_offset, []
@@ -241,7 +248,7 @@ class _Channels:
 
 
 class MemoryCluster:
-    """Brokers, their controller and the mail between them."""
+    """Brokers, their controller, and the messages between them."""
 
     def __init__(
         self,
@@ -257,7 +264,7 @@ class MemoryCluster:
         self.view = MemoryView(set())
         self.brokers: dict[int, MemoryBroker] = {}
         self.mail: deque[Callable[[], None]] = deque()
-        self.cut: set[tuple[int, int]] = set()  # (sender, receiver) pairs that do not reach each other
+        self.cut: set[tuple[int, int]] = set()  # (sender, receiver) pairs that cannot reach each other
         self.alter_partition_error = Error.NONE
         self.controller_epoch = 1
         self._lives = 0
@@ -275,7 +282,7 @@ class MemoryCluster:
         return MemoryBroker(self, broker_id, file_system)
 
     def kill(self, broker_id: int) -> None:
-        """SIGKILL: no word to anybody; the kernel keeps what was written and frees the lock."""
+        """SIGKILL: no controlled shutdown. The kernel keeps the written data and releases the lock."""
         broker = self.brokers.pop(broker_id)
         self.view.alive.discard(broker_id)
         for directory in broker.logs.directories:
@@ -286,23 +293,25 @@ class MemoryCluster:
     # -- the controller
 
     def create(self, replicas: list[int], partitions: int = 1) -> None:
-        """A topic whose partitions are all led by the first replica."""
+        """Creates the topic; the first replica leads all its partitions."""
         for index in range(partitions):
             row = PartitionRow(replicas[0], list(replicas), list(replicas))
             self.view.rows[TopicPartition(TOPIC, index)] = row
         self.tell(is_new=True)
 
-    def elect(self, leader: int, index: int = 0, isr: list[int] | None = None) -> None:
-        """A new leader epoch; the ISR is what is alive of the old one unless given."""
+    def elect(self, leader: int, index: int = 0, isr: list[int] | None = None, *, unclean: bool = False) -> None:
+        """Starts a new leader epoch. By default the ISR is the live members of the old one."""
         row = self.view.rows[TopicPartition(TOPIC, index)]
         row.leader = leader
         row.isr = isr if isr is not None else [member for member in row.isr if member in self.view.alive]
         row.leader_epoch += 1
         row.partition_epoch += 1
+        if unclean:
+            row.unclean_epoch = row.leader_epoch
         self.tell()
 
     def tell(self, *, is_new: bool = False, only: Iterable[int] | None = None) -> None:
-        """LeaderAndIsr with everything, to all brokers that are up."""
+        """Sends LeaderAndIsr with all partitions to all running brokers, or only to the brokers `only`."""
         for broker_id in list(self.brokers) if only is None else only:
             self.tell_one(broker_id, is_new=is_new)
 
@@ -321,6 +330,9 @@ class MemoryCluster:
             for tp, row in self.view.rows.items()
             if broker_id in row.replicas
         ]
+        for state in states:
+            row = self.view.rows[TopicPartition(TOPIC, state.partition_index)]
+            own_tags.put_unclean_epoch(state, row.unclean_epoch)
         request = LeaderAndIsrRequest(
             controller_id=1,
             controller_epoch=self.controller_epoch,
@@ -343,13 +355,16 @@ class MemoryCluster:
         return response
 
     def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
-        """The controller's rules, as far as they matter to a leader."""
+        """The controller's rules, as far as they affect a leader."""
         response = AlterPartitionResponse(error_code=self.alter_partition_error)
         for topic in request.topics if not self.alter_partition_error else ():
             answers = []
             for asked in topic.partitions:
                 row = self.view.rows[TopicPartition(TOPIC, asked.partition_index)]
                 wanted = [state.broker_id for state in asked.new_isr_with_epochs]
+                if request.broker_id not in wanted:
+                    answers.append(self._leave(asked, row, request.broker_id))
+                    continue
                 error = self._check(asked, row, wanted, request.broker_id)
                 if error is Error.NONE and wanted != row.isr:
                     row.isr = wanted
@@ -368,6 +383,22 @@ class MemoryCluster:
         decoded: AlterPartitionResponse = over_the_wire(response, 3)
         return decoded
 
+    def _leave(
+        self, asked: AlterPartitionRequest.PartitionData, row: PartitionRow, broker_id: int
+    ) -> AlterPartitionResponse.PartitionData:
+        """Removes a replica from the ISR: a new leader epoch, and another leader if it was the leader."""
+        isr = [member for member in row.isr if member != broker_id and member in self.view.alive]
+        answer = AlterPartitionResponse.PartitionData(partition_index=asked.partition_index, isr=list(row.isr))
+        if asked.leader_epoch < row.leader_epoch:
+            answer.error_code = Error.FENCED_LEADER_EPOCH
+        elif not isr:
+            answer.error_code = Error.INELIGIBLE_REPLICA
+        else:
+            leader = row.leader if row.leader in isr else isr[0]
+            answer.leader_id, answer.leader_epoch, answer.isr = leader, row.leader_epoch + 1, isr
+            self.mail.append(lambda: self.elect(leader, asked.partition_index, isr))
+        return answer
+
     def _check(
         self, asked: AlterPartitionRequest.PartitionData, row: PartitionRow, wanted: list[int], leader: int
     ) -> Error:
@@ -380,18 +411,21 @@ class MemoryCluster:
     # -- time
 
     def run(self) -> None:
-        """Deliver mail and end turns until nothing moves any more."""
-        moved = True
+        """Delivers messages and ends turns until nothing is left to do. AssertionError if that never happens: then a
+        component repeats the same request without a pause."""
+        moved, delivered = True, 0
         while moved:
             moved = False
             for broker in list(self.brokers.values()):
                 moved |= broker.turns.end()
             if self.mail:
                 moved = True
+                delivered += 1
+                assert delivered < MOST_DELIVERIES, f"{delivered} messages and no end: brokers go round in circles"
                 self.mail.popleft()()
 
     def advance(self, ms: int, step_ms: int = 50) -> None:
-        """Let time pass, with everything that becomes due on the way."""
+        """Lets time pass, and runs everything that becomes due."""
         while ms > 0:
             taken = min(ms, step_ms)
             self.clock.advance(taken)
@@ -403,7 +437,7 @@ class MemoryCluster:
     # -- clients
 
     def produce(self, broker_id: int, *values: bytes, acks: int = -1, index: int = 0, timeout_ms: int = 1_000) -> Any:
-        """An outcome that may be pending; run the cluster to bring it on."""
+        """The result may be pending: run the cluster to complete it."""
         return self.brokers[broker_id].manager.append([((TOPIC, index), batch_of(*values))], acks, timeout_ms)
 
     def consume(self, broker_id: int, offset: int = 0, index: int = 0, max_bytes: int = 1 << 20) -> Any:

@@ -1,13 +1,18 @@
-"""Produce: acks, refusals, duplicates, deadlines, several partitions in one request."""
+"""Produce: acks, rejections, duplicates, deadlines, several partitions in one request."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from signalbox.common.clock import ManualClock
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.storage.faulty_file_system import FaultRule, FaultyFileSystem
+from tests.protocol.records.poison import MISNUMBERED, poisoned
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, batch_of
 
 
@@ -86,7 +91,7 @@ def test_committed_but_no_longer_safe(tmp_path: Path) -> None:
     assert errors(outcome) == [Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
 
 
-REFUSED = {
+REJECTED = {
     "acks that do not exist": ((TOPIC, 0), 2, Error.INVALID_REQUIRED_ACKS),
     "an internal topic": (("__consumer_offsets", 0), 1, Error.INVALID_TOPIC_EXCEPTION),
     "a partition that does not exist": ((TOPIC, 9), 1, Error.UNKNOWN_TOPIC_OR_PARTITION),
@@ -94,9 +99,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused_at_the_door(tmp_path: Path, name: str) -> None:
-    target, acks, error = REFUSED[name]
+@pytest.mark.parametrize("name", REJECTED)
+def test_rejected_at_the_door(tmp_path: Path, name: str) -> None:
+    target, acks, error = REJECTED[name]
     outcome = alone(tmp_path).brokers[1].manager.append([(target, batch_of(b"x"))], acks, 100)
     assert errors(outcome) == [error]
 
@@ -109,7 +114,7 @@ def test_a_partition_of_another_broker(tmp_path: Path) -> None:
     assert cluster.brokers[2].manager.current_leader(TOPIC, 0) == (1, 0)
 
 
-def test_a_damaged_batch_is_refused_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_damaged_batch_is_rejected_and_the_others_go_on(tmp_path: Path) -> None:
     cluster = alone(tmp_path)
     damaged = batch_of(b"x")
     damaged[-1] ^= 1
@@ -118,6 +123,37 @@ def test_a_damaged_batch_is_refused_and_the_others_go_on(tmp_path: Path) -> None
     cluster.run()
     assert errors(outcome) == [Error.NONE, Error.CORRUPT_MESSAGE, Error.NONE]
     assert "checksum" in (outcome.value[1].error_message or "")
+
+
+def test_bad_records_are_named_and_the_other_partitions_go_on(tmp_path: Path) -> None:
+    cluster = alone(tmp_path)
+    bad = bytearray(poisoned(MISNUMBERED["offset delta 5"], ManualClock().now_ms()))
+    outcome = cluster.brokers[1].manager.append([((TOPIC, 0), bad), ((TOPIC, 1), batch_of(b"x"))], 1, 100)
+    cluster.run()
+    assert errors(outcome) == [Error.INVALID_RECORD, Error.NONE]
+    assert outcome.value[0].record_errors == ((1, "Offset delta 5 of record 1: deltas count up from 0."),)
+
+
+def test_leadership_that_changes_while_records_are_checked(tmp_path: Path) -> None:
+    """Admission yields between slices; the batch must not be appended if leadership has changed meanwhile."""
+    cluster = alone(tmp_path, replicas=[1, 2])
+    rows = [Record(timestamp=ManualClock().now_ms(), value=bytes(at % 90)) for at in range(500)]
+    batch, outcomes = bytearray(encode_batch(rows)), list[Any]()
+
+    def work() -> None:
+        outcomes.append(cluster.brokers[1].manager.append([((TOPIC, 0), batch)], 1, 100))
+
+    task = CooperativeTask(work)
+    task.switch()  # the slice is over at once: the task stops at its first yield
+    assert not outcomes
+    cluster.elect(1)
+    while not task.dead:
+        task.switch()
+    cluster.run()
+    assert errors(outcomes[0]) == [Error.NOT_LEADER_OR_FOLLOWER]
+    log = cluster.brokers[1].partition().log
+    assert log is not None
+    assert log.next_offset == 0
 
 
 def test_a_repeated_batch_gets_the_answer_of_the_first_time(tmp_path: Path) -> None:

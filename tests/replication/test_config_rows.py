@@ -1,4 +1,4 @@
-"""The keys, and that the typed config says the same as the table."""
+"""The config keys, and that the typed config agrees with the table."""
 
 from __future__ import annotations
 

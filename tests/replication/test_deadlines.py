@@ -1,4 +1,4 @@
-"""One timer for all deadlines: order, cancelling, rebuilding."""
+"""One timer for all deadlines: order, cancellation, rebuilds."""
 
 from __future__ import annotations
 

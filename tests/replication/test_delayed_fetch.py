@@ -1,4 +1,4 @@
-"""The answer's shape: neighbours of one topic share an entry, the order stays."""
+"""The order of a fetch response: adjacent partitions of a topic share one entry; and when a waiting fetch ends."""
 
 from __future__ import annotations
 

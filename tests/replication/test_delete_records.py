@@ -1,4 +1,4 @@
-"""DeleteRecords: the leader moves at once, the answer waits for the replicas."""
+"""DeleteRecords: the leader's log start moves at once, the response waits for the replicas."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import pytest
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
-from signalbox.replication.pending import Pending
 from signalbox.replication.ports import TopicSettings
+from signalbox.replication.promise import Promise
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
+
+pytestmark = pytest.mark.spec("D1")
 
 
 def with_records(tmp_path: Path, brokers: list[int], count: int = 5) -> MemoryCluster:
@@ -25,7 +27,7 @@ def with_records(tmp_path: Path, brokers: list[int], count: int = 5) -> MemoryCl
 
 def delete(
     cluster: MemoryCluster, offset: int, *, index: int = 0, timeout_ms: int = 1_000, topic: str = TOPIC
-) -> Pending[DeleteRecordsResponse]:
+) -> Promise[DeleteRecordsResponse]:
     asked = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=index, offset=offset)
     request = DeleteRecordsRequest(
         timeout_ms=timeout_ms, topics=[DeleteRecordsRequest.DeleteRecordsTopic(name=topic, partitions=[asked])]
@@ -33,7 +35,7 @@ def delete(
     return cluster.brokers[1].manager.delete_records(request)
 
 
-def result(answer: Pending[DeleteRecordsResponse]) -> tuple[int, int]:
+def result(answer: Promise[DeleteRecordsResponse]) -> tuple[int, int]:
     entry = answer.value.topics[0].partitions[0]
     return entry.error_code, entry.low_watermark
 
@@ -90,7 +92,7 @@ def test_a_client_that_left_is_not_waited_for(tmp_path: Path) -> None:
         (1, 0, "__consumer_offsets", Error.INVALID_TOPIC_EXCEPTION),
     ],
 )
-def test_refused(tmp_path: Path, offset: int, index: int, topic: str, error: Error) -> None:
+def test_rejected(tmp_path: Path, offset: int, index: int, topic: str, error: Error) -> None:
     assert result(delete(with_records(tmp_path, [1]), offset, index=index, topic=topic)) == (error, -1)
 
 

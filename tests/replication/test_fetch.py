@@ -1,4 +1,4 @@
-"""Fetch by consumers: waiting, limits, sessions, errors, at every version."""
+"""Consumer fetches: waiting, limits, sessions and errors, with every version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.pending import Pending
+from signalbox.replication.promise import Promise
 from tests.replication.memory_cluster import (
     FETCH_VERSION,
     TOPIC,
@@ -34,7 +34,7 @@ def with_records(tmp_path: Path, *values: bytes, partitions: int = 1) -> MemoryC
     return cluster
 
 
-def fetch(cluster: MemoryCluster, request: FetchRequest, version: int = FETCH_VERSION) -> Pending[FetchResponse]:
+def fetch(cluster: MemoryCluster, request: FetchRequest, version: int = FETCH_VERSION) -> Promise[FetchResponse]:
     return cluster.brokers[1].manager.fetch(over_the_wire(request, version), version)
 
 
@@ -228,7 +228,7 @@ def test_a_topic_id_that_was_given_to_another_topic(tmp_path: Path) -> None:
     assert partition_data(fetch(cluster, request).value).error_code == Error.INCONSISTENT_TOPIC_ID
 
 
-# -- followers as readers' replicas
+# -- consumers that read from followers
 
 
 def test_consumers_may_read_from_a_follower_up_to_its_high_watermark(tmp_path: Path) -> None:
@@ -277,3 +277,24 @@ def test_a_parked_incremental_fetch_tells_the_news_alone(tmp_path: Path) -> None
 def test_a_fetch_without_anything_to_read_does_not_wait(tmp_path: Path) -> None:
     cluster = with_records(tmp_path)
     assert fetch(cluster, several(max_wait_ms=500)).value.responses == []
+
+
+@pytest.mark.spec("D12")
+def test_a_response_that_is_withdrawn_is_told_again_in_its_session(tmp_path: Path) -> None:
+    """The next fetch returns what a throttled client did not get."""
+    cluster = with_records(tmp_path, b"a", partitions=2)
+    manager = cluster.brokers[1].manager
+    begun = several((0, 0), (1, 0), session_epoch=0)
+    first = fetch(cluster, begun).value
+    manager.withdraw_fetch(begun, first)
+    assert (first.session_id, len(manager.sessions)) == (0, 0)
+    full = fetch(cluster, several((0, 1), (1, 0), session_epoch=0)).value
+    cluster.produce(1, b"b", index=1)
+    cluster.run()
+    asked = several(session_id=full.session_id, session_epoch=1)
+    news = fetch(cluster, asked).value
+    assert list(sizes(news)) == [1]
+    manager.withdraw_fetch(asked, news)
+    assert news.session_id == full.session_id
+    again = fetch(cluster, several(session_id=full.session_id, session_epoch=2)).value
+    assert sizes(again) == sizes(news)

@@ -1,4 +1,4 @@
-"""One pass over the logs: the hot read against the generic one, and what is passed over in silence."""
+"""One pass over the logs: the fast read compared with the generic one, and partitions that are skipped in a session."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def in_session(partition: SessionPartition) -> SessionPartition:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> MemoryCluster:
-    """Nine batches of growing size in a partition; offsets 0 and 1 deleted; the last two records not committed."""
+    """A partition with nine batches of growing size; offsets 0 and 1 are deleted, the last two are not committed."""
     made = MemoryCluster(tmp_path_factory.mktemp("logs"), [1])
     made.create([1, 2])
     for number in range(9):
@@ -99,15 +99,15 @@ def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
     assert quiet.must_answer(data)
     assert read_all(hosted, [quiet], IN_SESSION).entries == []
     assert len(read_all(hosted, [quiet], CONSUMER).entries) == 1
-    told = quiet.told_high_watermark
+    told = quiet.last_sent_high_watermark
     for change in ("offset", "high watermark", "log start", "leader epoch", "topic id"):
         noisy = in_session(asked(partition.high_watermark))
-        noisy.told_high_watermark, noisy.told_log_start_offset = told, 2
+        noisy.last_sent_high_watermark, noisy.told_log_start_offset = told, 2
         assert read_all(hosted, [noisy], IN_SESSION).entries == []
         if change == "offset":
             noisy.fetch_offset -= 1
         elif change == "high watermark":
-            noisy.told_high_watermark -= 1
+            noisy.last_sent_high_watermark -= 1
         elif change == "log start":
             noisy.told_log_start_offset -= 1
         elif change == "leader epoch":
@@ -119,7 +119,7 @@ def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
 
 
 def test_by_name_in_a_session(cluster: MemoryCluster) -> None:
-    """Before version 13 the key has no id; the partition is found by its name alone."""
+    """Before version 13 the key has no topic id: the partition is looked up by name."""
     by_name = SessionPartition(FetchKey(TOPIC, ZERO_UUID, 0), FetchRequest.FetchPartition(fetch_offset=2))
     [(_, data)] = read_all(cluster.brokers[1].manager.hosted, [by_name], IN_SESSION).entries
     assert data.error_code == 0

@@ -1,4 +1,4 @@
-"""Incremental sessions: epochs, what is told, who is displaced when the cache is full."""
+"""Incremental fetch sessions: epochs, the contents of responses, and evictions when the cache is full."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def request(
     forget: tuple[int, ...] = (),
     by_name: bool = False,
 ) -> FetchRequest:
-    """An incremental request: `add` is (partition, offset)."""
+    """An incremental request. `add`: (partition, offset); `forget`: partitions to remove."""
     name, topic_id = (TOPIC, bytes(16)) if by_name else ("", TOPIC_ID)
     asked = [FetchRequest.FetchPartition(partition=index, fetch_offset=offset) for index, offset in add]
     made = FetchRequest(session_id=session_id, session_epoch=epoch)
@@ -153,7 +153,7 @@ def test_a_partition_that_rests_is_stirred_by_its_news(tmp_path: Path) -> None:
     session_id = cache.create([partition(index) for index in range(3)], -1)
 
     def fetch(epoch: int, *changes: tuple[int, int]) -> list[int]:
-        """Partitions that were answered."""
+        """The partitions in the response."""
         response = manager.fetch(request(session_id, epoch, add=changes), 18).value
         return [data.partition_index for topic in response.responses for data in topic.partitions]
 

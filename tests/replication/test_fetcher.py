@@ -1,28 +1,31 @@
-"""The follower's side: catching up, divergence, ranges, errors and pauses."""
+"""The follower's side: catching up, divergence, offset ranges, errors and backoff."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from signalbox.common.long_work import LongWork
+from signalbox.common.cooperative_task import CooperativeTask
+from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.replication.config_rows import ReplicationConfig
-from signalbox.replication.ports import Answered
-from tests.replication.memory_cluster import TOPIC_ID, MemoryCluster, batch_of, bytes_of
+from signalbox.replication.ports import Answered, TopicSettings
+from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, batch_of, bytes_of
 
 
 class Leader:
-    """A leader that the test plays: it keeps requests and answers them as it is told."""
+    """A fake leader: it keeps the requests, and responds when the test calls `answer`."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
         self.answers: list[Answered] = []
         self.closed = False
+        self.reconnects = 0
 
     def open(self, broker_id: int) -> Leader:
         return self
@@ -30,6 +33,9 @@ class Leader:
     def send(self, request: Any, on_answer: Answered) -> None:
         self.requests.append(request)
         self.answers.append(on_answer)
+
+    def reconnect(self) -> None:
+        self.reconnects += 1
 
     def close(self) -> None:
         self.closed = True
@@ -43,14 +49,14 @@ class Leader:
         return [request for request in self.requests if isinstance(request, FetchRequest)]
 
     def asked(self, number: int = -1) -> list[tuple[int, int]]:
-        """(partition, offset) of a fetch."""
+        """The (partition, offset) pairs of a fetch."""
         return [(p.partition, p.fetch_offset) for topic in self.fetches[number].topics for p in topic.partitions]
 
 
 def followed(
     tmp_path: Path, partitions: int = 1, config: ReplicationConfig | None = None
 ) -> tuple[MemoryCluster, Leader]:
-    """Broker 2 follows broker 1, which the test plays."""
+    """Broker 2 follows broker 1; broker 1 is the fake leader."""
     cluster = MemoryCluster(tmp_path, [2], config)
     cluster.view.alive.add(1)
     leader = Leader()
@@ -102,11 +108,11 @@ def test_nothing_is_asked_for_while_an_answer_is_being_written(tmp_path: Path) -
     cluster, leader = followed(tmp_path, partitions=2)
     large = data(high_watermark=1, records=records(bytes(400_000)))
     [fetcher] = cluster.brokers[2].manager.fetchers._fetchers.values()
-    writing = LongWork(lambda: leader.answer(-1, large))
+    writing = CooperativeTask(lambda: leader.answer(-1, large))
     slices = 0
     while not writing.dead:
         assert len(leader.fetches) == 1, "it would ask for the same records again"
-        writing.switch()  # a deadline that is over: every breath is taken
+        writing.switch()  # the deadline has passed: every yield ends a slice
         slices += 1
         if not writing.dead:
             fetcher.pump()
@@ -114,8 +120,12 @@ def test_nothing_is_asked_for_while_an_answer_is_being_written(tmp_path: Path) -
     assert leader.asked() == [(0, 1)]
 
 
-def test_divergence_cuts_the_log_and_goes_on_from_there(tmp_path: Path) -> None:
+def test_divergence_cuts_the_log_and_goes_on_from_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     cluster, leader = followed(tmp_path)
+    for _ in range(2):
+        cluster.elect(1)  # leader epochs 1 and 2
+    leader.answer(-1, data(high_watermark=0))
     leader.answer(-1, data(high_watermark=1, records=records(b"a") + records(b"wrong", offset=1, epoch=1)))
     asked = leader.fetches[-1].topics[0].partitions[0]
     assert (asked.fetch_offset, asked.last_fetched_epoch) == (2, 1)
@@ -125,6 +135,34 @@ def test_divergence_cuts_the_log_and_goes_on_from_there(tmp_path: Path) -> None:
     assert cluster.brokers[2].partition().high_watermark == 1
     leader.answer(-1, data(high_watermark=2, records=records(b"b", offset=1, epoch=2)))
     assert cluster.brokers[2].content() == records(b"a") + records(b"b", offset=1, epoch=2)
+    (line,) = (record.getMessage() for record in caplog.records if "Truncated" in record.getMessage())
+    assert "log end offset=1, before=2, reason=leader epoch 0 of broker" in line
+
+
+def test_divergence_that_truncates_nothing_is_not_asked_for_as_fast_as_can_be(tmp_path: Path) -> None:
+    cluster, leader = followed(tmp_path)
+    leader.answer(-1, data(high_watermark=1, records=records(b"a")))
+    leader.answer(-1, data(diverging_epoch=FetchResponse.EpochEndOffset(epoch=0, end_offset=1), high_watermark=9))
+    fetches = len(leader.fetches)
+    assert leader.asked(fetches - 1) == [(0, 1)]
+    cluster.advance(10)
+    assert (len(leader.fetches), leader.asked()) == (fetches + 1, [(0, 1)])
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(
+    "wrong", [{"offset": 2}, {"offset": 1, "epoch": 1}], ids=["a gap", "an epoch above the leader's"]
+)
+def test_a_batch_that_cannot_follow_is_not_taken_and_asked_for_again(tmp_path: Path, wrong: dict[str, int]) -> None:
+    """The checksum does not cover the base offset and the leader epoch."""
+    cluster, leader = followed(tmp_path)
+    whole = records(b"a") + records(b"b", offset=1)
+    leader.answer(-1, data(high_watermark=2, records=records(b"a") + records(b"b", **wrong)))
+    assert cluster.brokers[2].content() == b""
+    cluster.advance(10)
+    assert leader.asked() == [(0, 0)]
+    leader.answer(-1, data(high_watermark=2, records=whole))
+    assert cluster.brokers[2].content() == whole
 
 
 @pytest.mark.parametrize(
@@ -143,7 +181,7 @@ def test_out_of_range_asks_where_the_leader_begins_and_ends(
     for question, offset in zip(questions, (start, end), strict=True):
         on_answer = leader.answers[leader.requests.index(question)]
         on_answer(_listed(question, offset))
-    if goes_on_at == own:  # nothing was found to do: the leader is not asked the same as fast as it can answer
+    if goes_on_at == own:  # nothing was changed: the follower does not repeat its fetch without a pause
         assert len(leader.fetches) == 2
         cluster.advance(10, step_ms=10)
     assert leader.asked() == [(0, goes_on_at)]
@@ -185,6 +223,16 @@ def test_errors_of_a_partition_make_it_wait_longer_each_time(tmp_path: Path) -> 
             waited += 10
         waits.append(waited)
     assert waits == [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]
+
+
+@pytest.mark.spec("L12")
+def test_a_leader_that_rejects_replicas_on_the_listener_is_dialled_again(tmp_path: Path) -> None:
+    _, leader = followed(tmp_path, partitions=2)
+    rejected = Error.TOPIC_AUTHORIZATION_FAILED
+    leader.answer(-1, data(0, error_code=rejected), data(1, error_code=rejected))
+    assert leader.reconnects == 1
+    leader.answer(-1, data(0, error_code=Error.NOT_LEADER_OR_FOLLOWER))
+    assert leader.reconnects == 1
 
 
 def test_a_fenced_follower_waits_for_its_controller(tmp_path: Path) -> None:
@@ -269,3 +317,34 @@ def test_a_fault_of_ours_in_one_partition_does_not_stop_the_others(tmp_path: Pat
     cluster.advance(10, step_ms=10)
     leader.answer(-1)
     assert leader.asked() == [(0, 0)]
+
+
+@pytest.mark.spec("D3")
+def test_a_follower_keeps_what_its_leader_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The leader restarted with a shorter log: one log line, quiet retries, and the follower stays out of the ISR."""
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    for _ in range(4):
+        cluster.produce(1, b"acknowledged")
+    cluster.advance(1_000)
+    assert cluster.brokers[2].partition().high_watermark == 4
+    cluster.kill(1)
+    cluster.start(1)
+    log = cluster.brokers[1].logs.get(TopicPartition(TOPIC, 0))
+    assert log is not None
+    log.truncate_to(2)
+    cluster.elect(1, isr=[1])
+    for _ in range(5):
+        cluster.advance(2_000)
+    follower = cluster.brokers[2].partition()
+    assert follower.log is not None
+    assert (follower.log.log_end_offset, cluster.brokers[1].partition().isr) == (4, (1,))
+    lines = [each.getMessage() for each in caplog.records if "not truncated below its high watermark" in each.message]
+    assert len(lines) == 1
+    assert "truncation offset=2, high watermark=4, log end=4" in lines[0]
+    # From here on the topic allows unclean elections.
+    follower.take_settings(TopicSettings(unclean_leader_election=True))
+    for _ in range(3):
+        cluster.advance(2_000)
+    assert follower.log.log_end_offset == 2
+    assert set(cluster.brokers[1].partition().isr) == {1, 2}

@@ -1,4 +1,4 @@
-"""Which fetcher follows which partition."""
+"""Which fetcher fetches which partition."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_another_number_of_fetchers_deals_the_partitions_anew(tmp_path: Path) ->
     cluster.create([1, 2], partitions=8)
     cluster.run()
     fetchers = cluster.brokers[2].manager.fetchers
-    for lanes, keys in ((3, [(1, 0), (1, 1), (1, 2)]), (1, [(1, 0)])):
-        fetchers.spread_over(lanes)
+    for num_fetchers, keys in ((3, [(1, 0), (1, 1), (1, 2)]), (1, [(1, 0)])):
+        fetchers.spread_over(num_fetchers)
         assert sorted(fetchers._fetchers) == keys
         assert sum(len(fetcher) for fetcher in fetchers._fetchers.values()) == 8
         for index in range(8):

@@ -1,4 +1,4 @@
-"""Followers' fetches at the leader: progress, ISR, strangers, and not waiting where they are expected elsewhere."""
+"""Followers' fetches at the leader: progress, ISR, unknown replicas, and short waits while it expects more fetches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pytest
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchResponse
-from signalbox.replication.pending import Pending
+from signalbox.replication.promise import Promise
 from tests.replication.memory_cluster import FETCH_VERSION, MemoryCluster, fetch_request, partition_data
+
+pytestmark = pytest.mark.spec("D3")
 
 
 def led(tmp_path: Path, isr: list[int] | None = None, partitions: int = 1) -> MemoryCluster:
@@ -23,7 +25,7 @@ def led(tmp_path: Path, isr: list[int] | None = None, partitions: int = 1) -> Me
 
 def follow(
     cluster: MemoryCluster, replica: int, offset: int, *, broker_epoch: int = 5, index: int = 0, wait: int = 0
-) -> Pending[FetchResponse]:
+) -> Promise[FetchResponse]:
     request = fetch_request(offset, index, replica=(replica, broker_epoch), max_wait_ms=wait)
     return cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
 
@@ -59,7 +61,7 @@ def test_strangers_and_ghosts(tmp_path: Path, replica: int, epochs: list[int], e
 
 
 def test_a_follower_that_registered_anew_is_another_one_also_where_nothing_is_read(tmp_path: Path) -> None:
-    """Else every ISR with it in it names its past life, and the controller refuses them all (KIP-903)."""
+    """Otherwise every ISR with this broker has its old broker epoch, and the controller rejects them all (KIP-903)."""
     cluster = led(tmp_path)
     manager = cluster.brokers[1].manager
 

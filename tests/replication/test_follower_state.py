@@ -1,4 +1,4 @@
-"""When a follower counts as caught up (KIP-16), told as a sequence of fetches."""
+"""When a follower counts as caught up (KIP-16), as a sequence of fetches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def follower(*, in_sync: bool = True) -> FollowerState:
     return state
 
 
-# (fetches as (offset, leader's end, ms since start), ms of the question, in sync?)
+# (fetches as (offset, leader's log end, ms since start), time of the check in ms since start, in sync?)
 HISTORIES = {
     "never fetched, within the lag time": ([], LAG, True),
     "never fetched, too long": ([], LAG + 1, False),

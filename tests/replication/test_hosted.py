@@ -1,4 +1,4 @@
-"""Finding partitions, and the error for each way of not finding one."""
+"""Finding partitions, and the error for each case in which there is none."""
 
 from __future__ import annotations
 
@@ -78,17 +78,17 @@ def test_the_current_leader_is_what_is_known_best() -> None:
     assert hosted.current_leader(TOPIC, 0) == (2, 7)
 
 
-def test_refusals_for_partitions_that_are_not_here_are_bounded_and_handed_over() -> None:
+def test_rejections_for_partitions_that_are_not_here_are_bounded_and_handed_over() -> None:
     hosted, _ = hosting()
-    first = hosted.refused_sequences("flights", 0)
-    assert hosted.refused_sequences("flights", 0) is first
+    first = hosted.rejected_sequences("flights", 0)
+    assert hosted.rejected_sequences("flights", 0) is first
     for index in range(1, 64):
-        hosted.refused_sequences("flights", index)
-    last = hosted.refused_sequences("flights", 64)
-    assert hosted.refused_sequences("flights", 0) is not first, "the oldest made room"
+        hosted.rejected_sequences("flights", index)
+    last = hosted.rejected_sequences("flights", 64)
+    assert hosted.rejected_sequences("flights", 0) is not first, "the oldest made room"
     clock = ManualClock()
     purgatory = Purgatory(Deadlines(clock, ManualTimers(clock)), ManualTurns())
     partition = Partition(TopicPartition("flights", 64), 1, clock, purgatory)
     hosted.add(partition)
-    assert partition.refused is last
-    assert hosted.refused_sequences("flights", 64) is last
+    assert partition.rejected is last
+    assert hosted.rejected_sequences("flights", 64) is last

@@ -1,4 +1,4 @@
-"""AlterPartition on its way: one in flight, collected, repeated, dropped when overtaken."""
+"""AlterPartition requests: one in flight, changes collected, retries, and obsolete changes dropped."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from signalbox.replication.isr import RETRY_MS, IsrChanges
 from signalbox.replication.isr_decisions import propose_shrink
 from tests.replication.memory_cluster import MemoryCluster
 
+pytestmark = pytest.mark.spec("D3")
+
 Answer = Callable[[AlterPartitionResponse | Error], None]
 
 
 class Sender:
-    """Keeps requests until the test answers them."""
+    """Keeps requests until the test responds to them."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[AlterPartitionRequest, Answer]] = []
@@ -27,7 +29,7 @@ class Sender:
 
 
 class Bench:
-    """Three partitions led by broker 1; ISR changes go to `sender`."""
+    """Three partitions led by broker 1. ISR changes go to `sender`."""
 
     def __init__(self, folder: Path) -> None:
         self.cluster = MemoryCluster(folder, [1])
@@ -42,7 +44,7 @@ class Bench:
             partition.record_follower_fetch(2, 0, 0)
 
     def shrink(self, *indexes: int) -> None:
-        """Propose to leave broker 3 out of these partitions."""
+        """Proposes an ISR without broker 3 for these partitions."""
         for index in indexes:
             partition = self.partitions[index]
             self.cluster.produce(1, b"x", acks=1, index=index)
@@ -154,7 +156,7 @@ def test_a_controller_that_cannot_store_it_is_asked_until_it_can_and_the_log_say
     assert bench.partitions[0].isr == (1, 2)
     said = [each.message for each in caplog.records]
     assert said == [
-        "AlterPartition: KAFKA_STORAGE_ERROR, sent again until it is answered",
+        "AlterPartition returned KAFKA_STORAGE_ERROR and is retried",
         "AlterPartition is answered again",
-        "ISR [1, 2] of 1 partitions: flights-0",
+        "ISR updated to [1, 2] for 1 partitions: flights-0",
     ]

@@ -1,4 +1,4 @@
-"""When the controller is told of stored ISRs: Kafka's times, on a clock that the test moves."""
+"""When the leader's stored ISR changes are announced to the controller: Kafka's times, on a manual clock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Store(MemoryMetadataStore):
 
 
 class Bench:
-    """`look` lets one look pass; `pauses` are what was waited for."""
+    """`look` lets one check run; `pauses`: the requested waits in seconds."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.clock = store, ManualClock()
@@ -46,12 +46,12 @@ class Bench:
         await self._looks.acquire()
 
     async def look(self) -> list[list[TopicPartition]]:
-        """What has been told once the next look is over."""
+        """All announcements in the store after the next check."""
         await self._waits.wait()
         self._waits.clear()
         self.clock.advance(int(CHECK_S * 1000))
         self._looks.release()
-        for _ in range(10):  # the store answers at once
+        for _ in range(10):  # the store responds at once
             await asyncio.sleep(0)
         return await self.told()
 
@@ -77,8 +77,8 @@ def test_changes_are_gathered_until_it_is_quiet_for_five_seconds() -> None:
         bench.announcements.add([U0, T0])
         assert await bench.look() == []
         bench.announcements.add([T1, T0])
-        assert await bench.look() == []  # 2.5 s after the last
-        assert await bench.look() == []  # 5 s: more than that is waited for
+        assert await bench.look() == []  # 2.5 s after the last change
+        assert await bench.look() == []  # 5 s: the wait must be longer than that
         assert await bench.look() == [[T0, T1, U0]]
         assert bench.pauses == [CHECK_S] * 4, "nothing is looked at any more"
         bench.announcements.add([T0])

@@ -1,4 +1,4 @@
-"""Who leaves, who joins, and what the controller's answers do."""
+"""Which replicas leave and join the ISR, and the effects of the controller's responses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from signalbox.replication.isr_decisions import (
     AlteredPartition,
     Verdict,
     propose_expansion,
+    propose_leave,
     propose_recovered,
     propose_shrink,
     take_answer,
@@ -106,7 +107,7 @@ RETRIED = (Error.NOT_CONTROLLER, Error.UNKNOWN_SERVER_ERROR, Error.REQUEST_TIMED
 
 
 @pytest.mark.parametrize("error", [*TAKEN_BACK, *AWAITED, *RETRIED])
-def test_refusals(tmp_path: Path, error: Error) -> None:
+def test_rejections(tmp_path: Path, error: Error) -> None:
     cluster, partition = led(tmp_path, [1])
     partition.record_follower_fetch(2, 2, 0)
     proposal = propose_expansion(partition, partition.followers[2], cluster.view)
@@ -150,3 +151,39 @@ def test_a_recovering_leader_says_when_it_has_recovered(tmp_path: Path) -> None:
     assert (proposal.isr, proposal.leader_recovery_state) == ((1,), 0)
     assert take_answer(partition, proposal, altered(partition, [1])) is Verdict.DONE
     assert partition.isr_state.leader_recovery_state == 0
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(
+    ("error", "verdict", "pending"),
+    [
+        (Error.NONE, Verdict.DONE, True),  # pending until LeaderAndIsr arrives
+        (Error.INELIGIBLE_REPLICA, Verdict.DONE, False),
+        (Error.INVALID_REQUEST, Verdict.DONE, False),  # from a controller of Apache Kafka
+        (Error.FENCED_LEADER_EPOCH, Verdict.DONE, False),
+        (Error.NOT_CONTROLLER, Verdict.RETRY, True),
+    ],
+)
+def test_a_leader_asks_for_an_isr_without_itself(tmp_path: Path, error: Error, verdict: Verdict, pending: bool) -> None:
+    _, partition = led(tmp_path, [1, 2])
+    proposal = propose_leave(partition)
+    assert proposal is not None
+    assert (proposal.isr, partition.maximal_isr) == ((2,), frozenset({1, 2}))
+    assert propose_leave(partition) is None, "one change at a time"
+    assert take_answer(partition, proposal, altered(partition, [1, 2], error)) is verdict
+    assert (partition.isr_state.pending is proposal, partition.isr) == (pending, (1, 2))
+
+
+def test_a_replica_that_is_alone_in_sync_does_not_ask_to_leave(tmp_path: Path) -> None:
+    _, partition = led(tmp_path, [1])
+    assert propose_leave(partition) is None
+
+
+def test_a_follower_asks_for_an_isr_without_itself(tmp_path: Path) -> None:
+    cluster, partition = led(tmp_path, [1, 2])
+    cluster.elect(2, isr=[1, 2])
+    proposal = propose_leave(partition)
+    assert proposal is not None
+    assert (proposal.isr, proposal.leader_epoch) == ((2,), partition.leader_epoch)
+    assert take_answer(partition, proposal, altered(partition, [], Error.INVALID_REQUEST)) is Verdict.DONE
+    assert partition.isr_state.pending is None

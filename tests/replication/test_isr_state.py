@@ -1,4 +1,4 @@
-"""Confirmed and proposed: whom the high watermark waits for."""
+"""Confirmed and proposed ISR: the replicas that the high watermark waits for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_an_expansion_binds_at_once_and_a_shrink_only_when_confirmed() -> None:
     assert state.propose(ProposedIsr((1,), 0, 0)).isr == (1, 2)
 
 
-def test_a_refused_proposal_leaves_what_was_confirmed() -> None:
+def test_a_rejected_proposal_leaves_what_was_confirmed() -> None:
     state = IsrState((1, 2), 1)
     assert state.propose(ProposedIsr((1,), 0, 0)).committed() == state
 

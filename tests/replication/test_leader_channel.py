@@ -1,4 +1,4 @@
-"""A channel over connections that come and go; the connection is played."""
+"""A channel to a leader that reconnects when needed, over fake connections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from signalbox.replication.leader_channel import ReconnectingChannels
 
 
 class Connection:
-    """An open channel: keeps what was sent."""
+    """A fake connection that keeps the sent messages."""
 
     def __init__(self) -> None:
         self.on_closed: Callable[[Any], None] | None = None
@@ -72,13 +72,13 @@ def test_requests_wait_for_the_connection_and_are_answered_in_order() -> None:
 
 def test_a_failed_attempt_is_an_answer_and_the_next_request_tries_again() -> None:
     async def scenario() -> None:
-        refused, unknown = ConnectionRefusedError("nobody there"), LookupError("broker 4 is not known")
-        dialler, answers = Dialler(refused, unknown), list[Any]()
+        rejected, unknown = ConnectionRefusedError("nobody there"), LookupError("broker 4 is not known")
+        dialler, answers = Dialler(rejected, unknown), list[Any]()
         channel = ReconnectingChannels(dialler).open(4)
         for _ in range(3):
             channel.send(FetchRequest(), answers.append)
             await until_idle()
-        assert answers == [refused, unknown]
+        assert answers == [rejected, unknown]
         assert (dialler.dialled, len(dialler.connections[0].sent)) == ([4, 4, 4], 1)
 
     asyncio.run(scenario())
@@ -115,5 +115,25 @@ def test_a_closed_channel_is_silent() -> None:
         opening.send(FetchRequest(), answers.append)
         await until_idle()
         assert (answers, len(dialler.connections)) == ([], 1)
+
+    asyncio.run(scenario())
+
+
+def test_reconnecting_fails_what_is_under_way_and_the_next_request_dials_again() -> None:
+    async def scenario() -> None:
+        dialler, answers, hung_up = Dialler(), list[Any](), list[int]()
+        channel = ReconnectingChannels(dialler, hung_up.append).open(4)
+        channel.reconnect()  # no connection is open
+        channel.send(FetchRequest(), answers.append)
+        await until_idle()
+        channel.reconnect()
+        channel.reconnect()
+        assert not dialler.connections[0].closed, "its answer may be under way"
+        await until_idle()
+        assert dialler.connections[0].closed
+        assert [type(answer) for answer in answers] == [ConnectionError]
+        channel.send(FetchRequest(), answers.append)
+        await until_idle()
+        assert (dialler.dialled, len(dialler.connections), hung_up) == ([4, 4], 2, [])
 
     asyncio.run(scenario())

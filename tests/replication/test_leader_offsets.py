@@ -1,4 +1,4 @@
-"""Two questions to a leader, one result."""
+"""Two ListOffsets requests to a leader, one result."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ class Channel:
 
     def send(self, request: Any, on_answer: Answered) -> None:
         self.sent.append((request, on_answer))
+
+    def reconnect(self) -> None:
+        raise AssertionError("only the fetcher reconnects")
 
     def close(self) -> None:
         self.sent.clear()

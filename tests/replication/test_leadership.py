@@ -1,4 +1,4 @@
-"""LeaderAndIsr and StopReplica, rule by rule, over all their versions."""
+"""LeaderAndIsr and StopReplica, rule by rule, in all their versions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.long_work import LongWork
+from signalbox.common.cooperative_task import CooperativeTask
+from signalbox.common.ids import ZERO_UUID, TopicPartition, uuid_text
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
@@ -69,7 +70,7 @@ def test_only_a_newer_leader_epoch_counts(tmp_path: Path, leader_epoch: int, err
     assert cluster.brokers[1].partition().is_leader is (error is not Error.NONE)
 
 
-def test_a_former_controller_is_refused_as_a_whole(tmp_path: Path) -> None:
+def test_a_former_controller_is_rejected_as_a_whole(tmp_path: Path) -> None:
     cluster = cluster_of_one(tmp_path)
     lead_and_follow(cluster, state(), controller_epoch=3)
     stale = Error.STALE_CONTROLLER_EPOCH
@@ -82,12 +83,15 @@ def test_a_former_controller_is_refused_as_a_whole(tmp_path: Path) -> None:
     assert cluster.stop_replica(1, delete=True).error_code == stale
 
 
-def test_another_topic_of_the_same_name(tmp_path: Path) -> None:
+def test_another_topic_of_the_same_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cluster = cluster_of_one(tmp_path)
     lead_and_follow(cluster, state())
     other = bytes(reversed(TOPIC_ID))
     assert lead_and_follow(cluster, state(leader_epoch=1), topic_id=other) == (0, {0: Error.INCONSISTENT_TOPIC_ID})
     assert cluster.brokers[1].partition().leader_epoch == 0
+    (record,) = (each for each in caplog.records if each.levelname == "ERROR")
+    for part in (f"{TOPIC}-0", uuid_text(TOPIC_ID), uuid_text(other), "leader epoch=1"):
+        assert part in record.getMessage()
 
 
 def test_a_topic_gets_its_id_later(tmp_path: Path) -> None:
@@ -196,7 +200,7 @@ def test_others_are_served_between_two_partitions(tmp_path: Path) -> None:
     def order() -> None:
         lead_and_follow(cluster, *(state(index=index) for index in range(3)))
 
-    work = LongWork(order)
+    work = CooperativeTask(order)
     while not work.dead:
         work.switch()
         led_after.append(sum(manager.current_leader(TOPIC, index)[0] == 1 for index in range(3)))
@@ -207,8 +211,10 @@ def test_what_was_queued_between_two_partitions_is_below_the_new_leader_epoch(tm
     cluster = cluster_of_one(tmp_path)
     manager = cluster.brokers[1].manager
     lead_and_follow(cluster, *(state(index=index) for index in range(2)))
-    work = LongWork(lambda: lead_and_follow(cluster, *(state(leader_epoch=1, index=index) for index in range(2))))
-    work.switch()  # nothing has been done yet
+    work = CooperativeTask(
+        lambda: lead_and_follow(cluster, *(state(leader_epoch=1, index=index) for index in range(2)))
+    )
+    work.switch()  # no partition has changed yet
     outcome = manager.append([((TOPIC, 1), batch_of(b"between"))], 1, 1_000)
     while not work.dead:
         work.switch()
@@ -219,12 +225,12 @@ def test_what_was_queued_between_two_partitions_is_below_the_new_leader_epoch(tm
 
 
 def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> None:
-    """A follower would find that its log parts from the leader's, cut it, and fetch the same record for ever."""
+    """Otherwise a follower would find that its log diverges, truncate it, and fetch the same record again for ever."""
     cluster = cluster_of_one(tmp_path)
     manager = cluster.brokers[1].manager
     lead_and_follow(cluster, state())
     for leader_epoch in (1, 2):
-        work = LongWork(partial(lead_and_follow, cluster, state(leader_epoch=leader_epoch)))
+        work = CooperativeTask(partial(lead_and_follow, cluster, state(leader_epoch=leader_epoch)))
         while not work.dead:
             manager.append([((TOPIC, 0), batch_of(b"meanwhile"))], 1, 1_000)
             work.switch()
@@ -243,10 +249,34 @@ def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> No
 def test_a_broker_that_stops_carries_nothing_out_any_more(tmp_path: Path) -> None:
     cluster = cluster_of_one(tmp_path)
     manager = cluster.brokers[1].manager
-    work = LongWork(lambda: lead_and_follow(cluster, *(state(index=index) for index in range(2))))
+    work = CooperativeTask(lambda: lead_and_follow(cluster, *(state(index=index) for index in range(2))))
     work.switch()
     manager.close()
     while not work.dead:
         work.switch()
     assert [manager.current_leader(TOPIC, index) for index in range(2)] == [(-1, -1), (-1, -1)]
     assert not list(tmp_path.rglob("*.log"))
+
+
+def asked_for_log_ends(cluster: MemoryCluster, *states: State) -> dict[int, tuple[int, int] | None]:
+    topic = LeaderAndIsrRequest.LeaderAndIsrTopicState(
+        topic_name=TOPIC, topic_id=TOPIC_ID, partition_states=list(states)
+    )
+    request = LeaderAndIsrRequest(controller_epoch=1, topic_states=[topic])
+    response = cluster.brokers[1].manager.become_leader_or_follower(over_the_wire(request, 7), 7)
+    decoded: LeaderAndIsrResponse = over_the_wire(response, 7)
+    return {each.partition_index: own_tags.log_end(each) for each in decoded.topics[0].partition_errors}
+
+
+@pytest.mark.spec("D3")
+def test_without_a_leader_a_broker_says_where_its_log_ends(tmp_path: Path) -> None:
+    cluster = cluster_of_one(tmp_path)
+    cluster.create([1])
+    cluster.produce(1, b"x", b"y")
+    cluster.run()
+    offline, missing, led = state(-1, 1), state(-1, 1, index=1), state(1, 0, index=2)
+    missing.is_new = False
+    assert asked_for_log_ends(cluster, offline, missing, led) == {0: (0, 2), 1: (-1, -1), 2: None}
+    # No log was created: an empty log would look like one that lost nothing.
+    assert cluster.brokers[1].logs.get(TopicPartition(TOPIC, 1)) is None
+    assert asked_for_log_ends(cluster, missing) == {1: (-1, -1)}

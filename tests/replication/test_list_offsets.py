@@ -1,4 +1,4 @@
-"""ListOffsets as Kafka without tiered storage answers it, by timestamp code, version and role."""
+"""ListOffsets as in Kafka without tiered storage, by timestamp code, version and role."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, over_the_wire
 
+pytestmark = pytest.mark.spec("D1")
+
 NOW_MS = ManualClock().now_ms()
 CONSUMER, DEBUGGER, FOLLOWER = -1, -2, 2
 
 
 def with_times(tmp_path: Path, followers: bool = False) -> MemoryCluster:
-    """Offsets 0 to 3 with timestamps now + 0, 300, 200, 300 ms, in four batches; record 0 was deleted."""
+    """Offsets 0 to 3 with timestamps now + 0, 300, 200, 300 ms, in four batches. Record 0 is deleted if there are no
+    followers."""
     cluster = MemoryCluster(tmp_path, [1])
     cluster.view.alive.update({2})
     cluster.create([1, 2] if followers else [1])

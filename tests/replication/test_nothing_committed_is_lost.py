@@ -1,7 +1,7 @@
-"""Random kills, cut connections, elections and half-delivered mail: what was acknowledged with acks=all stays.
+"""Random kills, cut connections, elections and partly delivered messages: records acknowledged with acks=all survive.
 
-After every history the cluster is healed; then each acknowledged record is at its offset and all replicas hold the same
-bytes up to the high watermark.
+After every history the cluster is restored. Then each acknowledged record is at its offset, and all replicas have the
+same bytes up to the high watermark.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.records.record_batch import decode_records
+from signalbox.replication import followed
+from signalbox.replication.truncation import EpochLog, truncation_offset
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, PartitionRow
+
+pytestmark = pytest.mark.spec("D3")
 
 BROKERS = (1, 2, 3)
 
@@ -36,7 +41,7 @@ actions = st.one_of(
 
 
 class History:
-    """Carries actions out and remembers what was promised."""
+    """Runs actions, and keeps the results of the produce requests with acks=all."""
 
     def __init__(self, folder: Path) -> None:
         self.cluster = MemoryCluster(folder, BROKERS, min_insync_replicas=2)
@@ -52,7 +57,7 @@ class History:
         getattr(self, action[0])(*action[1:])
 
     def produce(self, acks: int, count: int) -> None:
-        """To everybody who believes to lead: clients may be late, too."""
+        """Sends to every broker that considers itself the leader: clients may have old metadata."""
         index = self.number % 2
         for broker in list(self.cluster.brokers.values()):
             partition = broker.manager.partition(TOPIC, index)
@@ -84,7 +89,7 @@ class History:
             self.cluster.tell_one(broker_id)
 
     def elect(self, broker_id: int, index: int) -> None:
-        """A member of the ISR that is up; others hear of it when they hear of it."""
+        """Elects the broker if it is running and in the ISR. Otherwise does nothing."""
         if broker_id in self.row(index).isr and broker_id in self.cluster.brokers:
             self.cluster.elect(broker_id, index)
 
@@ -98,7 +103,7 @@ class History:
         self.cluster.advance(ms, step_ms=max(20, ms // 20))
 
     def restore(self) -> None:
-        """Everybody is up, connected and told."""
+        """Starts and connects all brokers, and elects leaders."""
         cluster = self.cluster
         cluster.cut.clear()
         for broker_id in BROKERS:
@@ -138,3 +143,29 @@ def test_acknowledged_records_survive(history: list[tuple[str, Any, Any]]) -> No
         run.check(0)
         run.check(1)
         run.close()
+
+
+def test_a_truncation_that_is_off_by_one_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a history must fail then, and not run for ever."""
+
+    def off_by_one(log: EpochLog, leader_epoch: int, leader_end_offset: int) -> int:
+        return truncation_offset(log, leader_epoch, leader_end_offset) + 1
+
+    monkeypatch.setattr(followed, "truncation_offset", off_by_one)
+    run = History(tmp_path)
+    run.cut(2, 1)
+    run.cut(3, 1)
+    run.produce(-1, 1)  # reaches no follower
+    run.kill(1, None)
+    run.cluster.elect(2, 0, isr=[2, 3])
+    run.produce(-1, 1)
+    run.produce(-1, 1)
+    run.run()
+    with pytest.raises(AssertionError):
+        restore_and_check(run)
+    run.close()
+
+
+def restore_and_check(run: History) -> None:
+    run.restore()
+    run.check(0)

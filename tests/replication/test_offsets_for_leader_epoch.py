@@ -1,4 +1,4 @@
-"""Where reigns ended."""
+"""End offsets of leader epochs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, over_the_wire
 
+pytestmark = pytest.mark.spec("D1")
+
 
 def three_reigns(tmp_path: Path) -> MemoryCluster:
-    """Epoch 0 wrote offsets 0 and 1, epoch 2 offset 2, epoch 3 nothing."""
+    """Epoch 0 has offsets 0 and 1, epoch 2 has offset 2, epoch 3 has no records."""
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1])
     for values in ([b"a", b"b"], [], [b"c"]):

@@ -1,4 +1,4 @@
-"""One partition's state over a real log: roles, fencing, high watermark, settings, the end of it."""
+"""The state of one partition with a real log: roles, fencing, high watermark, settings, and how it ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 
 def led(tmp_path: Path, min_insync_replicas: int = 1) -> tuple[MemoryCluster, Partition]:
-    """A partition led by broker 1 whose followers are not there to fetch."""
+    """A partition led by broker 1. The followers do not run, so they do not fetch."""
     cluster = MemoryCluster(tmp_path, [1], min_insync_replicas=min_insync_replicas)
     cluster.create([1, 2, 3])
     return cluster, cluster.brokers[1].partition()

@@ -1,4 +1,4 @@
-"""Parked operations: woken by events, looked at once per turn, ended by their deadline."""
+"""Parked operations: woken by events, checked once per turn, completed at their deadline."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from tests.replication.manual_time import ManualTimers, ManualTurns
 
 
 class Operation:
+    kind = "Fetch"
+
     def __init__(self, ready_after: int = 1) -> None:
         self.looks = 0
         self.expired = False

@@ -1,4 +1,4 @@
-"""The door as a whole: produce to fetch over three replica managers, leader changes, kills."""
+"""The public API of replication: produce to fetch over three replica managers, leader changes, kills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The follower's half of a session: full, incremental, forgetting, beginning anew."""
+"""The follower's half of a fetch session: full, incremental, forgotten partitions, a new start."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""What happens around a change of role: listeners, fetchers, logs that cannot be opened, directories that fail."""
+"""Effects of a role change: listeners, fetchers, logs that cannot be opened, directories that fail."""
 
 from __future__ import annotations
 
+import errno
+import shutil
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,111 @@ def test_a_follower_whose_disk_fails_stops_fetching(tmp_path: Path) -> None:
     cluster.run()
     assert broker.partition().is_offline
     assert len(broker.manager.fetchers._of) == 0
+
+
+@pytest.mark.parametrize("operation", ["open", "make_directory"])
+def test_a_log_that_finds_no_descriptor_is_rejected_and_made_later(tmp_path: Path, operation: str) -> None:
+    cluster = MemoryCluster(tmp_path, [])
+    disk = FaultyFileSystem()
+    broker = cluster.start(1, disk)
+    disk.fail(operation, errno.EMFILE)
+    cluster.create([1])
+    response = cluster.tell_one(1)
+    assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.KAFKA_STORAGE_ERROR]
+    assert not broker.partition().is_offline
+    disk.heal()
+    response = cluster.tell_one(1)
+    assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.NONE]
+    produced = cluster.produce(1, b"x", acks=1)
+    broker.turns.end()
+    assert produced.value[0].error == Error.NONE
+
+
+def test_a_follower_without_descriptors_goes_on_when_there_are_some(tmp_path: Path) -> None:
+    cluster = MemoryCluster(tmp_path, [1])
+    disk = FaultyFileSystem()
+    broker = cluster.start(2, disk)
+    cluster.create([1, 2])
+    cluster.run()
+    disk.fail("pwrite", errno.EMFILE)
+    cluster.produce(1, b"x", acks=1)
+    cluster.run()
+    log = broker.partition().log
+    assert log is not None
+    assert (log.online, log.log_end_offset) == (True, 0)
+    disk.heal()
+    cluster.advance(1_000)
+    cluster.run()
+    assert log.log_end_offset == 1
+
+
+def truncated(cluster: MemoryCluster, *broker_ids: int) -> None:
+    """The brokers are killed, their logs lose the second half, and the brokers start again."""
+    for broker_id in broker_ids:
+        cluster.kill(broker_id)
+    for broker_id in broker_ids:
+        for segment in (cluster.folder / str(broker_id)).glob(f"{TP}/*.log"):
+            segment.write_bytes(segment.read_bytes()[: segment.stat().st_size // 2])
+    for broker_id in broker_ids:
+        cluster.start(broker_id)
+
+
+def acknowledge(cluster: MemoryCluster, count: int) -> None:
+    for number in range(count):
+        cluster.produce(1, b"%d" % number)
+        cluster.run()
+    cluster.advance(10_000)  # until the high watermarks are saved
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("unclean", [False, True])
+def test_a_leader_names_the_acknowledged_records_that_its_log_has_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, unclean: bool
+) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    acknowledge(cluster, 4)
+    truncated(cluster, 1, 2)
+    cluster.elect(1, unclean=unclean)
+    cluster.elect(1)
+    cluster.run()
+    assert [record.levelname for record in caplog.records if "are lost" in record.message] == ["ERROR"]
+    assert (
+        "Partition flights-0 has lost acknowledged records (leader epoch=1, log end offset=2, high watermark before=4, "
+        f"unclean election={unclean}): records from offset 2 to 3 are lost" in caplog.text
+    )
+
+
+@pytest.mark.spec("D3")
+def test_what_an_unclean_election_gives_up_is_named_by_where_the_log_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    acknowledge(cluster, 4)
+    for broker_id in (1, 2):
+        cluster.kill(broker_id)
+        shutil.rmtree(tmp_path / str(broker_id))
+    cluster.start(1)
+    cluster.elect(1, unclean=True)
+    assert [record.levelname for record in caplog.records if "are lost" in record.message] == ["WARNING"]
+    assert (
+        "Partition flights-0 has a leader by unclean election (leader epoch=1, log end offset=0): records from offset 0"
+        " on are lost" in caplog.text
+    )
+
+
+@pytest.mark.spec("D3")
+def test_a_truncated_replica_that_fetches_what_it_lost_leads_later_without_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = MemoryCluster(tmp_path, [1, 2])
+    cluster.create([1, 2])
+    acknowledge(cluster, 4)
+    truncated(cluster, 2)
+    cluster.tell()
+    cluster.run()
+    assert "records from offset 2 to 3 are gone from this replica" in caplog.text
+    cluster.elect(2)
+    cluster.run()
+    assert "are lost" not in caplog.text

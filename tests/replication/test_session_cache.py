@@ -1,4 +1,4 @@
-"""Room for sessions: resumed by id and epoch, displaced when the cache is full."""
+"""Slots of the session cache: sessions are resumed by id and epoch, and evicted when the cache is full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.replication.session_cache import EVICT_AFTER_MS
 from tests.replication.test_fetch_session import Bench
 
-# (sessions in the cache as (size, from replica), ms until the newcomer comes, newcomer) -> is there room?
+# (cached sessions as (size, from replica), ms until the new session, new session, is there a slot?)
 FULL = {
     "nobody is old enough": ([(1, False), (1, False)], EVICT_AFTER_MS, (9, True), False),
     "somebody is idle": ([(1, False), (1, False)], EVICT_AFTER_MS + 1, (1, False), True),

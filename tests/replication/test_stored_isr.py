@@ -1,4 +1,4 @@
-"""ISRs that a leader stores by itself: what it may write, and what is refused."""
+"""ISR changes that a leader stores itself: what it may write, and what is rejected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = AlterPartitionResponse | Error
 
 
 class Store(MemoryMetadataStore):
-    """One whose answers can be lost after the commit."""
+    """A store whose responses can be lost after the commit."""
 
     lost_answers = 0
 
@@ -40,7 +40,7 @@ class Store(MemoryMetadataStore):
 
 
 class Announced:
-    """Writes down what is announced."""
+    """Keeps the announced partitions."""
 
     def __init__(self) -> None:
         self.partitions: list[TopicPartition] = []
@@ -54,7 +54,7 @@ class Announced:
 
 
 class Bench:
-    """Topic t with partitions 0 to 2, led by broker 1 under leader epoch 4."""
+    """Topic t with partitions 0 to 2. Broker 1 leads them with leader epoch 4."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -83,7 +83,7 @@ class Bench:
         return decode_partition_state(path, entry.data, entry.version)
 
     async def write(self, state: PartitionState, partition: int = 0) -> None:
-        """Somebody else does."""
+        """Writes the state, as another writer would."""
         await self.store.commit([Write(partition_state_path("t", partition), state.encode())])
 
 
@@ -181,6 +181,13 @@ def test_another_broker_and_an_unknown_partition() -> None:
         ]
         await bench.store.commit([Write(partition_state_path("t", 1), b"?")])
         assert await bench.errors(wanted([1], partition=1)) == [Error.OPERATION_NOT_ATTEMPTED]
+
+    run(scenario)
+
+
+def test_no_replica_can_take_itself_out() -> None:
+    async def scenario(bench: Bench) -> None:
+        assert await bench.errors(wanted([2])) == [Error.INVALID_REQUEST]
 
     run(scenario)
 

@@ -1,4 +1,4 @@
-"""Replication throttles (KIP-73): replicas that catch up are copied as fast as the rate says, others are left alone."""
+"""Replication throttles (KIP-73): replicas that catch up are copied at the configured rate, others without a limit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from signalbox.replication.throttle import (
 )
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
-pytestmark = pytest.mark.spec("D")
-SIZE = 1_000  # of a record
+pytestmark = pytest.mark.spec("D3")
+SIZE = 1_000  # bytes per record
 RECORDS = 30
 
 
 def values(**changes: int) -> dict[str, Any]:
-    """The keys of a broker, with a second's worth at once."""
+    """The throttle configs of a broker. By default the window allows a burst of one second's rate."""
     keys = {"num": "replication.quota.window.num", "leader": LEADER_RATE, "follower": FOLLOWER_RATE}
     read, faults = REPLICATION_CONFIG.read({keys[name]: str(value) for name, value in {"num": 2, **changes}.items()})
     assert faults == []
@@ -78,7 +78,7 @@ def test_beyond_the_rate_until_the_debt_is_paid() -> None:
 
 
 def catching_up(tmp_path: Path, leader: int | None = None, follower: int | None = None) -> MemoryCluster:
-    """Broker 1 leads with thirty records, broker 2 has been away and has none of them."""
+    """Broker 1 leads with thirty records. Broker 2 was away and has none of them."""
     cluster = MemoryCluster(tmp_path, [1, 2], ReplicationConfig(fetch_partition_max_bytes=SIZE))
     cluster.cut |= {(1, 2), (2, 1)}
     cluster.create([1, 2])

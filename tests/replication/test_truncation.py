@@ -1,4 +1,4 @@
-"""Where a follower cuts its log, as a table, and that the question ends."""
+"""Where a follower truncates its log, as a table, and that the epoch requests come to an end."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signalbox.replication.truncation import truncation_offset
+from signalbox.replication.truncation import LossNotAccepted, check_truncation, truncation_offset
+
+pytestmark = pytest.mark.spec("D3")
 
 
 @dataclass
 class Epochs:
-    """A log as its epochs: {epoch: start offset}."""
+    """A log as a dictionary of leader epochs: {epoch: start offset}."""
 
     starts: dict[int, int]
     log_end_offset: int
     high_watermark: int = 0
+
+    @property
+    def last_leader_epoch(self) -> int:
+        return self.last_epoch
 
     @property
     def last_epoch(self) -> int:
@@ -36,7 +42,7 @@ class Epochs:
         self.starts = {epoch: start for epoch, start in self.starts.items() if start < self.log_end_offset}
 
 
-# follower's epochs, its end, (epoch, end offset) of the leader, where it cuts
+# follower's epochs, its log end, (epoch, end offset) of the leader's response, truncation offset
 CASES = {
     "the leader's epoch ends earlier": ({0: 0, 1: 10}, 20, (1, 15), 15),
     "the follower's does": ({0: 0, 2: 10}, 20, (0, 15), 10),
@@ -55,10 +61,33 @@ def test_cut(name: str) -> None:
     assert truncation_offset(Epochs(starts, end, high_watermark=7), epoch, end_offset) == expected
 
 
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(
+    ("offset", "unclean_epoch", "unclean_allowed", "accepted"),
+    [
+        (10, -1, False, True),  # the high watermark stays
+        (9, -1, False, False),
+        (9, -1, True, True),  # the topic allows unclean elections
+        (9, 4, False, True),  # the last batch is older than an unclean election
+        (9, 3, False, False),  # the last batch is of the epoch of that election
+        (9, 2, False, False),
+    ],
+)
+def test_below_the_high_watermark_only_an_accepted_loss_is_truncated(
+    offset: int, unclean_epoch: int, unclean_allowed: bool, accepted: bool
+) -> None:
+    log = Epochs({1: 0, 3: 5}, 20, high_watermark=10)
+    if accepted:
+        check_truncation(log, offset, unclean_epoch, unclean_allowed)
+        return
+    with pytest.raises(LossNotAccepted, match="high watermark=10, log end=20, last leader epoch=3"):
+        check_truncation(log, offset, unclean_epoch, unclean_allowed)
+
+
 @st.composite
 def diverging_logs(draw: st.DrawFn) -> tuple[list[int], list[int]]:
-    """Two logs as the epoch of each record. After a common beginning each was led by another broker: one may have
-    gone on in the last common epoch, later epochs belong to one of them alone."""
+    """Two logs, each as a list with the leader epoch of each record. They share a prefix, then each had another leader.
+    One log may continue the last common epoch; each later epoch is in one log only."""
     common = sorted(draw(st.lists(st.integers(0, 3), max_size=5)))
     last = common[-1] if common else 0
     odd = sorted(draw(st.lists(st.sampled_from([last + 1, last + 3]), max_size=6)))

@@ -1,4 +1,4 @@
-"""A certificate authority for tests: names, keys and stores are made when they are asked for."""
+"""A certificate authority for tests: names, keys and stores are created when needed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _host(host: str) -> x509.GeneralName:
 
 
 class Authority:
-    """Signs what it is asked to."""
+    """Signs every certificate that a test asks for."""
 
     def __init__(self, name: str = "authority") -> None:
         self._name = _name(name)
@@ -93,7 +93,7 @@ class Authority:
         valid_from: datetime.datetime = _FROM,
         valid_until: datetime.datetime = _UNTIL,
     ) -> Identity:
-        """A new key, with a certificate that holds for `hosts` in that time."""
+        """A new key, with a certificate for `hosts` that is valid from `valid_from` until `valid_until`."""
         key = ec.generate_private_key(ec.SECP256R1())
         return Identity(key, self._sign(_name(common_name), key, hosts, valid_from, valid_until))
 

@@ -22,7 +22,7 @@ _CURVES = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521
 
 
 class Issuer:
-    """`algorithm` is a JWA name. RSA keys of all issuers but `fresh` ones are one: making one takes a second."""
+    """`algorithm` is a JWA name. All issuers but `fresh` ones share one RSA key: generating one takes a second."""
 
     def __init__(self, algorithm: str = "RS256", key_id: str | None = "key-1", *, fresh: bool = False) -> None:
         self.algorithm = algorithm
@@ -49,7 +49,7 @@ class Issuer:
         return key_set(self, *others)
 
     def token(self, subject: str = "alice", *, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
-        """A token for an hour, unless `claims` say otherwise; a claim that is None is left out."""
+        """A token, valid for an hour by default; `claims` replace the default claims, None leaves a claim out."""
         now = int(time.time())
         all_claims = {"sub": subject, "iat": now, "exp": now + 3600} | claims
         headers = ({"kid": self.key_id} if self.key_id else {}) | dict(header or {})
@@ -69,7 +69,7 @@ def key_file(folder: Path, *issuers: Issuer) -> str:
 
 
 def forged(header: Mapping[str, Any], claims: Mapping[str, Any], signature: bytes = b"") -> str:
-    """A token as it is said, whatever its header promises."""
+    """A token with this header, these claims and this signature; the signature need not match."""
 
     def part(data: bytes) -> str:
         return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
@@ -91,7 +91,8 @@ def answering(body: bytes, status: int = 200) -> Answer:
 
 
 class Endpoint:
-    """A provider's HTTP server: `answer` may be replaced at any time; `asked` counts, `bodies` are what was posted."""
+    """A provider's HTTP server: `answer` may be replaced at any time; `asked` counts requests, `bodies` are the posted
+    bodies."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -112,13 +113,13 @@ class Endpoint:
                 self.do_GET()
 
             def log_message(self, *_: object) -> None:
-                """Nothing on the console."""
+                """Prints nothing on the console."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
 
     def secure(self, context: ssl.SSLContext) -> None:
-        """Speak TLS from now on."""
+        """Uses TLS from now on."""
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
 
     @property
@@ -126,7 +127,7 @@ class Endpoint:
         return f"http://127.0.0.1:{self._server.server_address[1]}/keys"
 
     def hang(self, _: BaseHTTPRequestHandler) -> None:
-        """An answer that does not come until the endpoint is closed."""
+        """A response that does not come until the endpoint is closed."""
         self.released.wait(60)
 
     @contextmanager

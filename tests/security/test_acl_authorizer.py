@@ -74,7 +74,7 @@ def test_a_resource_without_any_acl(everyone: bool) -> None:
         AclIndex([acl("ALLOW User:bob WRITE on other from *")]), allow_everyone_if_no_acl_found=everyone
     )
     assert authorizer.authorize(context(), Op.READ, TOPIC, "t") is everyone
-    # any ACL of anybody on the resource ends the openness
+    # with an ACL on the resource, for any principal, allow.everyone.if.no.acl.found does not apply
     assert not authorizer.authorize(context(), Op.READ, TOPIC, "other")
 
 

@@ -1,4 +1,4 @@
-"""Filters mean what Kafka's ResourcePatternFilter and AccessControlEntryFilter mean."""
+"""Filters match as Kafka's ResourcePatternFilter and AccessControlEntryFilter do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking ACLs up: by resource, by prefix, by whose they are; and changes that leave the index before as it was."""
+"""Look-ups of ACLs by resource, prefix and principal; and changes, which leave the previous index as it was."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def entry(principal: str = ALICE, host: str = "*") -> AccessControlEntry:
 
 
 def binding(name: str, pattern_type: PatternType = PatternType.LITERAL, principal: str = ALICE) -> AclBinding:
-    """An ACL that can be told by its host: pattern type and name."""
+    """An ACL that the tests recognize by its host: pattern type and name."""
     return AclBinding(ResourcePattern(TOPIC, name, pattern_type), entry(principal, f"{pattern_type.name} {name}"))
 
 

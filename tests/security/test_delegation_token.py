@@ -1,4 +1,4 @@
-"""Tokens as values, and HMACs as Kafka makes them."""
+"""Delegation tokens as values, and HMACs as Kafka makes them."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_where_a_listener_finds_its_module() -> None:
     clients = file.server_module("CLIENTS", "PLAIN")
     assert clients is not None
     assert clients.users == {"bob": "z"}
-    # the listener's section exists, so the general one does not count, even for another mechanism
+    # the listener's section exists, so the general one is ignored, even for another mechanism
     assert file.server_module("CLIENTS", "SCRAM-SHA-256") is None
     others = file.server_module("INTERNAL", "SCRAM-SHA-512")
     assert others is not None
@@ -128,7 +128,7 @@ def test_a_password_is_never_in_a_message(text: str) -> None:
 
 
 @given(st.text('AB {};="\\/*# \nuser_required', max_size=60))
-def test_no_text_does_worse_than_be_refused(text: str) -> None:
+def test_no_text_does_worse_than_be_rejected(text: str) -> None:
     try:
         sections = parse_jaas_file(text)
     except JaasError:

@@ -33,8 +33,7 @@ def test_a_principal_survives_the_trip(type_: str, name: str, token: bool) -> No
 @pytest.mark.parametrize(
     "data",
     ["", "00", "0001 0555736572 0241 00 00", "ffff 0555736572 0241 00 00", "0000", "0000 05557365",
-     "0000 00 0241 00 00", "0000 0555736572 0241 00", "0000 0555736572 0241 00 00 00", "0000 03fffe 0241 00 00",
-     "0000 ffffffff0f"],
+     "0000 00 0241 00 00", "0000 0555736572 0241 00", "0000 0555736572 0241 00 00 00", "0000 ffffffff0f"],
 )  # fmt: skip
 def test_bytes_that_are_no_principal(data: str) -> None:
     with pytest.raises(PrincipalDeserializationError):
@@ -42,7 +41,7 @@ def test_bytes_that_are_no_principal(data: str) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_no_bytes_do_worse_than_be_refused(data: bytes) -> None:
+def test_no_bytes_do_worse_than_be_rejected(data: bytes) -> None:
     try:
         principal = SERDE.deserialize(data)
     except PrincipalDeserializationError:

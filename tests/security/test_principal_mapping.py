@@ -1,4 +1,4 @@
-"""Expected names were looked up by asking Java, with Kafka's own steps around its regular expressions."""
+"""The expected names are the output of Java, with Kafka's own steps around its regular expressions."""
 
 from __future__ import annotations
 

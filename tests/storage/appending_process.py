@@ -1,4 +1,4 @@
-"""A process that appends until it is killed and says after every flush how far the log has come."""
+"""A process that appends until it is killed and prints the log end offset after every flush."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Two-step appends: accepted, then written together; or all taken back together."""
+"""Appends in two steps: accepted, then written together. If the write fails, all of them are removed again."""
 
 import errno
 from pathlib import Path
 
 import pytest
 
-from signalbox.common.long_work import LongWork
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.faulty_file_system import FaultyFileSystem
@@ -59,7 +59,7 @@ def test_read_only_input_is_left_alone(tmp_path: Path) -> None:
 def test_a_group_is_one_write(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     log = new_log(tmp_path, file_system=disk)
-    append(log, batch(1))  # brings the leader epoch's file, too
+    append(log, batch(1))  # creates the file of leader epochs, too
     disk.calls.clear()
     append(log, *[batch(1) for _ in range(50)])
     assert disk.calls == {"pwrite": 1}
@@ -134,7 +134,7 @@ def test_a_full_disk_fails_the_whole_group_and_the_directory(tmp_path: Path, cap
     assert again.body.producers.entries[7].last_sequence == 1
 
 
-def test_an_io_error_while_rolling_refuses_the_batch_and_keeps_the_others(tmp_path: Path) -> None:
+def test_an_io_error_while_rolling_rejects_the_batch_and_keeps_the_others(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     log, told = new_log(tmp_path, LogConfig(segment_bytes=300), disk), Told()
     queue(log, batch(1, producer_id=7, size=150), told)
@@ -162,9 +162,9 @@ def test_flush_messages_syncs_before_anybody_is_told(tmp_path: Path) -> None:
     assert [error for _, error in told] == [None, None, Error.KAFKA_STORAGE_ERROR]
 
 
-def begun(log: Log, told: Told, size: int = 300_000) -> LongWork:
-    """A large batch whose first piece is in the file and whose last is not."""
-    work = LongWork(lambda: queue(log, bytearray(batch(1, size=size)), told))
+def begun(log: Log, told: Told, size: int = 300_000) -> CooperativeTask:
+    """A large batch: its first piece is in the file, its last piece is not."""
+    work = CooperativeTask(lambda: queue(log, bytearray(batch(1, size=size)), told))
     work.switch()
     assert not work.dead
     assert log.log_end_offset < log.next_offset

@@ -27,7 +27,7 @@ def test_a_thread_does_the_work_and_the_loop_hears_of_it() -> None:
     background.run(boom, told.append)
     background.close()
     assert ran_in != [threading.get_ident()]
-    assert told == []  # nothing is told from the thread itself
+    assert told == []  # the thread itself calls no callback
     for call in calls:
         call()
     assert told[0] is None

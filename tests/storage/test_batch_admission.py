@@ -5,7 +5,14 @@ import pytest
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import check_crc, read_batch_header, write_batch_header
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
-from signalbox.storage.batch_admission import admit_batch, batch_rules, needs_care
+from signalbox.storage.batch_admission import (
+    Steps,
+    admit_batch,
+    batch_rules,
+    begin_admission,
+    finish_admission,
+    needs_care,
+)
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, batch
 
@@ -14,14 +21,15 @@ MIB = 1 << 20
 
 def admit(data: bytes, config: LogConfig, from_client: bool = True) -> tuple[bytes, int]:
     stored, header, stamp = admit_batch(data, config, batch_rules(config), NOW_MS, from_client)
-    assert check_crc(stored, header)
+    assert header[:13] == read_batch_header(stored)[:13]
+    assert check_crc(stored, read_batch_header(stored))
     return bytes(stored), stamp
 
 
-def refusal(data: bytes, config: LogConfig) -> Error:
-    with pytest.raises(KafkaError) as refused:
+def rejection(data: bytes, config: LogConfig) -> Error:
+    with pytest.raises(KafkaError) as rejected:
         admit(data, config)
-    return refused.value.error
+    return rejected.value.error
 
 
 @pytest.mark.parametrize(
@@ -58,9 +66,9 @@ def test_a_topic_may_want_its_own_compression(came: str, wanted: str) -> None:
 
 def test_compacted_topics_want_keys() -> None:
     config = LogConfig(cleanup_policy=("compact",))
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         admit(batch(2), config)
-    assert refused.value.error == Error.INVALID_RECORD
+    assert rejected.value.error == Error.INVALID_RECORD
     keyed = encode_batch([Record(key=b"k", value=b"v", timestamp=NOW_MS)])
     assert admit(keyed, config)[0] == keyed
     assert admit(batch(2), config, from_client=False)[0] == batch(2)
@@ -83,11 +91,11 @@ def test_a_client_may_not_write_in_a_transaction() -> None:
     data = encode_batch(
         [Record(value=b"v", timestamp=NOW_MS)], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
     )
-    assert refusal(data, LogConfig()) is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert rejection(data, LogConfig()) is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert admit(data, LogConfig(), from_client=False)[0] == data
 
 
-# -- batches that unpack to much ------------------------------------------------------------------------------------
+# -- batches with a high compression ratio --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -99,10 +107,10 @@ def test_how_much_a_topic_unpacks(max_message_bytes: int, unpacked_bytes: int) -
 
 
 @pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
-def test_a_bomb_is_refused_where_it_would_be_unpacked(codec: str) -> None:
+def test_a_bomb_is_rejected_where_it_would_be_unpacked(codec: str) -> None:
     bomb = encode_batch([Record(key=b"k", value=bytes(17 * MIB), timestamp=NOW_MS)], compression=codec)
-    assert refusal(bomb, LogConfig(compression_type="snappy")) is Error.MESSAGE_TOO_LARGE
-    assert refusal(bomb, LogConfig(cleanup_policy=("compact",))) is Error.MESSAGE_TOO_LARGE
+    assert rejection(bomb, LogConfig(compression_type="snappy")) is Error.MESSAGE_TOO_LARGE
+    assert rejection(bomb, LogConfig(cleanup_policy=("compact",))) is Error.MESSAGE_TOO_LARGE
     assert admit(bomb, LogConfig())[0] == bomb
     assert admit(bomb, LogConfig(max_message_bytes=2 * MIB, compression_type="gzip"))
 
@@ -110,16 +118,16 @@ def test_a_bomb_is_refused_where_it_would_be_unpacked(codec: str) -> None:
 def test_what_a_batch_is_packed_into_must_be_allowed_too() -> None:
     data = encode_batch([Record(value=bytes(20_000), timestamp=NOW_MS)], compression="zstd")
     config = LogConfig(max_message_bytes=10_000, compression_type="uncompressed")
-    assert refusal(data, config) is Error.MESSAGE_TOO_LARGE
+    assert rejection(data, config) is Error.MESSAGE_TOO_LARGE
 
 
 def test_records_are_counted_before_they_are_packed_otherwise() -> None:
     noise = random.Random(1)
     rows = [Record(value=noise.randbytes(600), timestamp=NOW_MS) for _ in range(3)]
-    data = encode_batch(rows, compression="zstd")  # too large to be unpacked for the count alone
+    data = encode_batch(rows, compression="zstd")  # too large to be decompressed only for the count
     lying = write_batch_header(read_batch_header(data)._replace(record_count=5, last_offset_delta=4), data[61:])
     assert admit(lying, LogConfig())[0] == lying
-    assert refusal(lying, LogConfig(compression_type="lz4")) is Error.INVALID_RECORD
+    assert rejection(lying, LogConfig(compression_type="lz4")) is Error.INVALID_RECORD
 
 
 def test_a_compacted_topic_does_not_read_millions_of_records() -> None:
@@ -129,4 +137,23 @@ def test_a_compacted_topic_does_not_read_millions_of_records() -> None:
         return encode_batch([Record(key=b"", value=b"", timestamp=NOW_MS)] * count, compression="zstd")
 
     assert admit(smallest(1_000), config)
-    assert refusal(smallest(1_001), config) is Error.MESSAGE_TOO_LARGE
+    assert rejection(smallest(1_001), config) is Error.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("config", [LogConfig(cleanup_policy=("compact",)), LogConfig(compression_type="lz4")])
+def test_what_unpacks_to_much_is_admitted_in_steps(config: LogConfig) -> None:
+    def packed(size: int) -> bytes:
+        return encode_batch([Record(key=b"k", value=bytes(size), timestamp=NOW_MS)], compression="gzip")
+
+    assert not isinstance(begin_admission(packed(60_000), config, batch_rules(config), NOW_MS), Steps)
+    data = bytearray(packed(100_000))
+    begun = begin_admission(memoryview(data), config, batch_rules(config), NOW_MS)
+    assert isinstance(begun, Steps)
+    data[:] = bytes(len(data))  # the buffer is reused
+    stored, header, _ = finish_admission(begun)
+    assert header[12] == 1
+    assert [len(record.value or b"") for record in decode_records(stored)] == [100_000]
+    begun = begin_admission(packed(100_000), config, batch_rules(config), NOW_MS)
+    assert isinstance(begun, Steps)
+    with pytest.raises(KafkaError, match="the thread failed"):
+        begun.go_on(KafkaError(Error.CORRUPT_MESSAGE, "the thread failed"))

@@ -6,6 +6,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.storage.file_names import (
     LOG_SUFFIX,
     deleted_folder_name,
+    lost_partitions,
     offset_name,
     offset_of,
     offsets_in,
@@ -44,6 +45,14 @@ def test_a_deleted_folder_has_a_name_of_its_own_within_the_limit() -> None:
     assert len(first) == 255
     assert first.endswith("-delete")
     assert "-7." in first
+
+
+def test_a_partition_without_a_folder_is_lost_unless_it_is_being_deleted() -> None:
+    long = "t" * 249
+    deleted = [TopicPartition("b", 1), TopicPartition(long, 7)]
+    kept, lost = TopicPartition("a", 0), [TopicPartition("b", 0), TopicPartition(long, 8)]
+    names = ["a-0", "meta.properties", *map(deleted_folder_name, deleted)]
+    assert lost_partitions([kept, *deleted, *reversed(lost)], names) == lost
 
 
 def test_offsets_of_a_folder_ascend(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from signalbox.storage.file_system import RealFileSystem, replace_file, write_wh
 
 
 class StutteringFileSystem(RealFileSystem):
-    """Writes three bytes at a time, as a signal or a nearly full disk may make it."""
+    """Writes three bytes at a time; a signal or an almost full disk can cause such short writes."""
 
     def pwrite(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:  # type: ignore[override]
         return RealFileSystem.pwrite(fd, bytes(data[:3]), position)

@@ -36,9 +36,9 @@ def test_a_broken_file_counts_as_none(tmp_path: Path) -> None:
     ("asked", "answer"),
     [
         (-1, (-1, -1)),
-        (0, (0, 10)),  # older than everything: where the first known reign began
+        (0, (0, 10)),  # older than the first known epoch: where that one begins
         (1, (1, 20)),
-        (2, (1, 20)),  # nobody reigned in 2: the one before ends where the next begins
+        (2, (1, 20)),  # epoch 2 has no records: epoch 1 ends where the next known epoch begins
         (4, (4, 30)),
         (6, (6, 99)),
         (7, (-1, -1)),
@@ -56,11 +56,11 @@ def test_nothing_is_known_of_an_empty_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("assigned", "expected"),
     [
-        ((4, 50), [(1, 10), (4, 20)]),  # no news
+        ((4, 50), [(1, 10), (4, 20)]),  # already known
         ((5, 40), [(1, 10), (4, 20), (5, 40)]),
-        ((5, 20), [(1, 10), (5, 20)]),  # nobody wrote in 4
+        ((5, 20), [(1, 10), (5, 20)]),  # epoch 4 has no records
         ((5, 5), [(5, 5)]),
-        ((2, 15), [(1, 10), (2, 15)]),  # the leader knows better
+        ((2, 15), [(1, 10), (2, 15)]),  # the leader's epoch replaces later ones
         ((-1, 90), [(1, 10), (4, 20)]),
     ],
 )

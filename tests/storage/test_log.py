@@ -1,4 +1,4 @@
-"""A log as replication and the handlers use it, against a plain list of records as the model of what it must say."""
+"""The public API of a log, as replication and the handlers use it, compared with a list of records as the model."""
 
 import os
 import tempfile
@@ -20,7 +20,7 @@ SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
 
 
 def filled(path: Path, batches: int = 30, config: LogConfig = SMALL) -> Log:
-    """A log of several segments, two records a batch."""
+    """A log of several segments, two records per batch."""
     log = new_log(path, config)
     for number in range(batches):
         append(log, batch(2, timestamp=NOW_MS + number * 10), epoch=number // 10)
@@ -69,10 +69,10 @@ def test_the_byte_limit(tmp_path: Path, max_bytes: int, min_one_batch: bool, exp
 
 
 @pytest.mark.parametrize("offset", [-1, 61, 10**9])
-def test_offsets_outside_of_the_log_are_refused(tmp_path: Path, offset: int) -> None:
-    with pytest.raises(KafkaError) as refused:
+def test_offsets_outside_of_the_log_are_rejected(tmp_path: Path, offset: int) -> None:
+    with pytest.raises(KafkaError) as rejected:
         filled(tmp_path).read(offset, 100)
-    assert refused.value.error == Error.OFFSET_OUT_OF_RANGE
+    assert rejected.value.error == Error.OFFSET_OUT_OF_RANGE
 
 
 def test_the_end_of_the_log_has_nothing(tmp_path: Path) -> None:
@@ -103,6 +103,7 @@ def test_a_failing_disk_is_seen_by_the_reader(tmp_path: Path) -> None:
 # -- truncate -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.spec("D3")
 @pytest.mark.parametrize("offset", range(0, 61, 3))
 def test_truncation_to_any_offset(tmp_path: Path, offset: int) -> None:
     log = filled(tmp_path)
@@ -118,6 +119,7 @@ def test_truncation_to_any_offset(tmp_path: Path, offset: int) -> None:
     assert offsets(reopened(tmp_path, SMALL)) == list(range(end + 2))
 
 
+@pytest.mark.spec("D4")
 def test_truncation_takes_the_producers_back(tmp_path: Path) -> None:
     log = new_log(tmp_path, SMALL)
     for number in range(20):
@@ -185,11 +187,12 @@ def test_deleting_records_moves_the_log_start(tmp_path: Path) -> None:
     for offset in (51, -2):
         with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
             log.delete_records_before(offset)
-    append(log, batch(1))
+    append(log, batch(1), epoch=2)
     again = reopened(tmp_path, SMALL, LastRun(log_start_offset=50))
     assert offsets(again) == list(range(50, 61))
 
 
+@pytest.mark.spec("D7")
 def test_retention_by_time_deletes_whole_old_segments_and_rolls_the_last(tmp_path: Path) -> None:
     log = filled(tmp_path, config=LogConfig(segment_bytes=600, retention_ms=1000))
     log.high_watermark = 60
@@ -207,7 +210,7 @@ def test_closing_a_log_twice_over_its_life(tmp_path: Path) -> None:
     log = filled(tmp_path)
     log.close()
     again = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=60))
-    append(again, batch(2))
+    append(again, batch(2), epoch=2)
     again.close()
     last = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=62))
     assert offsets(last) == list(range(62))
@@ -234,6 +237,7 @@ def test_a_changed_config_counts_from_the_next_batch_on(tmp_path: Path) -> None:
         append(log, batch(1, size=100))
 
 
+@pytest.mark.spec("D7")
 def test_rolling_by_hand_and_by_time(tmp_path: Path) -> None:
     log = new_log(tmp_path, LogConfig(segment_ms=1000))
     log.roll()
@@ -249,7 +253,7 @@ def test_rolling_by_hand_and_by_time(tmp_path: Path) -> None:
 
 
 class LogMachine(RuleBasedStateMachine):
-    """Random lives of a log: what it says is what a list of (offset, epoch) says."""
+    """Random operations on a log. The model is a list of (offset, epoch)."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The two ways into a log: a leader's batch from a producer, a follower's batches from its leader."""
+"""The two ways to append: a leader appends a producer's batch, a follower appends batches from its leader."""
 
 import errno
 import os
@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import unpack_header
-from signalbox.protocol.records.record_lengths import COUNTED_COMPRESSED_BYTES
+from signalbox.protocol.records.batch_rules import COUNTED_COMPRESSED_BYTES
+from signalbox.protocol.records.record_errors import InvalidRecords
 from signalbox.protocol.records.validate import validate_batches
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.batch_admission import batch_rules
 from signalbox.storage.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
+from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, reopened
 
 Told = list[tuple[int, Error | None]]
@@ -78,12 +80,12 @@ def test_a_batch_repeated_before_it_is_written_waits_for_the_write(tmp_path: Pat
         (1, 1, Error.OUT_OF_ORDER_SEQUENCE_NUMBER),
     ],
 )
-def test_refused_sequences_change_nothing(tmp_path: Path, epoch: int, sequence: int, error: Error) -> None:
+def test_rejected_sequences_change_nothing(tmp_path: Path, epoch: int, sequence: int, error: Error) -> None:
     log = new_log(tmp_path)
     append(log, batch(1, producer_id=7))
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         log.append_as_leader(batch(1, producer_id=7, producer_epoch=epoch, sequence=sequence), 0, NOW_MS)
-    assert refused.value.error == error
+    assert rejected.value.error == error
     append(log, batch(1, producer_id=7, sequence=1))
     assert offsets(log) == [0, 1]
 
@@ -95,7 +97,7 @@ def test_sequences_wrap_around(tmp_path: Path) -> None:
     assert log.body.producers.entries[7].last_sequence == 2
 
 
-# -- refusals ---------------------------------------------------------------------------------------------------
+# -- rejections ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -113,12 +115,12 @@ def test_sequences_wrap_around(tmp_path: Path) -> None:
     ],
     ids=["nothing", "no header", "cut off", "two batches", "checksum", "too large", "future", "format 1", "segment"],
 )
-def test_a_bad_batch_is_refused_and_nothing_changes(tmp_path: Path, data: bytes, error: Error) -> None:
+def test_a_bad_batch_is_rejected_and_nothing_changes(tmp_path: Path, data: bytes, error: Error) -> None:
     log = new_log(tmp_path, LogConfig(max_message_bytes=1500, segment_bytes=1000))
     append(log, batch(1))
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         log.append_as_leader(data, 0, NOW_MS)
-    assert refused.value.error == error
+    assert rejected.value.error == error
     append(log, batch(1))
     assert offsets(log) == [0, 1]
 
@@ -127,7 +129,7 @@ def test_a_bad_batch_is_refused_and_nothing_changes(tmp_path: Path, data: bytes,
 
 
 def leaders_file(path: Path, config: LogConfig, sizes: list[int]) -> tuple[Log, bytes]:
-    """A leader's log and all its bytes."""
+    """A leader's log, and all its bytes."""
     path.mkdir()
     leader = new_log(path, config)
     for number, size in enumerate(sizes):
@@ -176,7 +178,7 @@ def test_a_damaged_piece_changes_nothing(tmp_path: Path, at: int) -> None:
     assert (follower.next_offset, follower.body.producers.entries) == (0, {})
 
 
-def test_what_the_follower_has_already_is_refused(tmp_path: Path) -> None:
+def test_what_the_follower_has_already_is_rejected(tmp_path: Path) -> None:
     _, data = leaders_file(tmp_path / "leader", LogConfig(), [20, 20])
     (tmp_path / "follower").mkdir()
     follower = new_log(tmp_path / "follower")
@@ -186,11 +188,34 @@ def test_what_the_follower_has_already_is_refused(tmp_path: Path) -> None:
 
 
 def test_gaps_of_compacted_topics_are_kept(tmp_path: Path) -> None:
-    follower = new_log(tmp_path)
+    follower = new_log(tmp_path, LogConfig(cleanup_policy=("compact",)))
     follower.append_as_follower(batch(2, offset=0) + batch(1, offset=10) + batch(1, offset=11))
     follower.flush_appends()
     assert offsets(follower) == [0, 1, 10, 11]
     assert follower.read(5, 1).first_offset == 10
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(
+    ("behind", "fault"),
+    [
+        (batch(1, offset=3), "a batch at offset 3, the log ends at 2"),
+        (batch(1, offset=2, epoch=4), "leader epoch 4, not 5 to 6"),
+        (batch(1, offset=2, epoch=7), "leader epoch 7, not 5 to 6"),
+    ],
+)
+def test_a_fetched_batch_that_does_not_continue_the_log_changes_nothing(
+    tmp_path: Path, behind: bytes, fault: str
+) -> None:
+    follower = new_log(tmp_path)
+    with pytest.raises(KafkaError, match=f"CORRUPT_MESSAGE.*{fault}"):
+        follower.append_as_follower(batch(2, offset=0, epoch=5) + behind, leader_epoch=6)
+    assert (follower.next_offset, follower.last_leader_epoch) == (0, -1)
+    follower.append_as_follower(batch(2, offset=0, epoch=5), leader_epoch=6)
+    with pytest.raises(KafkaError, match=f"CORRUPT_MESSAGE.*{fault}"):
+        follower.append_as_follower(behind, leader_epoch=6)
+    follower.flush_appends()
+    assert offsets(follower) == [0, 1]
 
 
 @pytest.mark.parametrize("operation", ["open", "pwrite", "fsync", "rename"])
@@ -212,7 +237,7 @@ def test_a_disk_that_fails_between_two_batches_leaves_a_whole_log(tmp_path: Path
     assert offsets(again) == list(range(again.log_end_offset))
 
 
-# -- the one-glance check and the careful one ---------------------------------------------------------------------
+# -- fast validation and full validation --------------------------------------------------------------------------
 
 FIELDS = {
     "batch_length": ("i", 8),
@@ -258,9 +283,32 @@ def test_what_passes_at_a_glance_passes_the_careful_check_and_the_other_way_roun
     except KafkaError:
         assert not glance
     else:
-        flagged = header.attributes > 4  # legal, but not ordinary
+        flagged = header.attributes > 4  # valid, but too unusual for the fast validation
         to_unpack = header.compression > 0 and len(final) <= COUNTED_COMPRESSED_BYTES
-        assert glance != (flagged or to_unpack)
+        to_correct = header.max_timestamp != unpack_header(final, 0)[8]
+        assert glance != (flagged or to_unpack or to_correct)
+
+
+def test_the_highest_timestamp_that_a_header_claims_is_corrected(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    data = bytearray(batch(3))
+    struct.pack_into(">q", data, 35, NOW_MS + 999_999_999)
+    struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
+    append(log, bytes(data))
+    [header] = log.body.segments.active.headers()
+    assert header.max_timestamp == NOW_MS + 2
+    assert log.offset_of_max_timestamp() == (NOW_MS + 2, 2, 0)
+
+
+@pytest.mark.parametrize("record", [*MISNUMBERED.values(), *UNREADABLE.values()], ids=[*MISNUMBERED, *UNREADABLE])
+@pytest.mark.parametrize("policy", [("delete",), ("compact",)])
+def test_poison_is_not_stored(tmp_path: Path, record: bytes, policy: tuple[str, ...]) -> None:
+    log = new_log(tmp_path, LogConfig(cleanup_policy=policy))
+    for count in (2, 40):
+        with pytest.raises(InvalidRecords, match="INVALID_RECORD"):
+            log.append_as_leader(poisoned(record, NOW_MS, count=count), 0, NOW_MS)
+    append(log, poisoned(raw_record(1), NOW_MS))
+    assert offsets(log) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
@@ -270,7 +318,7 @@ def test_a_header_cannot_move_the_end_of_a_log_by_its_word_alone(tmp_path: Path,
     append(log, batch(1))
     data = bytearray(batch(20, size=size, compression=compression))
     if compression != "none":
-        data += os.urandom(1000 if size > 1 else 0)  # large ones are not unpacked
+        data += os.urandom(1000 if size > 1 else 0)  # large batches are not decompressed
     struct.pack_into(">i", data, 8, len(data) - 12)
     struct.pack_into(">i", data, 23, 2**31 - 2)
     struct.pack_into(">i", data, 57, 2**31 - 1)

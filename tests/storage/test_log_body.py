@@ -28,7 +28,7 @@ def test_a_rolled_segment_is_complete_on_disk(tmp_path: Path) -> None:
 
 
 class Later:
-    """A background that works when it is told to."""
+    """A background whose jobs run when the test calls `finish`."""
 
     def __init__(self) -> None:
         self.jobs: list[tuple[Work, Done]] = []
@@ -85,7 +85,7 @@ def test_a_full_index_rolls(tmp_path: Path) -> None:
 
 
 def test_offsets_too_far_from_the_base_roll(tmp_path: Path) -> None:
-    log = new_log(tmp_path)
+    log = new_log(tmp_path, LogConfig(cleanup_policy=("compact",)))
     log.append_as_follower(batch(1, offset=0) + batch(1, offset=2**31 - 1) + batch(1, offset=2**31))
     log.flush_appends()
     assert [segment.base_offset for segment in log.body.segments] == [0, 2**31]

@@ -1,4 +1,4 @@
-"""Starting over what an earlier run left: clean, killed at any byte, or tampered with."""
+"""Loading a log after a clean shutdown, after a kill at any byte, or with modified files."""
 
 import shutil
 from pathlib import Path
@@ -10,11 +10,13 @@ from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_loader import LastRun
 from tests.storage.workbench import NOW_MS, TP, append, batch, new_log, offsets, records, reopened
 
+pytestmark = pytest.mark.spec("D3")
+
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
 
 
 def lived(path: Path, batches: int = 20, config: LogConfig = SMALL) -> Log:
-    """A log that was written to and never closed."""
+    """A log with records that was never closed."""
     log = new_log(path, config)
     for number in range(batches):
         append(log, batch(2, producer_id=7, sequence=number * 2, timestamp=NOW_MS + number), epoch=number // 8)
@@ -22,7 +24,7 @@ def lived(path: Path, batches: int = 20, config: LogConfig = SMALL) -> Log:
 
 
 def files(path: Path) -> dict[str, bytes]:
-    """The log's own files; checkpoints and indexes included."""
+    """All files in the log's folder, indexes and the leader epoch checkpoint included."""
     return {entry.name: entry.read_bytes() for entry in sorted((path / str(TP)).iterdir())}
 
 
@@ -71,7 +73,7 @@ def test_a_damaged_older_segment_takes_the_later_ones_with_it(tmp_path: Path) ->
     assert log.log_end_offset == int(second.stem) + 8
     assert [segment.base_offset for segment in log.body.segments] == [0, int(second.stem)]
     assert first.exists()
-    append(log, batch(2, producer_id=7, sequence=log.log_end_offset))
+    append(log, batch(2, producer_id=7, sequence=log.log_end_offset), epoch=log.last_leader_epoch)
     assert offsets(reopened(tmp_path, SMALL)) == list(range(int(second.stem) + 10))
 
 

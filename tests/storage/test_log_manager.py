@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_queue import OnWritten
 from signalbox.storage.faulty_file_system import FaultyFileSystem
@@ -31,7 +32,7 @@ def manager(
 
 
 def die(of: LogManager) -> None:
-    """What the kernel does for a killed process: the locks go."""
+    """What the kernel does when a process is killed: it releases the locks."""
     for directory in of.directories:
         directory.unlock()
 
@@ -70,7 +71,7 @@ def test_a_killed_broker_keeps_what_was_written(tmp_path: Path) -> None:
     append(log, batch(3), batch(2))
     log.high_watermark = 5
     logs.checkpoint()
-    log.append_as_leader(batch(2), 0, NOW_MS)  # never written
+    log.append_as_leader(batch(2), 0, NOW_MS)  # accepted, but never written
     die(logs)
     again = manager(tmp_path)
     found = again.get(TP)
@@ -171,9 +172,9 @@ def test_the_topic_id_of_a_folder_counts(tmp_path: Path) -> None:
     assert logs.create(TP, TOPIC_ID, LogConfig()) is log
     assert log.topic_id == TOPIC_ID
     assert logs.create(TP, ZERO_UUID, LogConfig()) is log
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         logs.create(TP, new_uuid(), LogConfig())
-    assert refused.value.error == Error.INCONSISTENT_TOPIC_ID
+    assert rejected.value.error == Error.INCONSISTENT_TOPIC_ID
     logs.close()
     again = manager(tmp_path)
     found = again.get(TP)
@@ -182,7 +183,7 @@ def test_the_topic_id_of_a_folder_counts(tmp_path: Path) -> None:
     again.close()
 
 
-def test_somebody_elses_directory_is_refused(tmp_path: Path) -> None:
+def test_somebody_elses_directory_is_rejected(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     with pytest.raises(LogDirectoryLocked):
         manager(tmp_path)
@@ -191,19 +192,19 @@ def test_somebody_elses_directory_is_refused(tmp_path: Path) -> None:
         other = manager(tmp_path, start=False)
         with pytest.raises(MetaPropertiesFault):
             other.start(cluster, node)
-    manager(tmp_path).close()  # the refused ones have not kept the lock
+    manager(tmp_path).close()  # the failed starts have released the lock
 
 
 def test_a_broker_without_a_working_directory_does_not_start(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     disk.fail("make_directory", errno.EROFS)
-    with pytest.raises(StartRefused) as refused:
+    with pytest.raises(StartError) as rejected:
         manager(tmp_path / "a", tmp_path / "b", file_system=disk)
-    assert [(fault.key, fault.entry) for fault in refused.value.faults] == [
+    assert [(fault.key, fault.entry) for fault in rejected.value.faults] == [
         ("log.dirs", str(tmp_path / "a")),
         ("log.dirs", str(tmp_path / "b")),
     ]
-    assert os.strerror(errno.EROFS) in str(refused.value)
+    assert os.strerror(errno.EROFS) in str(rejected.value)
 
 
 @pytest.mark.parametrize(("place", "problem"), [("", errno.EEXIST), ("below", errno.ENOTDIR)])
@@ -212,9 +213,9 @@ def test_a_file_is_no_log_directory_and_that_is_said_once(
 ) -> None:
     (tmp_path / "a").write_text("a file")
     path = tmp_path / "a" / place
-    with pytest.raises(StartRefused) as refused:
+    with pytest.raises(StartError) as rejected:
         manager(path)
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         f"log.dirs ({path}): cannot be used: {path}: {os.strerror(problem)}. "
         "Name a folder that this broker can make and write to"
     )
@@ -222,7 +223,7 @@ def test_a_file_is_no_log_directory_and_that_is_said_once(
 
 
 def test_a_name_that_is_none_is_no_log_directory(tmp_path: Path) -> None:
-    with pytest.raises(StartRefused, match=r"^log\.dirs .*: embedded null byte\. Name a folder"):
+    with pytest.raises(StartError, match=r"^log\.dirs .*: embedded null byte\. Name a folder"):
         manager(tmp_path / "a\0b")
 
 
@@ -271,7 +272,7 @@ def test_checkpoints_never_outlive_what_they_speak_of(tmp_path: Path) -> None:
     log.high_watermark = 5
     log.delete_records_before(4)
     found.checkpoint()
-    log.truncate_fully_and_start_at(2)  # an unclean election: the leader's log is an older one
+    log.truncate_fully_and_start_at(2)  # an unclean election: the new leader's log is older
     log.append_as_follower(batch(1, offset=2))
     log.flush_appends()
     die(found)
@@ -338,3 +339,64 @@ def test_nothing_that_was_told_is_lost_to_sigkill(tmp_path: Path) -> None:
         assert log.body.producers.entries[7].last_sequence == log.log_end_offset - 1
         told = log.log_end_offset
         die(logs)
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("closed", [True, False], ids=["stopped", "killed"])
+def test_a_directory_that_has_lost_a_log_counts_as_a_new_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, closed: bool
+) -> None:
+    logs = manager(tmp_path)
+    for partition in (TP, OTHER):
+        append(logs.create(partition, TOPIC_ID, LogConfig()), batch(1))
+    logs.checkpoint()
+    directory_id = logs.directories[0].directory_id
+    logs.close(7) if closed else die(logs)
+    shutil.rmtree(tmp_path / str(OTHER))
+    lacking = manager(tmp_path)
+    assert (lacking.get(OTHER), lacking.directories[0].previous_broker_epoch) == (None, -1)
+    assert f"Log directory {tmp_path} has lost the folders of 1 partitions ({OTHER})" in caplog.text
+    new_id = lacking.directories[0].directory_id
+    assert new_id != directory_id
+    lacking.checkpoint()
+    die(lacking)
+    caplog.clear()
+    again = manager(tmp_path)
+    assert (again.directories[0].directory_id, caplog.text) == (new_id, "")
+    again.close()
+
+
+@pytest.mark.spec("D3")
+def test_a_deleted_log_is_not_lost(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    append(logs.create(TP, TOPIC_ID, LogConfig()), batch(1))
+    logs.checkpoint()
+    logs.delete(TP)
+    die(logs)
+    again = manager(tmp_path)
+    assert again.directories[0].directory_id == logs.directories[0].directory_id
+    die(again)
+
+
+@pytest.mark.spec("D3")
+def test_committed_records_that_a_log_has_lost_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    logs = manager(tmp_path)
+    log = logs.create(TP, TOPIC_ID, LogConfig())
+    append(log, *(batch(2, offset=offset) for offset in range(0, 10, 2)))
+    log.high_watermark = 8
+    logs.checkpoint()
+    die(logs)
+    intact = manager(tmp_path)
+    assert "gone from this replica" not in caplog.text
+    die(intact)
+    segment = next((tmp_path / str(TP)).glob("*.log"))
+    segment.write_bytes(segment.read_bytes()[: segment.stat().st_size * 2 // 5])
+    cut = manager(tmp_path)
+    found = cut.get(TP)
+    assert found is not None
+    assert (found.log_end_offset, found.high_watermark, found.previous_high_watermark) == (4, 4, 8)
+    assert (
+        "Log of flights-0 ends below its high watermark (log end offset=4, high watermark=8): records from offset 4 to "
+        "7 are gone from this replica" in caplog.text
+    )
+    die(cut)

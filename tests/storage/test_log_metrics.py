@@ -1,44 +1,42 @@
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from signalbox.common.metrics import MetricName, NullMetrics
+from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.storage.log_metrics import LogMetrics
+from tests.metric_values import metric_values
 from tests.storage.workbench import append, batch, new_log
 
 
-class Gauges(NullMetrics):
-    """Keeps the gauges so that a test can read them."""
-
-    def __init__(self) -> None:
-        self.readers: dict[tuple[str, ...], Callable[[], float]] = {}
-
-    def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
-        self.readers[(name.name, *(tags or {}).values())] = read
-
-    def remove(self, name: MetricName, tags: Mapping[str, str] | None = None) -> None:
-        del self.readers[(name.name, *(tags or {}).values())]
-
-
 def test_a_logs_gauges_live_as_long_as_the_log(tmp_path: Path) -> None:
-    log, gauges = new_log(tmp_path), Gauges()
-    metrics = LogMetrics(gauges, [log.body.directory])
+    log, registry = new_log(tmp_path), MetricRegistry()
+    metrics = LogMetrics(registry, [log.body.directory])
     metrics.added(log)
     append(log, batch(3))
-    assert {key: read() for key, read in gauges.readers.items() if "flights" in key} == {
-        ("Size", "flights", "0"): len(batch(3)),
-        ("NumLogSegments", "flights", "0"): 1,
-        ("LogStartOffset", "flights", "0"): 0,
-        ("LogEndOffset", "flights", "0"): 3,
+    assert {key: value for key, value in metric_values(registry).items() if "flights" in key} == {
+        ("Size", "0", "flights"): len(batch(3)),
+        ("NumLogSegments", "0", "flights"): 1,
+        ("LogStartOffset", "0", "flights"): 0,
+        ("LogEndOffset", "0", "flights"): 3,
     }
     metrics.removed(log)
-    assert not [key for key in gauges.readers if "flights" in key]
+    assert not [key for key in metric_values(registry) if "flights" in key]
+
+
+def test_a_copy_that_goes_does_not_take_the_metrics_of_the_log_that_stays(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    stale, log, registry = new_log(tmp_path / "a"), new_log(tmp_path / "b"), MetricRegistry()
+    metrics = LogMetrics(registry, [])
+    metrics.added(stale)
+    metrics.added(log)
+    metrics.removed(stale)
+    assert metric_values(registry)["NumLogSegments", "0", "flights"] == 1
 
 
 def test_offline_directories_are_counted(tmp_path: Path) -> None:
-    log, gauges = new_log(tmp_path), Gauges()
+    log, registry = new_log(tmp_path), MetricRegistry()
     directory = log.body.directory
-    LogMetrics(gauges, [directory])
-    readings = [gauges.readers[("OfflineLogDirectoryCount",)], gauges.readers[("LogDirectoryOffline", directory.path)]]
-    assert [read() for read in readings] == [0, 0]
+    LogMetrics(registry, [directory])
+    offline = {("OfflineLogDirectoryCount",): 0, ("LogDirectoryOffline", directory.path): 0}
+    assert metric_values(registry) == offline
     directory.fail(OSError(5, "broken"), "testing")
-    assert [read() for read in readings] == [1, 1]
+    assert metric_values(registry) == dict.fromkeys(offline, 1)

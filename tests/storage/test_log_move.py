@@ -1,4 +1,4 @@
-"""A log on its way into another directory, with everything that can happen to it meanwhile."""
+"""A log that moves to another directory, and everything that can happen to it meanwhile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL_SEGMENTS = LogConfig(segment_bytes=4_096, index_interval_bytes=256, file_d
 
 
 class ByHand:
-    """A background whose jobs wait until the test lets one go on."""
+    """A background whose jobs run one by one, when the test calls `go_on`."""
 
     def __init__(self) -> None:
         self.jobs: deque[tuple[Work, Done]] = deque()
@@ -32,7 +32,7 @@ class ByHand:
         self.jobs.append((work, done))
 
     def go_on(self) -> bool:
-        """One job; False when there is none."""
+        """Runs one job. False when there is none."""
         if not self.jobs:
             return False
         work, done = self.jobs.popleft()
@@ -50,7 +50,7 @@ class ByHand:
 
 
 class House:
-    """A broker's logs in two directories, the log of the tests in the first."""
+    """A broker's logs in two directories; the log under test is created in the first."""
 
     def __init__(self, folder: Path, file_system: FaultyFileSystem | None = None) -> None:
         self.folder = folder
@@ -74,19 +74,19 @@ class House:
         self.logs.moves.move(TP, self.path(to))
 
     def folders(self, name: str) -> list[str]:
-        """What lies in a directory, with what is in question for hexadecimal digits cut out."""
+        """The folders in a directory, without the random hexadecimal digits in their names."""
         names = [each.name for each in (self.folder / name).iterdir() if each.is_dir()]
         return sorted(each.split(".")[0] + "-" + each.rpartition("-")[2] if "." in each else each for each in names)
 
     def end(self) -> None:
-        """Let everything that waits be done, removals too."""
+        """Runs everything that is waiting, removals too."""
         while self.background.go_on() or self.logs.run_retention():
             pass
         while self.background.go_on():
             pass
 
     def restarted(self, *, clean: bool) -> Log:
-        """The log as the next process finds it."""
+        """The log as the next process loads it."""
         if clean:
             self.logs.close()
         else:
@@ -252,18 +252,18 @@ def test_found_twice_the_one_that_went_on_is_kept(house: House, tmp_path: Path) 
 
 
 def test_what_cannot_be_moved(house: House) -> None:
-    def refused(topic_partition: TopicPartition, path: str) -> Error:
-        with pytest.raises(KafkaError) as refusal:
+    def rejected(topic_partition: TopicPartition, path: str) -> Error:
+        with pytest.raises(KafkaError) as rejection:
             house.logs.moves.move(topic_partition, path)
-        return refusal.value.error
+        return rejection.value.error
 
-    assert refused(TP, "/elsewhere") is Error.LOG_DIR_NOT_FOUND
+    assert rejected(TP, "/elsewhere") is Error.LOG_DIR_NOT_FOUND
     unborn = TopicPartition("flights", 9)
-    assert refused(unborn, house.path("b")) is Error.REPLICA_NOT_AVAILABLE
+    assert rejected(unborn, house.path("b")) is Error.REPLICA_NOT_AVAILABLE
     assert house.logs.create(unborn, TOPIC_ID, SMALL_SEGMENTS).body.directory.path == house.path("b")
     house.logs.directories[1].fail(OSError("gone"), "a test")
-    assert refused(TP, house.path("b")) is Error.KAFKA_STORAGE_ERROR
-    assert refused(unborn, house.path("a")) is Error.KAFKA_STORAGE_ERROR
+    assert rejected(TP, house.path("b")) is Error.KAFKA_STORAGE_ERROR
+    assert rejected(unborn, house.path("a")) is Error.KAFKA_STORAGE_ERROR
 
 
 def test_a_directory_that_fails_as_a_target_costs_nothing_here(house: House) -> None:
@@ -279,7 +279,7 @@ def test_a_directory_that_fails_as_a_target_costs_nothing_here(house: House) -> 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_order_of_things(house: House, seed: int) -> None:
-    """Appends, cuts, deletions, moves to and fro and rounds, compared with a list."""
+    """Appends, truncations, deletions, moves in both directions and copy rounds, compared with a list."""
     dice, expected, start = random.Random(seed), list[bytes]([]), 0
     for step in range(300):
         log = house.log
@@ -306,6 +306,6 @@ def test_any_order_of_things(house: House, seed: int) -> None:
     assert times == [NOW_MS + int(value) for value in expected[start:]]
     house.end()
     again = [record.timestamp for record in records(house.restarted(clean=seed % 2 == 0))]
-    # Log starts are saved now and then: a killed broker may have more to show at the front, as without any move.
+    # Log start offsets are checkpointed now and then: after a kill the log may begin earlier, as without any move.
     assert again[len(again) - len(times) :] == times
     assert seed % 2 or again == times

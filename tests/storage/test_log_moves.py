@@ -1,4 +1,4 @@
-"""Which logs are to be where: one move a log, and places for those to come."""
+"""Moves of logs between directories: one move per log, and chosen directories for logs that do not exist yet."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def test_a_target_that_cannot_be_written_to(tmp_path: Path) -> None:
     house = House(tmp_path)
     append(house.log, batch(5))
     house.file_system.fail("make_directory", path_part="-future")
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         house.move()
-    assert refused.value.error is Error.KAFKA_STORAGE_ERROR
+    assert rejected.value.error is Error.KAFKA_STORAGE_ERROR
     assert list(house.logs.moves) == []
     assert house.log.online
 
@@ -49,4 +49,4 @@ def test_the_last_word_on_a_log_to_come_counts_and_the_oldest_are_forgotten(
     places = [house.logs.moves.place_of(each) for each in unborn]
     assert [place and place.path for place in places] == [None, house.path("b"), house.path("b")]
     assert house.logs.moves.place_of(unborn[1]) is None, "said once, taken once"
-    house.logs.moves.cancel(TP)  # of nothing
+    house.logs.moves.cancel(TP)  # there is no move to cancel

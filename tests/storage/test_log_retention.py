@@ -7,9 +7,11 @@ from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_retention import deletable_segments
 from tests.storage.workbench import NOW_MS, append, batch, new_log
 
+pytestmark = pytest.mark.spec("D7")
+
 
 def five_segments(path: Path) -> Log:
-    """Segments of four records each, a second apart; the last one is active."""
+    """Segments of four records each, one second apart; the last one is active."""
     log = new_log(path)
     for number in range(5):
         if number:
@@ -29,30 +31,47 @@ EVER = LogConfig(retention_ms=-1)
         (LogConfig(retention_ms=1500), 20, NOW_MS + 1500, 0),
         (LogConfig(retention_ms=1500), 20, NOW_MS + 1502, 1),
         (LogConfig(retention_ms=1500), 20, NOW_MS + 3502, 3),
-        (LogConfig(retention_ms=1500), 20, NOW_MS + 10**6, 5),  # the active one, too: the log rolls first
-        (LogConfig(retention_ms=1500), 11, NOW_MS + 10**6, 2),  # nothing that is not replicated
+        (LogConfig(retention_ms=1500), 20, NOW_MS + 10**6, 5),  # the active segment, too: the log rolls first
+        (LogConfig(retention_ms=1500), 11, NOW_MS + 10**6, 2),  # nothing above the high watermark
         (LogConfig(retention_ms=1500), 0, NOW_MS + 10**6, 0),
         (LogConfig(retention_ms=1500, cleanup_policy=("compact",)), 20, NOW_MS + 10**6, 0),
         (LogConfig(retention_ms=1500, cleanup_policy=("compact", "delete")), 20, NOW_MS + 10**6, 5),
         (LogConfig(retention_ms=-1, retention_bytes=5 * SIZE), 20, NOW_MS, 0),
-        (LogConfig(retention_ms=-1, retention_bytes=5 * SIZE - 1), 20, NOW_MS, 0),  # must not fall below the limit
+        (LogConfig(retention_ms=-1, retention_bytes=5 * SIZE - 1), 20, NOW_MS, 0),  # 4 * SIZE would be below the limit
         (LogConfig(retention_ms=-1, retention_bytes=4 * SIZE), 20, NOW_MS, 1),
-        (LogConfig(retention_ms=-1, retention_bytes=0), 20, NOW_MS, 4),  # never the active one
+        (LogConfig(retention_ms=-1, retention_bytes=0), 20, NOW_MS, 4),  # never the active segment
     ],
 )
 def test_what_may_go(tmp_path: Path, config: LogConfig, high_watermark: int, now_ms: int, expected: int) -> None:
     log = five_segments(tmp_path)
     log.update_config(config)
-    assert deletable_segments(log.body, high_watermark, log.log_end_offset, now_ms) == expected
+    assert len(deletable_segments(log.body, high_watermark, log.log_end_offset, now_ms)) == expected
 
 
 def test_segments_before_the_log_start_go_whatever_the_policy(tmp_path: Path) -> None:
     log = five_segments(tmp_path)
     log.update_config(LogConfig(cleanup_policy=("compact",)))
     log.body.log_start_offset = 9
-    assert deletable_segments(log.body, 20, 20, NOW_MS) == 2
+    assert deletable_segments(log.body, 20, 20, NOW_MS) == ["before the log start offset"] * 2
 
 
 def test_an_empty_log_has_nothing_to_delete(tmp_path: Path) -> None:
     log = new_log(tmp_path)
-    assert deletable_segments(log.body, 0, 0, NOW_MS + 10**12) == 0
+    assert deletable_segments(log.body, 0, 0, NOW_MS + 10**12) == []
+
+
+def test_what_went_is_in_the_log_with_its_offsets_and_reason(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = five_segments(tmp_path)
+    log.high_watermark = 20
+    with caplog.at_level("INFO"):
+        log.update_config(LogConfig(retention_ms=1500))
+        assert log.run_retention(NOW_MS + 2502) == 2
+        log.update_config(LogConfig(retention_ms=-1, retention_bytes=2 * SIZE))
+        assert log.run_retention(NOW_MS) == 1
+        assert log.run_retention(NOW_MS) == 0
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Deleted the oldest segments (partition={log.topic_partition}, segments=2, log start offset=8, before=0,"
+        " log end offset=20, reason=retention.ms=1500)",
+        f"Deleted the oldest segments (partition={log.topic_partition}, segments=1, log start offset=12, before=8,"
+        f" log end offset=20, reason=retention.bytes={2 * SIZE})",
+    ]

@@ -44,9 +44,9 @@ def test_version_0_of_zookeeper_brokers_is_read(tmp_path: Path) -> None:
 )
 def test_a_damaged_file_is_a_fault(tmp_path: Path, content: bytes, problem: str) -> None:
     (tmp_path / "meta.properties").write_bytes(content)
-    with pytest.raises(MetaPropertiesFault) as refused:
+    with pytest.raises(MetaPropertiesFault) as rejected:
         read_meta_properties(str(tmp_path))
-    text = str(refused.value)
+    text = str(rejected.value)
     assert text.startswith(f"log.dirs ({tmp_path}): {tmp_path}/{problem}")
     assert text.endswith(". Restore the file, or give the broker a folder of its own that is empty")
 
@@ -54,15 +54,15 @@ def test_a_damaged_file_is_a_fault(tmp_path: Path, content: bytes, problem: str)
 def test_the_wrong_owner_is_told_which_key_to_change() -> None:
     found = MetaProperties("abc", 7)
     check_owner("/data", found, "abc", 7)
-    with pytest.raises(MetaPropertiesFault) as refused:
+    with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "other", 7)
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         "log.dirs (/data): /data/meta.properties says cluster.id=abc, but metadata.store is of cluster other. "
         "Give the broker its own folder, or point metadata.store at the cluster the data came from"
     )
-    with pytest.raises(MetaPropertiesFault) as refused:
+    with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "abc", 8)
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         "log.dirs (/data): /data/meta.properties says the folder is of node 7, but node.id is 8. "
         "Correct node.id or log.dirs"
     )

@@ -44,13 +44,15 @@ def test_where_to_start_looking_for_an_offset(tmp_path: Path, offset: int, posit
     assert index(tmp_path, (109, 557), (120, 900)).position_before(offset) == position
 
 
-@pytest.mark.parametrize(("end", "position"), [(1, 0), (557, 0), (558, 557), (900, 557), (901, 900)])
-def test_the_last_indexed_batch_before_an_end(tmp_path: Path, end: int, position: int) -> None:
-    assert index(tmp_path, (109, 557), (120, 900)).position_within(end) == position
+@pytest.mark.parametrize(
+    ("end", "entry"), [(1, None), (557, None), (558, (557, 109)), (900, (557, 109)), (901, (900, 120))]
+)
+def test_the_last_indexed_batch_before_an_end(tmp_path: Path, end: int, entry: tuple[int, int] | None) -> None:
+    assert index(tmp_path, (109, 557), (120, 900)).last_within(end) == entry
 
 
 @pytest.mark.parametrize("content", [b"1234567", bytes(range(1, 9)) + bytes(8)], ids=["cut off", "zero tail"])
-def test_what_is_no_index_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_index_is_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "00000000000000000100.index").write_bytes(content)
     with pytest.raises(ValueError, match=r"100\.index"):
         index(tmp_path).load(DISK, len(content))

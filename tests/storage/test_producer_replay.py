@@ -1,9 +1,13 @@
 from pathlib import Path
 
+import pytest
+
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.producer_replay import replay_producers
 from tests.storage.workbench import NOW_MS, TP, append, batch, new_log
+
+pytestmark = pytest.mark.spec("D4")
 
 DISK = RealFileSystem()
 SMALL = LogConfig(segment_bytes=400)

@@ -6,6 +6,8 @@ from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.producer_snapshot import decode_snapshot, encode_snapshot, load_snapshot, save_snapshot
 from signalbox.storage.producer_state import ProducerStates
 
+pytestmark = pytest.mark.spec("D2")
+
 
 def states() -> ProducerStates:
     made = ProducerStates()
@@ -41,13 +43,13 @@ def test_a_snapshot_of_nobody() -> None:
 
 
 @pytest.mark.parametrize("cut", range(10))
-def test_a_cut_snapshot_is_refused(cut: int) -> None:
+def test_a_cut_snapshot_is_rejected(cut: int) -> None:
     with pytest.raises(ValueError, match="snapshot"):
         decode_snapshot(encode_snapshot(states())[:cut])
 
 
 @pytest.mark.parametrize("at", [0, 1, 3, 9, 20, -1])
-def test_a_changed_snapshot_is_refused(at: int) -> None:
+def test_a_changed_snapshot_is_rejected(at: int) -> None:
     data = bytearray(encode_snapshot(states()))
     data[at] ^= 0x40
     with pytest.raises(ValueError, match="snapshot"):

@@ -1,16 +1,18 @@
-"""The table of KIP-98 as ProducerStateManager has it: who is admitted, who repeats, who is refused."""
+"""The producer states of KIP-98, as in ProducerStateManager: which batches are admitted, repeated or rejected."""
 
 import pytest
 
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.producer_state import MAX_SEQUENCE, ProducerStates
 
+pytestmark = pytest.mark.spec("D4")
+
 PID = 9
 OUT_OF_ORDER = Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def known(*batches: tuple[int, int], epoch: int = 2) -> ProducerStates:
-    """A producer whose batches (first, last sequence) lie one behind the other from offset 100 on."""
+    """A producer with consecutive batches (first, last sequence) from offset 100 on."""
     states = ProducerStates()
     offset = 100
     for first, last in batches:
@@ -24,20 +26,20 @@ def known(*batches: tuple[int, int], epoch: int = 2) -> ProducerStates:
     ("batches", "epoch", "sequences", "answer"),
     [
         ([], 0, (0, 4), None),
-        ([], 5, (17, 20), None),  # unknown: any sequence
+        ([], 5, (17, 20), None),  # an unknown producer: any sequence
         ([(0, 4)], 2, (5, 9), None),
-        ([(0, 4)], 2, (0, 4), 104),  # again: the offset of the first time
-        ([(0, 4)], 2, (0, 3), OUT_OF_ORDER),  # begins alike, but is another batch
+        ([(0, 4)], 2, (0, 4), 104),  # a repeated batch: the offset of the first append
+        ([(0, 4)], 2, (0, 3), OUT_OF_ORDER),  # begins like the stored batch, but is another one
         ([(0, 4)], 2, (6, 9), OUT_OF_ORDER),
         ([(0, 4)], 2, (3, 9), OUT_OF_ORDER),
         ([(0, 4)], 1, (5, 9), Error.INVALID_PRODUCER_EPOCH),
         ([(0, 4)], 3, (0, 1), None),
-        ([(0, 4)], 3, (5, 9), OUT_OF_ORDER),  # a new epoch begins with 0
+        ([(0, 4)], 3, (5, 9), OUT_OF_ORDER),  # a new producer epoch must begin with sequence 0
         ([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)], 2, (0, 0), 100),
-        ([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)], 2, (0, 0), OUT_OF_ORDER),  # five are remembered
+        ([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)], 2, (0, 0), OUT_OF_ORDER),  # five batches are remembered
         ([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)], 2, (1, 1), 101),
-        ([(MAX_SEQUENCE - 1, MAX_SEQUENCE)], 2, (0, 2), None),  # wraps to 0
-        ([(MAX_SEQUENCE - 1, 1)], 2, (2, 2), None),  # wrapped within a batch
+        ([(MAX_SEQUENCE - 1, MAX_SEQUENCE)], 2, (0, 2), None),  # the next sequence wraps to 0
+        ([(MAX_SEQUENCE - 1, 1)], 2, (2, 2), None),  # the sequence wrapped within the batch
         ([(MAX_SEQUENCE - 1, 1)], 2, (MAX_SEQUENCE - 1, 1), 103),
         ([(MAX_SEQUENCE - 1, MAX_SEQUENCE)], 2, (1, 2), OUT_OF_ORDER),
     ],
@@ -47,9 +49,9 @@ def test_admission(
 ) -> None:
     states = known(*batches)
     if isinstance(answer, Error):
-        with pytest.raises(KafkaError) as refused:
+        with pytest.raises(KafkaError) as rejected:
             states.check(PID, epoch, *sequences)
-        assert refused.value.error == answer
+        assert rejected.value.error == answer
     else:
         repeated = states.check(PID, epoch, *sequences)
         assert (repeated and repeated[2]) == answer

@@ -40,5 +40,5 @@ def test_a_failure_is_said_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureF
     (tmp_path / "file").touch()
     removals.add(str(tmp_path / "file"), 0)
     removals.run_due(clock.now_ms())
-    assert "cannot remove what is deleted" in caplog.text
+    assert "Deleted files cannot be removed" in caplog.text
     assert (tmp_path / "file").exists()

@@ -13,7 +13,7 @@ def disk(capacity: int = 8) -> Disk:
 
 
 def filled(path: Path, count: int, on: Disk | None = None, interval: int = 300) -> Segment:
-    """A segment from offset 0 with `count` batches of three records, timestamps rising."""
+    """A segment from offset 0 with `count` batches of three records and rising timestamps."""
     segment = Segment(str(path), 0, on or disk(), interval)
     file = segment.activate()
     for number in range(count):
@@ -35,7 +35,7 @@ def places(segment: Segment, count: int) -> list[tuple[int, int, int] | None]:
 
 
 def test_every_offset_is_found_from_memory_and_from_the_file_alike(tmp_path: Path) -> None:
-    segment = filled(tmp_path, 300)  # more than are remembered: the first ones are looked up in the file
+    segment = filled(tmp_path, 300)  # more batches than are kept in memory: the first ones are looked up in the file
     length = segment.size // 300
     expected = [(offset // 3 * length, length, offset // 3 * 3) for offset in range(900)]
     assert places(segment, 300) == expected
@@ -77,7 +77,7 @@ def test_a_lost_index_is_built_anew(tmp_path: Path, suffix: str) -> None:
 
 
 def test_the_largest_timestamp_is_known_after_a_restart(tmp_path: Path) -> None:
-    filled(tmp_path, 40).save_indexes()  # not closed: the last batches are not in the time index
+    filled(tmp_path, 40).save_indexes()  # not final: the last batches are not in the time index
     again = reopened(tmp_path)
     assert again.max_timestamp == NOW_MS + 392
     assert again.max_timestamp_offset == 119

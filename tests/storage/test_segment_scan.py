@@ -10,7 +10,7 @@ DISK = RealFileSystem()
 
 
 def stored(path: Path, *batches: bytes) -> tuple[int, int]:
-    """An open file with `batches` and its size."""
+    """(descriptor of an open file with `batches`, its size)"""
     data = b"".join(batches)
     (path / "log").write_bytes(data)
     return DISK.open(str(path / "log")), len(data)

@@ -8,7 +8,7 @@ from tests.storage.workbench import NOW_MS, append, batch, new_log, reopened
 
 
 def log_of(path: Path, *stamps: int, compression: str = "none") -> Log:
-    """Batches of three records, a millisecond apart, that begin at the given times."""
+    """Batches of three records, one millisecond apart. `stamps`: the batches' start times, in ms after NOW_MS."""
     log = new_log(path, LogConfig(segment_bytes=700, index_interval_bytes=100))
     for number, stamp in enumerate(stamps):
         append(log, batch(3, timestamp=NOW_MS + stamp, compression=compression), epoch=number // 4)

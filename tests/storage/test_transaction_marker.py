@@ -5,6 +5,8 @@ import pytest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.storage.transaction_marker import read_coordinator_epoch
 
+pytestmark = pytest.mark.spec("D2")
+
 
 def test_the_coordinator_epoch_of_a_commit() -> None:
     record = Record(key=struct.pack(">hh", 0, 1), value=struct.pack(">hi", 0, 42))

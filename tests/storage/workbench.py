@@ -1,4 +1,4 @@
-"""What the tests of storage build their logs from: batches, a directory, an opened or reopened log."""
+"""Building blocks for tests of logs: batches, a directory, an opened or reopened log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def batch(
     epoch: int = 0,
     compression: str = "none",
 ) -> bytes:
-    """`count` records of `size` bytes, one millisecond apart."""
+    """A batch of `count` records of `size` bytes, one millisecond apart."""
     rows = [Record(timestamp=timestamp + number, value=bytes([number % 251]) * size) for number in range(count)]
     idempotent = producer_id >= 0
     return encode_batch(
@@ -48,7 +48,7 @@ def batch(
 
 
 def open_directory(path: Path, file_system: FileSystem | None = None, capacity: int = 512) -> LogDirectory:
-    """A log directory, unlocked, with real files unless told otherwise."""
+    """A log directory without a lock, by default on the real file system."""
     disk = Disk(file_system or RealFileSystem(), OpenFiles(capacity))
     path.mkdir(exist_ok=True)
     return LogDirectory(str(path), disk, InlineBackground(), ManualClock())
@@ -62,21 +62,21 @@ def new_log(path: Path, config: LogConfig | None = None, file_system: FileSystem
 
 
 def reopened(path: Path, config: LogConfig | None = None, last_run: LastRun | None = None) -> Log:
-    """The log below `path` as a new process would find it."""
+    """The log below `path`, loaded as by a new process."""
     directory = open_directory(path)
     body, end_offset = load_body(str(path / str(TP)), directory, config or LogConfig(), last_run or LastRun())
     return Log(TP, TOPIC_ID, body, end_offset)
 
 
 def append(log: Log, *batches: Buffer, epoch: int = 0) -> None:
-    """Appends batches as a leader and writes them."""
+    """Appends batches as a leader, and writes them."""
     for one in batches:
         log.append_as_leader(one, epoch, NOW_MS)
     log.flush_appends()
 
 
 def records(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
-    """Everything from `offset` (the log start) to the log end, read slice by slice as a consumer does it."""
+    """All records from `offset` (default: the log start) to the log end, read slice by slice as by a consumer."""
     found: list[Record] = []
     position = log.log_start_offset if offset is None else offset
     while position < log.log_end_offset:
@@ -91,5 +91,5 @@ def records(log: Log, offset: int | None = None, max_bytes: int = 1 << 20) -> li
 
 
 def offsets(log: Log) -> list[int]:
-    """The offsets that a consumer sees."""
+    """The offsets that a consumer reads."""
     return [record.offset for record in records(log)]

@@ -1,4 +1,4 @@
-"""Peers that mean no good, and the client that must not notice them."""
+"""Malicious clients, and a well-behaved client that they must not affect."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ METADATA = MetadataRequest(topics=[]).encode(12)
 
 
 class Bystander:
-    """A client on one connection that asks all the time while it is entered. Its connection must last, and nobody may
-    make it wait."""
+    """A well-behaved client that sends requests on one connection inside the block. Its connection must stay open, and
+    no other client may delay it."""
 
     def __init__(self, cluster: ProcessCluster, listener: str = "CLIENT") -> None:
         self._wire = dial(cluster, 1, listener)
@@ -56,12 +56,12 @@ class Bystander:
         return len(self._seconds)
 
     def has_asked(self, times: int) -> bool:
-        """Whether it was answered that often."""
+        """True if it received at least so many responses."""
         return self.asked >= times
 
     @property
     def median_s(self) -> float:
-        """Of all answers so far."""
+        """The median time of all responses so far."""
         return statistics.median(self._seconds)
 
     @property
@@ -82,20 +82,20 @@ class Bystander:
 
 
 def connect(address: str, source: str = "127.0.0.1") -> socket.socket:
-    """A connection from an address of one's choice: all of 127/8 is ours."""
+    """A connection from any source address: all of 127/8 is local."""
     host, _, port = address.rpartition(":")
     return socket.create_connection((host, int(port)), timeout=15, source_address=(source, 0))
 
 
 @contextmanager
 def crowd(address: str, count: int, source: str = "127.0.0.1") -> Iterator[list[socket.socket]]:
-    """That many connections."""
+    """`count` connections."""
     with ExitStack() as stack:
         yield [stack.enter_context(connect(address, source)) for _ in range(count)]
 
 
 def is_served(sock: socket.socket, timeout_s: float = 5) -> bool:
-    """Whether a request on it is answered: False when the broker closes or says nothing for so long."""
+    """True if a request on it is answered: False if the broker closes or does not respond for so long."""
     sock.settimeout(timeout_s)
     try:
         sock.sendall(request(ApiKey.API_VERSIONS, 3, API_VERSIONS))
@@ -105,7 +105,7 @@ def is_served(sock: socket.socket, timeout_s: float = 5) -> bool:
 
 
 def flood(api_key: ApiKey, version: int, body: bytes) -> bytes:
-    """Several times as many requests as one read of the broker takes."""
+    """Several times as many requests as the broker reads at once."""
     one = request(api_key, version, body)
     return one * (2 * SHARED_RECEIVE_BUFFER_BYTES // len(one))
 
@@ -116,7 +116,7 @@ def request(api_key: ApiKey, version: int, body: bytes) -> bytes:
 
 
 def drained(sock: socket.socket) -> threading.Thread:
-    """Read and drop whatever comes, until the end."""
+    """Reads and drops all data until the connection ends."""
 
     def drain() -> None:
         try:
@@ -131,7 +131,7 @@ def drained(sock: socket.socket) -> threading.Thread:
 
 
 def closed_within(sock: socket.socket, seconds: float) -> float:
-    """How long it took until the broker closed, dropping what it sent; AssertionError when it did not."""
+    """The time until the broker closed, dropping the data that it sent; AssertionError if it did not close."""
     began = time.monotonic()
     sock.settimeout(0.2)
     while time.monotonic() - began < seconds:
@@ -157,5 +157,5 @@ def process_id(cluster: ProcessCluster) -> int:
 
 
 def announced(size_bytes: int) -> bytes:
-    """The beginning of a frame that will never come."""
+    """The start of a frame whose rest is never sent."""
     return struct.pack(">i", size_bytes) + b"\0\3"

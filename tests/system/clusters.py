@@ -1,4 +1,4 @@
-"""Clusters of broker processes as the system tests use them, and what they are asked over HTTP."""
+"""Clusters of broker processes as the system tests use them, and their metrics over HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from signalbox.testing.switchboard_thread import SwitchboardThread
 from tests.waiting import until
 
 BROKERS = (1, 2, 3)
-# Every listener has an address of its own, so that one found where it does not belong can be told.
+# Every listener has an address of its own, so that an address of the wrong listener is noticed.
 HOSTS: Mapping[str, str] = {
     "CLIENT": "127.0.0.1",
     "REPLICATION": "127.0.0.2",
@@ -24,14 +24,14 @@ HOSTS: Mapping[str, str] = {
 }
 _PARTIAL_ON = (1, 2)
 
-# What only costs time in tests: a new group waits for nobody, few offsets partitions.
+# Settings that only cost time in tests: a new group waits for no further members, few offsets partitions.
 QUICK: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "6"}
 
 
 @contextmanager
 def routed_cluster(folder: Path, overrides: Mapping[str, str] | None = None) -> Iterator[RoutedCluster]:
-    """Three brokers with two more listeners: ROUTED, that clients reach through a switchboard only, and PARTIAL,
-    that the third broker does not have."""
+    """Three brokers with two more listeners: ROUTED, which clients reach only through a switchboard, and PARTIAL,
+    which the third broker does not have."""
     with SwitchboardThread() as switchboard:
         per_broker = {}
         for node_id in BROKERS:
@@ -56,7 +56,7 @@ def line_of(node_id: int) -> str:
 
 
 class RoutedCluster(ProcessCluster):
-    """A process cluster with the switchboard that its listener ROUTED is behind."""
+    """A process cluster with the switchboard in front of its listener ROUTED."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ def metric(cluster: ProcessCluster, node_id: int, name: str, **labels: str) -> f
 
 
 def controller_id(cluster: ProcessCluster) -> int:
-    """Which running node says that it is the active controller; -1 while none does."""
+    """The running node that reports to be the active controller; -1 while none does."""
     for node_id, broker in cluster.nodes.items():
         awake = broker.running and not broker.stopped_by_signal
         if awake and metric(cluster, node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
@@ -91,13 +91,13 @@ def controller_id(cluster: ProcessCluster) -> int:
 
 
 def has_another_controller(cluster: ProcessCluster, than: int) -> bool:
-    """Whether a running node other than that one says so."""
+    """True if another running node reports to be the active controller."""
     return controller_id(cluster) not in (than, -1)
 
 
 def admin_without(cluster: ProcessCluster, away: int) -> AdminClient:
-    """One that has been told that broker `away` is gone. librdkafka waits for the broker that it was told of as the
-    controller, which is any living one (KIP-590), for as long as it has time, even when that one has just died."""
+    """A client that already has metadata without broker `away`. librdkafka waits for the broker that Metadata named as
+    the controller, which is any live one (KIP-590), until its timeout, even if that broker has just died."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
     until(lambda: away not in admin.list_topics(timeout=30).brokers, f"brokers without {away}")
     return admin

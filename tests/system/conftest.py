@@ -1,9 +1,9 @@
-"""One cluster of three broker processes for all system tests that do not break it; topics of their own for each."""
+"""One cluster of three broker processes for all system tests that do not stop it; each test has its own topics."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 
 import pytest
@@ -23,6 +23,7 @@ from signalbox.protocol.messages.metadata import MetadataRequest  # noqa: E402
 from signalbox.testing.process_cluster import ProcessCluster  # noqa: E402
 from tests.system.clusters import RoutedCluster, routed_cluster  # noqa: E402
 from tests.system.guarded import Guarded  # noqa: E402
+from tests.system.node_logs import ends_of_logs  # noqa: E402
 from tests.system.secured import properties  # noqa: E402
 from tests.system.wire import dial  # noqa: E402
 from tests.waiting import until  # noqa: E402
@@ -31,11 +32,22 @@ MakeTopic = Callable[..., str]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Fetch what the chosen tests need (their module's `NEEDS`) before the first deadline begins to run."""
+    """Fetches what the selected tests need (their module's `NEEDS`) before the first timeout begins."""
     if not session.config.option.collectonly:
         for module in dict.fromkeys(item.getparent(pytest.Module) for item in session.items):
             for fetch in getattr(getattr(module, "obj", None), "NEEDS", ()):
                 fetch()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of a failed test shows the ends of its nodes' logs, and of the nodes of its fixtures."""
+    report = yield
+    if report.failed:
+        report.sections.extend(ends_of_logs(getattr(item, "funcargs", {}).values()))
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -47,14 +59,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoutedCluster]
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """Three brokers that want SCRAM on every listener and obey ACLs."""
+    """Three brokers that require SCRAM on every listener and enforce ACLs."""
     with Guarded(tmp_path_factory.mktemp("guarded")) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
-    """Three brokers that want SASL PLAIN on every listener and obey ACLs, of which there are none."""
+    """Three brokers that require SASL PLAIN on every listener and enforce ACLs, of which there are none."""
     with ProcessCluster(tmp_path_factory.mktemp("secured"), overrides=properties()) as cluster:
         yield cluster
 
@@ -67,7 +79,7 @@ def kafka_bootstrap(cluster: RoutedCluster) -> str:
 
 @pytest.fixture(scope="session")
 def admin(kafka_bootstrap: str) -> AdminClient:
-    """Something to make topics with."""
+    """An admin client, for creating topics."""
     return AdminClient({"bootstrap.servers": kafka_bootstrap})
 
 
@@ -80,7 +92,7 @@ def _numbers() -> Iterator[int]:
 def make_topic(
     request: pytest.FixtureRequest, cluster: RoutedCluster, admin: AdminClient, _numbers: Iterator[int]
 ) -> MakeTopic:
-    """Makes a topic with a name of its own, known to every broker: `make_topic(partitions=1, **configs)`."""
+    """Creates a topic with a unique name, known to every broker: `make_topic(partitions=1, **configs)`."""
 
     def make(partitions: int = 1, replicas: int = 3, **configs: str) -> str:
         name = f"{request.node.originalname.removeprefix('test_')[:60]}-{next(_numbers)}"
@@ -95,7 +107,7 @@ def make_topic(
 
 
 def _is_led(cluster: RoutedCluster, node_id: int, topic: str, partitions: int) -> bool:
-    """Whether a broker tells of a leader for every partition."""
+    """True if a broker's metadata has a leader for every partition."""
     with dial(cluster, node_id) as wire:
         named = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=topic)])
         found = wire.ask(ApiKey.METADATA, 12, named).topics[0]

@@ -1,7 +1,7 @@
-"""Apache Kafka's console tools 4.3.1, run as a user runs them; the newest whose jars Maven Central has whole.
+"""Apache Kafka's console tools 4.3.1, run as a user runs them; the newest version with all jars on Maven Central.
 
-A JVM takes long to start, so that one runs them all (`java/Tools.java`), each from its `main` to its exit. What reads
-standard input until it ends, or leaves threads behind, has one of its own.
+A JVM starts slowly, so one runs all tools (`java/Tools.java`), each from its `main` to its exit. A tool that reads
+standard input to its end, or leaves threads behind, has a JVM of its own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _JVM_OF_ITS_OWN = {"kafka-console-producer", "kafka-console-consumer"}
 
 @dataclass(frozen=True)
 class Run:
-    """How a tool ended and what it printed."""
+    """The exit code of a tool and its output."""
 
     code: int
     out: str
@@ -50,7 +50,7 @@ class Run:
 
 
 def tool(name: str, *arguments: str, text: str = "", timeout_s: float = 60) -> str:
-    """What a tool prints on standard output; AssertionError with all it says when it does not end well."""
+    """The standard output of a tool; AssertionError with all its output if it fails."""
     run = tried(name, *arguments, text=text, timeout_s=timeout_s)
     assert run.code == 0, f"{name} {' '.join(arguments)}: {run.out}{run.err}"
     return run.out
@@ -72,7 +72,7 @@ def tried(name: str, *arguments: str, text: str = "", timeout_s: float = 60) -> 
 
 
 class _Jvm:
-    """One JVM for tool after tool."""
+    """One JVM that runs one tool after the other."""
 
     def __init__(self) -> None:
         java = [command("java"), *_JAVA, "-cp", java_class("Tools.java", "tools"), "Tools"]
@@ -80,7 +80,7 @@ class _Jvm:
         atexit.register(self._process.kill)
 
     def run(self, main: str, text: str, arguments: tuple[str, ...], timeout_s: float) -> Run:
-        """AssertionError when the tool does not end in time; the next one gets another JVM."""
+        """AssertionError if the tool does not end in time; the next one gets another JVM."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None

@@ -1,4 +1,4 @@
-"""A cluster that wants SCRAM everywhere and obeys ACLs, and how tests speak to it as one user or another."""
+"""A cluster that requires SCRAM on all listeners and enforces ACLs, and requests to it as different users."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ BROKER_PASSWORD = "brokers-s3cret"
 
 
 class Guarded(ProcessCluster):
-    """Every listener wants SCRAM, and nobody stands in a login module: `admin`, and `broker`, as whom the brokers log
-    in, were added to the store by `signalbox store format`. `more` are keys of every server.properties over these."""
+    """Every listener requires SCRAM, and no login module lists users: `admin`, and `broker`, as which the brokers log
+    in, were added to the store by `signalbox store format`. `more` are keys that replace those of every
+    server.properties."""
 
     def __init__(self, folder: Path, more: Mapping[str, str] | None = None) -> None:
         overrides = {
@@ -61,7 +62,7 @@ class Guarded(ProcessCluster):
                 overrides[f"listener.name.{name.lower()}.{mechanism}.sasl.jaas.config"] = jaas
         self.store = (more or {}).get("metadata.store", f"sqlite:{folder / 'metadata.db'}")
         super().__init__(folder, overrides={**overrides, **(more or {})})
-        self.admin: AdminClient | None = None  # a client that nobody holds ends with its request under way
+        self.admin: AdminClient | None = None  # a client without a reference is closed with its request in flight
 
     def start(self) -> None:
         file = self.folder / "before.properties"
@@ -85,7 +86,7 @@ def login(
     node_id: int | None = None,
     bits: int = 256,
 ) -> dict[str, Any]:
-    """Client settings; one broker alone as bootstrap when `node_id` is given."""
+    """Client settings; only this broker as bootstrap if `node_id` is set."""
     servers = cluster.bootstrap() if node_id is None else cluster.brokers[node_id].address("CLIENT")
     return {
         "bootstrap.servers": servers,
@@ -98,14 +99,14 @@ def login(
 
 
 def admin_of(cluster: Guarded) -> AdminClient:
-    """librdkafka's admin client, which asks any broker."""
+    """librdkafka's admin client, which sends requests to any broker."""
     if cluster.admin is None:
         cluster.admin = AdminClient(login(cluster))
     return cluster.admin
 
 
 def set_user(cluster: Guarded, user: str, password: str, node_id: int = 1, bits: int = 256) -> None:
-    """Make a user (or change the password) through one broker, and wait until every broker lets him in."""
+    """Creates a user (or changes the password) through one broker, and waits until every broker accepts the login."""
     salt = b"salt of the tests"
     upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
         name=user,
@@ -121,7 +122,7 @@ def set_user(cluster: Guarded, user: str, password: str, node_id: int = 1, bits:
 
 
 def described(admin: AdminClient, *users: str) -> dict[str, Future[Any]]:
-    """What is told of each SCRAM user."""
+    """The description of each SCRAM user."""
     told = admin.describe_user_scram_credentials(list(users))
     assert isinstance(told, dict)
     return told
@@ -146,7 +147,7 @@ def allow(user: str, operation: AclOperation, topic: str) -> AclBinding:
 
 
 def only_for(user: str) -> AclBindingFilter:
-    """The ACLs of a user, wherever."""
+    """The ACLs of a user, on any resource."""
     return AclBindingFilter(
         ResourceType.ANY,
         None,  # type: ignore[arg-type]  # any
@@ -161,7 +162,7 @@ def only_for(user: str) -> AclBindingFilter:
 def ask(
     cluster: ProcessCluster, node_id: int, message: Any, user: str = "admin", password: str = ADMIN_PASSWORD
 ) -> Any:
-    """The answer of that very broker: librdkafka's admin client asks whom it likes."""
+    """The response of exactly this broker: librdkafka's admin client chooses the broker itself."""
     module = f'{SCRAM_MODULE} username="{user}" password="{password}";'
     properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": module}
     settings = ClientSettings.from_properties({**properties, "bootstrap.servers": cluster.bootstrap()})
@@ -184,14 +185,14 @@ def creation(user: str, operation: OwnAclOperation, topic: str) -> CreateAclsReq
 
 
 def allow_at(cluster: Guarded, node_id: int, user: str, operation: OwnAclOperation, topic: str) -> None:
-    """Make an ACL through one broker, and wait until every broker obeys it."""
+    """Creates an ACL through one broker, and waits until every broker enforces it."""
     [made] = ask(cluster, node_id, creation(user, operation, topic)).results
     assert made.error_code == 0, made.error_message
     known_everywhere(cluster, user, topic, 1)
 
 
 def forbid_at(cluster: Guarded, node_id: int, user: str, topic: str) -> None:
-    """Remove the ACLs of a user on a topic through one broker, and wait until every broker obeys."""
+    """Removes the ACLs of a user on a topic through one broker, and waits until every broker applies it."""
     wanted = DeleteAclsRequest.DeleteAclsFilter(
         resource_type_filter=2,
         resource_name_filter=topic,
@@ -206,7 +207,7 @@ def forbid_at(cluster: Guarded, node_id: int, user: str, topic: str) -> None:
 
 
 def known_everywhere(cluster: Guarded, user: str, topic: str | None, count: int) -> None:
-    """DescribeAcls shows what is stored, on any broker: each one that has answered obeys it."""
+    """DescribeAcls returns the stored ACLs on any broker: a broker that has responded enforces them."""
     asked = DescribeAclsRequest(
         resource_type_filter=1,
         resource_name_filter=topic,
@@ -222,7 +223,7 @@ def known_everywhere(cluster: Guarded, user: str, topic: str | None, count: int)
 
 
 def let_in(cluster: ProcessCluster, user: str, password: str, node_id: int, bits: int = 256) -> bool:
-    """Whether a broker lets a fresh connection in."""
+    """True if a broker accepts the login of a new connection."""
     failed: list[KafkaError] = []
     settings: dict[str, Any] = {**login(cluster, user, password, node_id, bits), "error_cb": failed.append}
     client = AdminClient(settings)
@@ -238,7 +239,7 @@ def let_in(cluster: ProcessCluster, user: str, password: str, node_id: int, bits
 
 
 def command_config(folder: Path, user: str = "admin", password: str = ADMIN_PASSWORD) -> str:
-    """A file that says how to log in, for Kafka's tools and ours."""
+    """A file with login settings, for Kafka's tools and ours."""
     file = folder / f"{user}.properties"
     jaas = f'{SCRAM_MODULE} username="{user}" password="{password}";'
     file.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\nsasl.jaas.config={jaas}\n")
@@ -246,7 +247,7 @@ def command_config(folder: Path, user: str = "admin", password: str = ADMIN_PASS
 
 
 def tools_login(cluster: Guarded, folder: Path) -> list[str]:
-    """Options of a console tool: any broker, and how to log in."""
+    """Options of a console tool: any broker, and the login settings."""
     return ["--bootstrap-server", cluster.bootstrap(), "--command-config", command_config(folder)]
 
 

@@ -1,4 +1,4 @@
-"""A cluster of its own under idempotent acks=all load, to be hurt: what was acknowledged is judged at the end."""
+"""A cluster under idempotent acks=all load, for fault tests: the acknowledged records are checked at the end."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ _OVERRIDES = {**QUICK, "log.segment.bytes": "4194304"}
 
 @dataclass
 class LoadedCluster:
-    """`state` reads the metadata store itself: no broker has to answer for it."""
+    """`state` reads the metadata store itself: no broker has to respond."""
 
     cluster: ProcessCluster
     state: StateReader
     ledger: Ledger = field(default_factory=Ledger)
 
     def leader(self) -> int:
-        """Of partition 0."""
+        """The leader of partition 0."""
         return self.state.leaders(TOPIC)[0]
 
     def controller(self) -> int:
         return until(lambda: max(self.state.controller_id(), 0), "a controller")
 
     def wait_until_whole(self) -> None:
-        """All brokers registered and all replicas in sync."""
+        """Waits until all brokers are registered and all replicas in sync."""
         until(lambda: not self.state.what_is_missing(len(self.cluster.brokers)), "a whole cluster")
 
     @contextmanager
     def load(self) -> Iterator[None]:
-        """Records go out all the while; afterwards every one must have been acknowledged."""
+        """Sends records inside the block; afterwards every one must have been acknowledged."""
         producer = SteadyProducer(0, self.cluster.bootstrap(), TOPIC, _RATE, self.ledger)
         producer.start()
         until(lambda: len(self.ledger.acknowledged) > 200, "the first records")
@@ -63,11 +63,11 @@ class LoadedCluster:
         finally:
             unanswered = producer.stop(20)
         assert unanswered == 0
-        assert self.ledger.refused == []
+        assert self.ledger.rejected == []
         assert len(self.ledger.acknowledged) == producer.sent
 
     def wait_for_more(self, count: int) -> None:
-        """So many more acknowledgements."""
+        """Waits for so many more acknowledgements."""
         goal = len(self.ledger.acknowledged) + count
         until(lambda: len(self.ledger.acknowledged) >= goal, f"{count} more acknowledgements", timeout_s=45)
 
@@ -76,7 +76,7 @@ class LoadedCluster:
         return max(longest_silences(times, 0.0, time.monotonic()))
 
     def roll(self, changes: Mapping[int, Mapping[str, str]]) -> None:
-        """One broker after the other is shut down in a controlled way and started with other properties."""
+        """Restarts one broker after the other: a controlled shutdown, then a start with other properties."""
         for node_id, values in changes.items():
             assert self.cluster.stop_broker(node_id) == 0
             self.cluster.configure(node_id, values)
@@ -85,8 +85,8 @@ class LoadedCluster:
             self.wait_until_whole()
 
     def judge(self, foreseen: str = "") -> None:
-        """Nothing acknowledged is lost, twice or out of order; no broker complained, but for what is `foreseen`; all
-        replicas are equal on disk."""
+        """No acknowledged record is lost, duplicated or out of order; no broker logged an error, except those in
+        `foreseen`; all replicas are equal on disk."""
         found = read_everything(self.cluster.bootstrap(), TOPIC, PARTITIONS, 30)
         everything = {(part, offset): record for part, rows in found.items() for offset, record in rows}
         assert judge(self.ledger.acknowledged, found, everything).examples == ()
@@ -103,7 +103,7 @@ class LoadedCluster:
 def loaded_cluster(
     folder: Path, per_broker: Mapping[int, Mapping[str, str]] | None = None, store: str = "sqlite", *, brokers: int = 3
 ) -> Iterator[LoadedCluster]:
-    """Brokers on ports that they keep, with the topic; ends whatever is left."""
+    """Brokers with fixed ports, and the topic; stops everything at the end."""
     with STORES[store](folder, int(SESSION_S * 1000)) as running:
         overrides = {**_OVERRIDES, **running.settings}
         first_port = neighbouring_ports(3 * brokers, Random())
@@ -117,8 +117,9 @@ def loaded_cluster(
 
 @contextmanager
 def read_by_a_group(loaded: LoadedCluster) -> Iterator[GroupMember]:
-    """A member that reads all the while; at the end it has read what was acknowledged, and all of it once."""
-    # A session that a slow machine does not end: who is thrown out and comes back reads again, as Kafka has it.
+    """A group member that reads inside the block; at the end it has read every acknowledged record exactly once."""
+    # A session that a slow machine does not expire: a member that is removed and rejoins reads records again, as in
+    # Kafka.
     member = GroupMember("roller", loaded.cluster.bootstrap(), TOPIC, session_timeout_ms=45_000)
     member.start()
     try:

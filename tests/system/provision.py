@@ -1,7 +1,7 @@
-"""Foreign clients and tools, fetched by the test run itself in pinned versions, kept under `build/`.
+"""Third-party clients and tools, fetched by the test run itself in pinned versions, kept under `build/`.
 
-From Debian only what is missing on the machine; from npm and Maven what `node/package-lock.json` and `java/*/pom.xml`
-name. A second run finds everything there: the folder is named after the file that asks for it.
+From Debian only packages that are missing on the machine; from npm and Maven the contents of `node/package-lock.json`
+and `java/*/pom.xml`. A second run finds everything there: the folder's name depends on the file that pins its contents.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from signalbox.testing.zookeeper import JAR
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "system"
 
-# What a command needs from Debian when it is not there.
+# The Debian packages that provide a missing command.
 _PACKAGES = {
     "kcat": ("kcat",),
     "node": ("nodejs",),
@@ -103,7 +103,7 @@ def _install(packages: tuple[str, ...]) -> None:
 
 @contextmanager
 def _folder(name: str, pinned_by: Path) -> Iterator[tuple[Path, bool]]:
-    """A folder for what `pinned_by` names, and whether it has to be filled. Half-filled ones are begun again."""
+    """A folder for the contents that `pinned_by` names, and whether it must be filled. A partial one is refilled."""
     folder = BUILD / f"{name}-{hashlib.sha256(pinned_by.read_bytes()).hexdigest()[:12]}"
     complete = folder / ".complete"
     with _locked():

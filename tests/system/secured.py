@@ -1,4 +1,4 @@
-"""A cluster in which brokers and clients prove themselves by SASL PLAIN, and the Envelopes that a forger would send."""
+"""A cluster in which brokers and clients authenticate by SASL PLAIN, and the Envelopes that an attacker would send."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def admin_of(cluster: ProcessCluster, user: str, node_id: int | None = None) -> 
 
 
 def envelope(topic: str, principal: str = "admin") -> EnvelopeRequest:
-    """A CreateTopics that claims to come from somebody who may."""
+    """A CreateTopics that claims to come from an authorized principal."""
     new = CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=1, replication_factor=1)
     inner = encode_request_header(ApiKey.CREATE_TOPICS, 7, 1, "forger")
     inner += CreateTopicsRequest(topics=[new], timeout_ms=5_000).encode(7)
@@ -60,13 +60,13 @@ def envelope(topic: str, principal: str = "admin") -> EnvelopeRequest:
 
 
 def create(client: AdminClient, topic: str, partitions: int = 1, replicas: int = 1) -> None:
-    """Make a topic and wait for it; KafkaException."""
+    """Creates a topic and waits for it; KafkaException."""
     new = NewTopic(topic, partitions, replication_factor=replicas)
     client.create_topics([new], operation_timeout=20)[topic].result(30)
 
 
 def topics_of(cluster: ProcessCluster) -> set[str]:
-    """What any of the brokers knows."""
+    """The topics in the metadata of any of the brokers."""
     found: set[str] = set()
     for node_id in cluster.brokers:
         found |= topics_on(cluster, node_id)
@@ -74,7 +74,7 @@ def topics_of(cluster: ProcessCluster) -> set[str]:
 
 
 def topics_on(cluster: ProcessCluster, node_id: int) -> set[str]:
-    """What one broker knows."""
+    """The topics in the metadata of one broker."""
     with dial(cluster, node_id) as wire:
         assert log_in(wire, "admin", USERS["admin"]) == 0
         return {each.name for each in wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None)).topics}

@@ -1,5 +1,5 @@
-"""Admin changes made all the while, each until it is taken, and what must be true at the end: nothing that was answered
-with success may be lost, and nothing that one client set may be overwritten by another's change of something else."""
+"""Continuous admin changes, each retried until it succeeds, and the checks at the end: no change with a successful
+response may be lost, and no client's change may be overwritten by another client's change of something else."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PACE_S = 0.02
 
 
 class Changes(Protocol):
-    """One client's ways to change something; whatever it raises is tried again."""
+    """The changes that one client can make; a change that raises is retried."""
 
     def topic(self, name: str) -> None: ...
 
@@ -63,7 +63,7 @@ class LookedUp:
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2, "socket.timeout.ms": 10_000})
 
     def topic(self, name: str) -> None:
-        self._admin.list_topics(timeout=10)  # it remembers the controller, also one that says it is none any more
+        self._admin.list_topics(timeout=10)  # it caches the controller, even one that has returned NOT_CONTROLLER
         made = self._admin.create_topics([NewTopic(name, 1, replication_factor=3)], operation_timeout=20)[name]
         try:
             made.result(20)
@@ -86,11 +86,11 @@ class LookedUp:
         self._admin.create_acls([binding])[binding].result(20)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 class Anywhere:
-    """Our own client: asks any broker for anything, and another one when that is not the controller (F13)."""
+    """Our own client: sends requests to any broker, and to another one if that is not the controller (F13)."""
 
     def __init__(self, bootstrap: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -129,7 +129,7 @@ class Anywhere:
 
 @dataclass
 class Made:
-    """What was answered with success."""
+    """The changes with a successful response."""
 
     topics: list[str] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
@@ -138,14 +138,14 @@ class Made:
 
 
 class SteadyAdmin:
-    """One client in one thread, changing one thing after another. `key` is the config of `topic` that it alone sets."""
+    """One client in one thread, with one change after another. Only it sets the config `key` of `topic`."""
 
     def __init__(self, name: str, make: Callable[[], Changes], topic: str, key: str, first_value: int) -> None:
         self.name = name
         self.key = key
         self.made = Made()
         self.failure: BaseException | None = None
-        self.refusals: list[str] = []  # what was tried again
+        self.rejections: list[str] = []  # errors of changes that were retried
         self._make = make
         self._topic = topic
         self._value = first_value
@@ -156,13 +156,13 @@ class SteadyAdmin:
         self._thread.start()
 
     def has_made(self, count: int) -> bool:
-        """Whether it has come so far; raises what it could not go on after."""
+        """True if it has made so many changes; raises the error that stopped it."""
         if self.failure is not None:
             raise self.failure
         return len(self.made.principals) >= count
 
     def stop(self) -> None:
-        """Ends after the change under way; raises what a change failed with to the last."""
+        """Ends after the change in progress; raises the last error of a change that never succeeded."""
         self._ending.set()
         self._thread.join(2 * _GIVES_UP_S)
         assert not self._thread.is_alive()
@@ -202,7 +202,7 @@ class SteadyAdmin:
                 change()
                 return
             except (KafkaException, KafkaError, ClientFailure, TimeoutError) as error:
-                self.refusals.append(str(error))
+                self.rejections.append(str(error))
                 if time.monotonic() > deadline:
                     raise
             time.sleep(_PACE_S)

@@ -1,4 +1,4 @@
-"""Addresses never leak between listeners: every answer that can hold one is searched, byte by byte."""
+"""Addresses never leak between listeners: every response that can contain one is searched, byte by byte."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def on_listener(cluster: RoutedCluster, listener: str) -> Iterator[Wire]:
 
 
 def addresses(cluster: RoutedCluster, listener: str) -> set[bytes]:
-    """Host and port as a STRING or COMPACT_STRING ends and an INT32 begins, for every broker on a listener."""
+    """For every broker on a listener: its host, which ends a STRING or COMPACT_STRING, and its port as the INT32 behind
+    it."""
     found = set()
     for broker in cluster.brokers.values():
         if listener in broker.ready["listeners"]:
@@ -39,7 +40,7 @@ def addresses(cluster: RoutedCluster, listener: str) -> set[bytes]:
 
 
 def answers(wire: Wire, topic: str, topic_id: bytes) -> Iterator[tuple[str, bytes]]:
-    """Every answer that carries endpoints, at every version."""
+    """Every response that contains endpoints, at every version."""
     for version in range(14):
         topics: list[MetadataRequest.MetadataRequestTopic] | None = None if version else []
         yield (

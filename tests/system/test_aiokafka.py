@@ -14,7 +14,7 @@ from tests.system.conftest import MakeTopic
 
 
 async def come_true(ask: Callable[[], Awaitable[Any]], what: str, timeout_s: float = 30) -> None:
-    """Ask again until the answer is true."""
+    """Calls `ask` until its result is true; AssertionError after `timeout_s`."""
     try:
         async with asyncio.timeout(timeout_s):
             while True:

@@ -1,4 +1,5 @@
-"""Many peers at once: idle ones, more than a limit allows, faster than one, more than there are file descriptors."""
+"""Many clients at once: idle ones, more than a limit allows, faster than a limit allows, more than there are file
+descriptors."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def _log(cluster: ProcessCluster) -> str:
 
 
 def test_five_thousand_idle_connections(limited: ProcessCluster) -> None:
-    """Idle ones cost a few kilobytes each, also those that announce 90 MB and send two bytes of it."""
+    """Idle connections cost a few kilobytes each, also those that announce 90 MB and send two bytes of it."""
     pid = process_id(limited)
     with Bystander(limited) as bystander:
         before = resident_mib(pid)
@@ -79,8 +80,8 @@ def test_five_thousand_idle_connections(limited: ProcessCluster) -> None:
             assert resident_mib(pid) - before < 100
             heard = bystander.asked
             until(lambda: bystander.asked > heard + 50, "answers to somebody else")
-        name = "kafka_network_socketserver_connectioncount"
-        until(lambda: metric(limited, 1, name) < 20, "their end")
+        name = "signalbox_network_socketserver_connections"
+        until(lambda: metric(limited, 1, name, plane="data") < 20, "their end")
         assert bystander.slowest_s < 1
 
 
@@ -99,18 +100,21 @@ def test_a_full_listener_lets_its_newcomers_wait(limited: ProcessCluster) -> Non
 
 @pytest.mark.spec("L5")
 def test_an_address_with_too_many_connections_is_closed_at_once(limited: ProcessCluster) -> None:
-    refused = "kafka_network_socketserver_refusals_total"
-    before = metric(limited, 1, refused, kind="too_many_connections")
+    rejected = "signalbox_network_socketserver_rejections_total"
+    before = metric(limited, 1, rejected, kind="too_many_connections")
     address = _address(limited, "CLIENT")
     with Bystander(limited), crowd(address, 3, _FEW) as inside:
         assert all(is_served(sock) for sock in inside)
-        for listener in ("CLIENT", "CAPPED", "CONTROL"):  # all listeners count together
+        for listener in ("CLIENT", "CAPPED"):  # the limit counts the connections of all client listeners together
             with connect(_address(limited, listener), _FEW) as fourth:
                 assert closed_within(fourth, 5) < 2
+        for listener in ("REPLICATION", "CONTROL"):
+            with connect(_address(limited, listener), _FEW) as of_a_broker:
+                assert is_served(of_a_broker)
         with connect(address) as somebody_else:
             assert is_served(somebody_else)
         assert all(is_served(sock) for sock in inside)
-    assert metric(limited, 1, refused, kind="too_many_connections") == before + 3
+    assert metric(limited, 1, rejected, kind="too_many_connections") == before + 2
 
 
 @pytest.mark.spec("L5")
@@ -125,7 +129,8 @@ def test_newcomers_come_as_fast_as_the_rate_allows(limited: ProcessCluster) -> N
 
 
 def test_an_address_with_a_quota_is_kept_when_it_comes_too_fast(limited: ProcessCluster) -> None:
-    """KIP-612: accepted, not heard, and closed; other addresses do not wait behind it."""
+    """KIP-612: connections beyond the rate are accepted, not read, and closed; other addresses do not wait behind
+    them."""
     hasty, rate = "127.0.0.8", 2
     _set_rate(limited, hasty, rate)
     address = _address(limited, "CLIENT")
@@ -136,7 +141,7 @@ def test_an_address_with_a_quota_is_kept_when_it_comes_too_fast(limited: Process
 
     with Bystander(limited) as bystander:
         until(is_obeyed, "the quota at work")
-        for listener in ("CLIENT", "CONTROL"):  # all listeners count together
+        for listener in ("CLIENT", "CONTROL"):  # the rate counts the connections of all listeners together
             began = time.monotonic()
             with crowd(_address(limited, listener), 20, hasty) as newcomers:
                 took = time.monotonic() - began
@@ -170,8 +175,9 @@ def _descriptors(pid: int, limit: int) -> Iterator[None]:
 
 @pytest.mark.parametrize(("listener", "left"), [("CLIENT", 100), ("REPLICATION", 25), ("CONTROL", 25)])
 def test_nobody_takes_the_last_descriptors(limited: ProcessCluster, listener: str, left: int) -> None:
-    """Whoever is too many waits in the kernel. Without descriptors a broker could not write its next checkpoint and
-    would lose its log directory, the only one: here it goes on, and makes a topic. It is said once, and passes."""
+    """Connections beyond the limit wait in the kernel. Without descriptors a broker could not write its next checkpoint
+    and would lose its only log directory: here it continues and creates a topic. The limit is logged once when it is
+    reached and once when it is over."""
     limit = 400
     pid = process_id(limited)
     said = _log(limited).count("have to wait")
@@ -197,8 +203,29 @@ def test_nobody_takes_the_last_descriptors(limited: ProcessCluster, listener: st
     assert _log(limited).count("again") == said + 1
 
 
+def test_the_metrics_page_takes_no_descriptors_from_others(limited: ProcessCluster) -> None:
+    """Idle connections to the page, many more than there are descriptors: the page still responds, and the broker does
+    not lose its only log directory."""
+    limit = 400
+    pid = process_id(limited)
+    page = str(limited.brokers[1].ready["metrics"]).removeprefix("http://").removesuffix("/metrics")
+    with ExitStack() as stack:
+        bystander, admin = stack.enter_context(Bystander(limited)), stack.enter_context(dial(limited))
+        stack.enter_context(_descriptors(pid, limit))
+        for _ in range(2):
+            stack.enter_context(crowd(page, limit))
+            assert metric(limited, 1, "kafka_log_logmanager_offlinelogdirectorycount") == 0
+            assert len(os.listdir(f"/proc/{pid}/fd")) < limit // 2
+        new = CreateTopicsRequest.CreatableTopic(name="in-spite-of-metrics", num_partitions=1, replication_factor=1)
+        made = admin.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[new], timeout_ms=15_000))
+        assert made.topics[0].error_code == Error.NONE
+        _await_checkpoint(limited)
+        assert bystander.slowest_s < 1
+    assert "Traceback" not in _log(limited)
+
+
 def _await_checkpoint(cluster: ProcessCluster) -> None:
-    """The next one that is written."""
+    """Waits until the next checkpoint is written."""
     file = cluster.brokers[1].folder / "data" / "replication-offset-checkpoint"
     before = file.stat().st_mtime_ns
     until(lambda: file.stat().st_mtime_ns > before, "the next checkpoint")
@@ -210,7 +237,8 @@ def _await_checkpoint(cluster: ProcessCluster) -> None:
 def test_a_flood_of_requests_is_served_in_turns(
     limited: ProcessCluster, api_key: ApiKey, version: int, body: bytes
 ) -> None:
-    """Three send thousands of requests at once and read the answers: neither a client nor the control plane waits."""
+    """Three clients send thousands of requests at once and read the responses: neither a client nor the control plane
+    waits."""
     data = flood(api_key, version, body)
     with Bystander(limited) as client, Bystander(limited, "CONTROL") as control:
         with crowd(_address(limited, "CLIENT"), 3) as flooders:
@@ -228,12 +256,12 @@ def test_a_flood_of_requests_is_served_in_turns(
 
 def test_a_storm_of_garbage(limited: ProcessCluster) -> None:
     chance = random.Random("garbage")
-    counted = "kafka_network_socketserver_refusals_total"
-    refused = metric(limited, 1, counted)
+    counted = "signalbox_network_socketserver_rejections_total"
+    rejected = metric(limited, 1, counted)
     with Bystander(limited) as bystander:
         for _ in range(300):
             with connect(_address(limited, "CLIENT")) as sock:
                 sock.sendall(chance.randbytes(chance.randrange(1, 2_000)))
-        until(lambda: metric(limited, 1, counted) > refused + 100, "their refusals")
+        until(lambda: metric(limited, 1, counted) > rejected + 100, "their rejections")
         assert bystander.slowest_s < 1
     assert limited.brokers[1].running

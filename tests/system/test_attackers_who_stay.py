@@ -1,6 +1,6 @@
-"""Peers that keep a connection and do nothing good with it: silent ones, slow ones, ones that never read.
+"""Clients that keep a connection and do nothing useful with it: silent ones, slow ones, ones that never read.
 
-The brokers are impatient, so that nobody has to wait ten minutes.
+The brokers have short timeouts, so that no test waits ten minutes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.system.wire import Closed, Wire, dial, log_in
 from tests.waiting import until
 
 _PATIENCE_S = 2.0
-_SWEEPS_S = 3.0  # what is due is closed at the next look, once a second; the machine may be busy
+_SWEEPS_S = 3.0  # expired connections are closed by a check once a second; the machine may be busy
 _JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="secret";'
 _BIG = "big"
 _BIG_BYTES = 24 << 20
@@ -65,7 +65,7 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessClust
 
 
 def _fill(servers: str) -> None:
-    """A topic with more than a socket takes."""
+    """Creates a topic that holds more than a socket buffer takes."""
     new = NewTopic(_BIG, 1, 1, config={"max.message.bytes": str(2 << 20)})
     admin = AdminClient({"bootstrap.servers": servers})
     admin.create_topics([new])[_BIG].result(20)
@@ -99,12 +99,11 @@ def test_who_says_nothing_or_stops_is_let_go(impatient: ProcessCluster) -> None:
 
 
 def _timed_out(cluster: ProcessCluster) -> float:
-    kinds = ("timedoutconnectionscount", "controlplanetimedoutconnectionscount")
-    return sum(metric(cluster, 1, f"kafka_network_socketserver_{kind}") for kind in kinds)
+    return metric(cluster, 1, "signalbox_network_socketserver_timedoutconnections_total")
 
 
 def test_who_sends_a_byte_at_a_time_is_heard_when_it_is_done(impatient: ProcessCluster) -> None:
-    """Slower than the idle time on the whole, but never idle."""
+    """The request takes longer than the idle timeout, but the connection is never idle."""
     with Bystander(impatient) as bystander, dial(impatient) as slow:
         data = slow.request(ApiKey.API_VERSIONS, 3, API_VERSIONS)
         began = time.monotonic()
@@ -146,7 +145,7 @@ def test_a_login_in_time_is_no_reason_to_stay_for_ever(impatient: ProcessCluster
 
 
 def test_who_fetches_much_and_reads_nothing_is_let_go(impatient: ProcessCluster) -> None:
-    """Twenty of them ask for 24 MB five times over: what waits for them is in files, not in memory."""
+    """Twenty clients request 24 MB five times each: the pending responses are in files, not in memory."""
     pid = process_id(impatient)
     before = resident_mib(pid)
     address = impatient.brokers[1].address("CLIENT")
@@ -163,11 +162,11 @@ def test_who_fetches_much_and_reads_nothing_is_let_go(impatient: ProcessCluster)
 
 
 def _open_data_connections(cluster: ProcessCluster) -> float:
-    return metric(cluster, 1, "kafka_network_socketserver_connectioncount")
+    return metric(cluster, 1, "signalbox_network_socketserver_connections", plane="data")
 
 
 def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
-    """Much slower than both the idle and the stall time on the whole, but a bit now and then."""
+    """Reading takes much longer than the idle and the stall timeout, but some bytes are read now and then."""
     with Bystander(impatient) as bystander, dial(impatient) as slow:
         slow.send(slow.request(ApiKey.FETCH, 4, _fetch_all()))
         began = time.monotonic()
@@ -216,7 +215,7 @@ def test_before_a_login_nothing_is_answered_but_api_versions(impatient: ProcessC
 
 
 def _last_frame_is_short(stranger: Wire) -> bool:
-    """An error, then the end: nothing that anybody could use."""
+    """An error, then the end of the connection: nothing that a client could use."""
     try:
         length = len(stranger.frame())
     except Closed:
@@ -230,7 +229,7 @@ def test_a_flood_before_a_login_ends_at_once(impatient: ProcessCluster) -> None:
         try:
             sock.sendall(flood(ApiKey.API_VERSIONS, 3, API_VERSIONS))
         except ConnectionError:
-            pass  # closed in the middle of it
+            pass  # closed while the requests were being sent
         assert closed_within(sock, _PATIENCE_S) < _PATIENCE_S - 0.5, "not by a timeout"
         sock.close()
         assert bystander.slowest_s < 1

@@ -1,4 +1,4 @@
-"""Record batches that are wrong, each in its own way: Kafka's error, nothing appended, the connection stays."""
+"""Invalid record batches, one fault each: Kafka's error is returned, nothing is appended, the connection stays open."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from struct import Struct
 from typing import Any
 
 import pytest
+from confluent_kafka import Message, Producer
 from crc32c import crc32c
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
+from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, batch_of, poisoned, raw_record
 from tests.system.clusters import RoutedCluster
 from tests.system.conftest import MakeTopic
 from tests.system.wire import Wire, dial
+from tests.waiting import until
 
 _NOW = int(time.time() * 1000)
 _OFFSETS = {"magic": (16, "b"), "crc": (17, "I"), "attributes": (21, "h"), "last_offset_delta": (23, "i"),
@@ -32,7 +36,7 @@ def batch(count: int = 3, **settings: Any) -> bytes:
 
 
 def changed(data: bytes, *, checked: bool = True, **fields: int) -> bytes:
-    """A batch with some header fields overwritten; the checksum made right again if `checked`."""
+    """A batch with some header fields overwritten; with `checked`, the checksum is made valid again."""
     copy = bytearray(data)
     for name, value in fields.items():
         position, code = _OFFSETS[name]
@@ -61,7 +65,12 @@ _WRONG: dict[str, tuple[bytes, Error]] = {
     "two batches": (batch() + batch(), Error.INVALID_RECORD),
     "nothing": (b"", Error.INVALID_RECORD),
     "a megabyte too many": (encode_batch([Record(value=bytes(2_000_000))], timestamp_ms=_NOW), Error.MESSAGE_TOO_LARGE),
-    "a day ahead": (changed(batch(), max_timestamp=_NOW + _DAY_MS), Error.INVALID_TIMESTAMP),
+    "a day ahead": (encode_batch([Record(value=b"x")], timestamp_ms=_NOW + _DAY_MS), Error.INVALID_TIMESTAMP),
+    **{what: (poisoned(record, _NOW), Error.INVALID_RECORD) for what, record in {**MISNUMBERED, **UNREADABLE}.items()},
+    "the last of 200 records misnumbered": (
+        batch_of([raw_record(at, offset_delta=0 if at == 199 else at) for at in range(200)], _NOW),
+        Error.INVALID_RECORD,
+    ),
     "the broker's own time": (changed(batch(), attributes=0x08), Error.INVALID_TIMESTAMP),
     "a control batch": (changed(batch(), attributes=0x20), Error.INVALID_RECORD),
     "a compression that does not exist": (changed(batch(), attributes=6), Error.CORRUPT_MESSAGE),
@@ -76,14 +85,14 @@ _WRONG: dict[str, tuple[bytes, Error]] = {
 
 
 class Partition:
-    """Partition 0 of a topic, asked at its leader over one raw connection."""
+    """Partition 0 of a topic; the requests go to its leader over one raw connection."""
 
     def __init__(self, wire: Wire, topic: str) -> None:
         self.wire = wire
         self.topic = topic
 
     def produce(self, records: bytes | None, *, acks: int = -1, version: int = 11, **other: Any) -> Any:
-        """The partition's part of the answer."""
+        """The partition's part of the response."""
         part = ProduceRequest.PartitionProduceData(index=other.get("index", 0), records=records)
         data = ProduceRequest.TopicProduceData(name=other.get("topic", self.topic), partition_data=[part])
         request = ProduceRequest(acks=acks, timeout_ms=10_000, topic_data=[data])
@@ -104,6 +113,21 @@ def at_leader(cluster: RoutedCluster, topic: str) -> Partition:
     return Partition(dial(cluster, leader), topic)
 
 
+def compacted(cluster: RoutedCluster, topic: str) -> Partition:
+    """The topic's partition, once its leader has the topic's configs, which may arrive after the topic."""
+    found = at_leader(cluster, topic)
+    resource = DescribeConfigsRequest.DescribeConfigsResource(resource_type=2, resource_name=topic)
+    resource.configuration_keys = ["cleanup.policy"]
+    asked = DescribeConfigsRequest(resources=[resource])
+
+    def has_configs() -> bool:
+        [row] = found.wire.ask(ApiKey.DESCRIBE_CONFIGS, 4, asked).results[0].configs
+        return bool(row.value == "compact")
+
+    until(has_configs, f"the configs of {topic} at its leader")
+    return found
+
+
 @pytest.fixture
 def partition(cluster: RoutedCluster, make_topic: MakeTopic) -> Iterator[Partition]:
     found = at_leader(cluster, make_topic())
@@ -111,7 +135,7 @@ def partition(cluster: RoutedCluster, make_topic: MakeTopic) -> Iterator[Partiti
         yield found
 
 
-def test_wrong_batches_are_refused_and_right_ones_go_on(partition: Partition) -> None:
+def test_wrong_batches_are_rejected_and_right_ones_go_on(partition: Partition) -> None:
     assert partition.produce(batch()).base_offset == 0
     for version in (3, 8, 9, 12):
         for what, (records, error) in _WRONG.items():
@@ -120,6 +144,20 @@ def test_wrong_batches_are_refused_and_right_ones_go_on(partition: Partition) ->
             assert answer.error_message or version < 8, what
     assert partition.end == 3
     assert partition.produce(batch()).base_offset == 3
+
+
+def test_bad_records_are_named(partition: Partition) -> None:
+    """KIP-467: the index of each bad record in its batch; the timestamps in the header do not count."""
+    late = batch_of([raw_record(at, timestamp_delta=_DAY_MS * (at % 2)) for at in range(4)], _NOW)
+    row = partition.produce(late)
+    assert row.error_code == Error.INVALID_TIMESTAMP
+    assert [bad.batch_index for bad in row.record_errors] == [1, 3]
+    assert row.error_message == "One or more records have been rejected due to invalid timestamp"
+    row = partition.produce(poisoned(MISNUMBERED["offset delta 5"], _NOW))
+    assert [bad.batch_index for bad in row.record_errors] == [1]
+    assert partition.end == 0
+    assert partition.produce(changed(batch(), max_timestamp=_NOW + _DAY_MS)).error_code == 0, "corrected, as in Kafka"
+    assert partition.end == 3
 
 
 def test_with_acks_0_a_wrong_batch_closes_the_connection(cluster: RoutedCluster, partition: Partition) -> None:
@@ -140,7 +178,7 @@ def test_what_does_not_exist_is_said(partition: Partition) -> None:
 
 
 def test_sequences_are_kept(partition: Partition) -> None:
-    """Duplicates get their first offset again, gaps and old epochs are refused (KIP-98)."""
+    """A duplicate gets its first offset again; gaps and old epochs are rejected (KIP-98)."""
     given = partition.wire.ask(ApiKey.INIT_PRODUCER_ID, 4, InitProducerIdRequest(transactional_id=None))
     producer_id = given.producer_id
     assert given.error_code == 0
@@ -164,8 +202,28 @@ def test_sequences_are_kept(partition: Partition) -> None:
     assert partition.end == 27
 
 
+@pytest.mark.spec("D1")
+def test_a_client_is_told_which_of_its_messages_are_bad(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
+    """librdkafka separates the good messages of a rejected batch from the bad ones by the indexes that the broker
+    returns."""
+    topic = make_topic(cleanup_policy="compact")
+    with compacted(cluster, topic).wire:
+        pass
+    errors: dict[str, str] = {}
+
+    def delivered(error: Any, message: Message) -> None:
+        errors[str((message.value() or b"").decode())] = "none" if error is None else error.name()
+
+    producer = Producer({"bootstrap.servers": cluster.bootstrap(), "linger.ms": 500, "partitioner": "consistent"})
+    for value, key in (("a", b"k"), ("b", None), ("c", b"k"), ("d", None)):
+        producer.produce(topic, value, key, partition=0, on_delivery=delivered)
+    assert producer.flush(30) == 0
+    bad, good = "INVALID_RECORD", "_INVALID_DIFFERENT_RECORD"
+    assert errors == {"a": good, "b": bad, "c": good, "d": bad}
+
+
 def test_a_compacted_topic_wants_keys(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
-    partition = at_leader(cluster, make_topic(cleanup_policy="compact"))
+    partition = compacted(cluster, make_topic(cleanup_policy="compact"))
     with partition.wire:
         assert partition.produce(batch()).error_code == Error.INVALID_RECORD
         keyed = encode_batch([Record(key=b"k", value=b"v")], timestamp_ms=_NOW)

@@ -1,4 +1,4 @@
-"""Apache Kafka's console tools that look at a cluster as a whole: log directories, endpoints, offsets, and what only
+"""Apache Kafka's console tools about a whole cluster: log directories, endpoints, offsets, and operations that only
 KRaft has."""
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ def at(kafka_bootstrap: str) -> list[str]:
 
 
 def log_dirs(at: list[str], *arguments: str) -> dict[int, list[dict[str, Any]]]:
-    """What kafka-log-dirs prints, by broker."""
+    """The output of kafka-log-dirs, by broker."""
     printed = tool("kafka-log-dirs", *at, "--describe", *arguments).splitlines()
     found = json.loads(next(line for line in printed if line.startswith("{")))
     return {each["broker"]: each["logDirs"] for each in found["brokers"]}
 
 
+@pytest.mark.spec("D3")
 def test_log_directories_with_what_lies_in_them(cluster: RoutedCluster, at: list[str], make_topic: MakeTopic) -> None:
     topic = make_topic(2, replicas=3)
     tool("kafka-console-producer", *at, "--topic", topic, "--sync", text="a\nb\nc\n")
@@ -47,10 +48,11 @@ def test_log_directories_with_what_lies_in_them(cluster: RoutedCluster, at: list
         assert not any(each["isFuture"] or each["offsetLag"] for each in partitions.values())
         assert sum(each["size"] for each in partitions.values()) > 0
     assert list(log_dirs(at, "--broker-list", "2")) == [2]
-    refused = tried("kafka-log-dirs", *at, "--describe", "--broker-list", "9")
-    assert "The given brokers do not exist from --broker-list: 9" in refused.err
+    rejected = tried("kafka-log-dirs", *at, "--describe", "--broker-list", "9")
+    assert "The given brokers do not exist from --broker-list: 9" in rejected.err
 
 
+@pytest.mark.spec("D1")
 def test_offsets_by_every_kind_of_time(at: list[str], make_topic: MakeTopic) -> None:
     topic = make_topic(2)
     tool("kafka-console-producer", *at, "--topic", topic, "--sync", text="a\nb\nc\n")
@@ -80,6 +82,7 @@ def test_endpoints_and_versions(cluster: RoutedCluster, at: list[str], kafka_boo
     assert len(re.findall(r"UpdateFeatures\(57\): 0 to 2 \[usable: 2\]", versions)) == 3
 
 
+@pytest.mark.spec("D3")
 def test_a_plan_is_generated_and_its_throttle_comes_and_goes(
     at: list[str], make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -105,8 +108,8 @@ def test_a_plan_is_generated_and_its_throttle_comes_and_goes(
     until(lambda: "throttled" not in tool("kafka-configs", *at, *entity), "the end of the throttle")
 
 
-def test_what_needs_kraft_is_refused_in_so_many_words(at: list[str]) -> None:
-    """Rows of docs/conformance.toml: there is no quorum to describe, and who is dead is no member anyhow."""
+def test_what_needs_kraft_is_rejected_in_so_many_words(at: list[str]) -> None:
+    """Rows of docs/conformance.toml: there is no quorum to describe, and a dead broker is not registered anyway."""
     unregister = tool("kafka-cluster", "unregister", *at, "--id", "3")
     assert "does not support the broker unregistration API" in unregister
     quorum = tried("kafka-metadata-quorum", *at, "describe", "--status")

@@ -1,4 +1,4 @@
-"""kafka-configs and kafka-client-metrics of Apache Kafka against a running cluster: every type of entity there is."""
+"""kafka-configs and kafka-client-metrics of Apache Kafka against a running cluster: every entity type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Configs = Callable[..., str]
 
 @pytest.fixture
 def configs(kafka_bootstrap: str) -> Configs:
-    """Run kafka-configs about an entity: `configs("topics", name, "--describe")`; no name for the default."""
+    """Runs kafka-configs for an entity: `configs("topics", name, "--describe")`; no name for the default."""
 
     def run(kind: str, name: str | None, *action: str) -> str:
         entity = ["--entity-type", kind, *(("--entity-default",) if name is None else ("--entity-name", name))]
@@ -32,7 +32,7 @@ def configs(kafka_bootstrap: str) -> Configs:
 
 
 def set_shown_and_removed(configs: Configs, entity: Sequence[str | None], given: str, shown: str) -> None:
-    """One config of an entity through its life, as the tool prints it."""
+    """Sets one config of an entity, describes it and deletes it, as the tool prints it."""
     key = given.split("=")[0]
     assert "Completed updating" in configs(*entity, "--alter", "--add-config", given)
     until(lambda: re.search(shown, configs(*entity, "--describe")), f"{given} of {entity}")
@@ -41,7 +41,7 @@ def set_shown_and_removed(configs: Configs, entity: Sequence[str | None], given:
 
 
 @pytest.mark.slow
-@pytest.mark.spec("F2", "D")
+@pytest.mark.spec("F2", "D15")
 @pytest.mark.parametrize(
     ("kind", "name", "given", "shown"),
     [
@@ -59,6 +59,7 @@ def test_every_type_of_entity(configs: Configs, kind: str, name: str | None, giv
     set_shown_and_removed(configs, (kind, name), given, shown)
 
 
+@pytest.mark.spec("D15")
 @pytest.mark.slow
 def test_loggers_are_the_asked_brokers_own(cluster: RoutedCluster, configs: Configs) -> None:
     def level(node_id: str) -> str:
@@ -78,9 +79,9 @@ def test_loggers_are_the_asked_brokers_own(cluster: RoutedCluster, configs: Conf
         ("root=LOUD", "not a supported log level"),
     ):
         entity = ["--entity-type", "broker-loggers", "--entity-name", "2", "--alter", "--add-config", given]
-        refused = tried("kafka-configs", "--bootstrap-server", cluster.bootstrap(), *entity)
-        assert refused.code == 1
-        assert problem in refused.out + refused.err
+        rejected = tried("kafka-configs", "--bootstrap-server", cluster.bootstrap(), *entity)
+        assert rejected.code == 1
+        assert problem in rejected.out + rejected.err
 
 
 @pytest.mark.slow
@@ -97,6 +98,7 @@ def test_entities_are_described_without_a_name(kafka_bootstrap: str, configs: Co
     configs("client-metrics", "everyone", "--alter", "--delete-config", "metrics")
 
 
+@pytest.mark.spec("D15")
 @pytest.mark.slow
 def test_subscriptions_to_clients_metrics(kafka_bootstrap: str) -> None:
     at = ["--bootstrap-server", kafka_bootstrap]
@@ -109,8 +111,8 @@ def test_subscriptions_to_clients_metrics(kafka_bootstrap: str) -> None:
     assert "by-tool" in tool("kafka-client-metrics", *at, "--list").split()
     until(lambda: "interval.ms=5000" in described(), "the subscription")
     assert "match=client_id=app.*" in described()
-    refused = tried("kafka-client-metrics", *at, "--alter", "--name", "by-tool", "--match", "shoe_size=44")
-    assert refused.code == 1
-    assert "Illegal client matching pattern: shoe_size=44" in refused.out + refused.err
+    rejected = tried("kafka-client-metrics", *at, "--alter", "--name", "by-tool", "--match", "shoe_size=44")
+    assert rejected.code == 1
+    assert "Illegal client matching pattern: shoe_size=44" in rejected.out + rejected.err
     tool("kafka-client-metrics", *at, "--delete", "--name", "by-tool")
     assert "by-tool" not in tool("kafka-client-metrics", *at, "--list").split()

@@ -18,7 +18,7 @@ from tests.waiting import until
 
 
 def produce(bootstrap: str, topic: str, values: list[str], **settings: Any) -> list[Message]:
-    """Produce all, fail if one is not acknowledged; the delivered messages in order of acknowledgement."""
+    """Produces all values, fails if one is not acknowledged; the delivered messages in order of acknowledgement."""
     delivered: list[Message] = []
     failed: list[Any] = []
 
@@ -34,7 +34,7 @@ def produce(bootstrap: str, topic: str, values: list[str], **settings: Any) -> l
 
 
 def consume(consumer: Consumer, count: int, timeout_s: float = 30) -> list[Message]:
-    """`count` messages; AssertionError if they do not come."""
+    """`count` messages; AssertionError if they do not arrive."""
     found: list[Message] = []
     deadline = time.monotonic() + timeout_s
     while len(found) < count:
@@ -63,6 +63,7 @@ def reader(bootstrap: str, group: str, **settings: Any) -> Consumer:
     )
 
 
+@pytest.mark.spec("D1")
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_what_was_produced_is_consumed(kafka_bootstrap: str, make_topic: MakeTopic, compression: str) -> None:
     topic = make_topic(3)
@@ -78,6 +79,7 @@ def test_what_was_produced_is_consumed(kafka_bootstrap: str, make_topic: MakeTop
         assert offsets == list(range(len(offsets)))
 
 
+@pytest.mark.spec("D1")
 def test_headers_keys_timestamps_and_nulls_arrive(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     stamp = int(time.time() * 1000) - 5_000
@@ -97,6 +99,7 @@ def test_headers_keys_timestamps_and_nulls_arrive(kafka_bootstrap: str, make_top
     assert (empty.key(), empty.value()) == (None, b"")
 
 
+@pytest.mark.spec("D1")
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
 def test_every_kind_of_acks(kafka_bootstrap: str, make_topic: MakeTopic, acks: str) -> None:
     topic = make_topic()
@@ -108,6 +111,7 @@ def test_every_kind_of_acks(kafka_bootstrap: str, make_topic: MakeTopic, acks: s
     assert values == list(range(500))
 
 
+@pytest.mark.spec("D4")
 def test_an_idempotent_producer_keeps_order(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     values = [str(number) for number in range(20_000)]
@@ -118,6 +122,7 @@ def test_an_idempotent_producer_keeps_order(kafka_bootstrap: str, make_topic: Ma
     consumer.close()
 
 
+@pytest.mark.spec("D8")
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_a_group_rebalances_and_goes_on_where_it_committed(
     kafka_bootstrap: str, make_topic: MakeTopic, strategy: str
@@ -160,6 +165,7 @@ def test_a_group_rebalances_and_goes_on_where_it_committed(
     second.close()
 
 
+@pytest.mark.spec("D8")
 def test_static_members_come_back_without_a_rebalance(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(2)
     produce(kafka_bootstrap, topic, ["1", "2"])
@@ -206,6 +212,7 @@ def test_topics_are_created_described_widened_and_deleted(admin: AdminClient, ma
     until(lambda: topic not in admin.list_topics(timeout=10).topics, "the topic's end")
 
 
+@pytest.mark.spec("D15")
 def test_configs_are_described_and_altered(admin: AdminClient, make_topic: MakeTopic) -> None:
     topic = make_topic(1, retention_ms="86400000")
 
@@ -242,6 +249,7 @@ def test_configs_are_described_and_altered(admin: AdminClient, make_topic: MakeT
         admin.incremental_alter_configs([wrong])[wrong].result(20)
 
 
+@pytest.mark.spec("D8")
 def test_groups_and_their_offsets_are_administered(
     kafka_bootstrap: str, admin: AdminClient, make_topic: MakeTopic
 ) -> None:
@@ -272,6 +280,7 @@ def test_groups_and_their_offsets_are_administered(
     assert group not in {found.group_id for found in listed.valid}
 
 
+@pytest.mark.spec("D1")
 def test_offsets_are_listed_by_time_and_records_deleted(
     kafka_bootstrap: str, admin: AdminClient, make_topic: MakeTopic
 ) -> None:
@@ -311,7 +320,7 @@ def test_the_cluster_is_described(kafka_bootstrap: str, admin: AdminClient) -> N
     assert len(described.cluster_id) == 22
 
 
-def test_an_unknown_topic_is_refused(kafka_bootstrap: str) -> None:
+def test_an_unknown_topic_is_rejected(kafka_bootstrap: str) -> None:
     errors: list[Any] = []
     producer = Producer(
         {"bootstrap.servers": kafka_bootstrap, "allow.auto.create.topics": False, "message.timeout.ms": 3_000}

@@ -34,7 +34,7 @@ def test_topics_are_created_described_widened_and_deleted(kafka_bootstrap: str, 
     def described() -> str:
         return tried("kafka-topics", *at(kafka_bootstrap), "--describe", "--topic", topic).out
 
-    # Another broker than the one that was asked for the change may hear of it a moment later.
+    # The change may reach the broker that describes the topic a moment later than the broker that took the change.
     until(lambda: re.search(headline, described()) and len(re.findall(line, described())) == 2, "the topic")
     tool("kafka-topics", *at(kafka_bootstrap), "--alter", "--topic", topic, "--partitions", "4")
     until(lambda: "PartitionCount: 4" in described() and len(re.findall(line, described())) == 4, "four partitions")
@@ -44,6 +44,7 @@ def test_topics_are_created_described_widened_and_deleted(kafka_bootstrap: str, 
     assert not tool("kafka-topics", *at(kafka_bootstrap), "--describe", "--under-replicated-partitions").strip()
 
 
+@pytest.mark.spec("D15")
 @pytest.mark.slow
 def test_configs_are_altered_and_described(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
@@ -58,6 +59,7 @@ def test_configs_are_altered_and_described(kafka_bootstrap: str, make_topic: Mak
     assert "inter.broker.listener.name=REPLICATION" in tool("kafka-configs", *broker)
 
 
+@pytest.mark.spec("D8")
 @pytest.mark.slow
 def test_lines_go_in_and_come_out_in_a_group(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(2)
@@ -84,6 +86,7 @@ def test_lines_go_in_and_come_out_in_a_group(kafka_bootstrap: str, make_topic: M
     assert "was successful" in deleted
 
 
+@pytest.mark.spec("D8")
 @pytest.mark.slow
 def test_groups_are_listed_moved_and_cut(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
@@ -117,7 +120,7 @@ def test_groups_are_listed_moved_and_cut(kafka_bootstrap: str, make_topic: MakeT
 
 
 @pytest.mark.slow
-def test_topics_are_picked_by_state_and_refused_by_name(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
+def test_topics_are_picked_by_state_and_rejected_by_name(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(1, retention_ms="3600000")
     at_cluster = at(kafka_bootstrap)
     assert topic in tool("kafka-topics", *at_cluster, "--describe", "--topics-with-overrides")
@@ -130,6 +133,7 @@ def test_topics_are_picked_by_state_and_refused_by_name(kafka_bootstrap: str, ma
     assert (unknown.code, "Topic 'no-such-topic' does not exist as expected" in unknown.out) == (1, True)
 
 
+@pytest.mark.spec("D1")
 @pytest.mark.slow
 def test_offsets_are_listed_and_records_deleted(kafka_bootstrap: str, make_topic: MakeTopic, tmp_path: Path) -> None:
     topic = make_topic()

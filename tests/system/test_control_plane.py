@@ -1,4 +1,5 @@
-"""The forced control plane: the four controller requests and set-up, nothing else; what is refused is seen."""
+"""The forced control plane: the four controller requests and connection set-up, nothing else; rejections are visible in
+metrics."""
 
 from __future__ import annotations
 
@@ -34,19 +35,19 @@ _ADMITTED = {
     ApiKey.SASL_AUTHENTICATE,
 }
 _STRANGERS, _PARTITIONS = 320, 100_000
-_REJECTED = "kafka_network_socketserver_controlplanerejectedrequestscount"
+_REJECTED = "signalbox_network_socketserver_rejectedrequests_total"
 
 
 @pytest.mark.spec("C4")
 def test_every_other_api_closes_the_connection(cluster: RoutedCluster) -> None:
-    before = metric(cluster, 1, _REJECTED)
+    before = metric(cluster, 1, _REJECTED, plane="control")
     strangers = [row for row in API_TABLE.values() if row.key not in _ADMITTED]
     assert len(strangers) > 40
     for row in strangers:
         with dial(cluster, 1, "CONTROL") as wire:
             wire.send(wire.request(row.key, row.max_version, row.request().encode(row.max_version)))
             assert wire.closed(), row.name
-    assert metric(cluster, 1, _REJECTED) == before + len(strangers)
+    assert metric(cluster, 1, _REJECTED, plane="control") == before + len(strangers)
 
 
 @pytest.mark.spec("C4")
@@ -59,7 +60,7 @@ def test_its_api_versions_lists_just_those(cluster: RoutedCluster) -> None:
 
 
 @pytest.mark.spec("C4")
-def test_a_refusal_is_logged_and_enters_the_audit_trail(cluster: RoutedCluster, kafka_bootstrap: str) -> None:
+def test_a_rejection_is_logged_and_enters_the_audit_trail(cluster: RoutedCluster, kafka_bootstrap: str) -> None:
     with dial(cluster, 2, "CONTROL") as wire:
         wire.send(wire.request(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12), client_id="trespasser"))
         assert wire.closed()
@@ -79,11 +80,11 @@ def test_a_refusal_is_logged_and_enters_the_audit_trail(cluster: RoutedCluster, 
                 return event
         return None
 
-    event = until(audited, "the refusal in the audit trail")
+    event = until(audited, "the rejection in the audit trail")
     consumer.close()
     assert event is not None
     assert (event["kind"], event["listener"], event["plane"], event["api"]) == (
-        "refused",
+        "rejected",
         "CONTROL",
         "control",
         "Metadata",
@@ -92,8 +93,9 @@ def test_a_refusal_is_logged_and_enters_the_audit_trail(cluster: RoutedCluster, 
 
 @pytest.mark.spec("C4", "C5")
 def test_a_storm_of_strangers_keeps_nobody_waiting_who_is_connected(cluster: RoutedCluster) -> None:
-    """Refused connections from 16 addresses, all open at once; the controller's kind of peer is answered throughout."""
-    before = metric(cluster, 3, _REJECTED)
+    """Rejected connections from 16 addresses, all open at once; a connection like the controller's gets responses all
+    the time."""
+    before = metric(cluster, 3, _REJECTED, plane="control")
     host, _, port = cluster.brokers[3].address("CONTROL").rpartition(":")
     asked = MetadataRequest(topics=None).encode(12)
     frame = encode_request_header(ApiKey.METADATA, 12, 1, "stranger") + asked
@@ -109,12 +111,13 @@ def test_a_storm_of_strangers_keeps_nobody_waiting_who_is_connected(cluster: Rou
         for stranger in strangers:
             assert stranger.recv(1) == b""
             stranger.close()
-    assert metric(cluster, 3, _REJECTED) == before + _STRANGERS
+    assert metric(cluster, 3, _REJECTED, plane="control") == before + _STRANGERS
 
 
 @pytest.mark.spec("C5")
 def test_a_request_for_very_many_partitions_holds_no_plane(cluster: RoutedCluster) -> None:
-    """Answers on the control plane, and on another data connection, overtake the answer to half a million."""
+    """Responses on the control plane and on another data connection are sent before the response for half a million
+    partitions."""
     asked = [
         ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(_PARTITIONS)
     ]
@@ -141,7 +144,7 @@ def test_a_request_for_very_many_partitions_holds_no_plane(cluster: RoutedCluste
 
 
 @pytest.mark.spec("C2", "F1")
-def test_an_old_controller_is_refused(cluster: RoutedCluster) -> None:
+def test_an_old_controller_is_rejected(cluster: RoutedCluster) -> None:
     with dial(cluster, 1, "CONTROL") as wire:
         answer = wire.ask(ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(controller_id=3, controller_epoch=0))
     assert answer.error_code == 11, "STALE_CONTROLLER_EPOCH"

@@ -1,5 +1,5 @@
-"""Entries in ZooKeeper that another program has damaged: the controller that follows is elected and works, says what
-cannot be read, and writes nothing over it; the next one reads what was mended."""
+"""Entries in ZooKeeper that another program has corrupted: the next controller is elected and works, logs which entries
+it cannot read and does not overwrite them; the controller after it reads the entry that was repaired."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ DAMAGED = {
     "/brokers/topics/no topic": b'{"version":3,"partitions":{"0":[1]}}',
     "/brokers/topics/torn": b"\x00",
 }
-# Nobody reads the first; the others can be read, and whoever obeys them says what is wrong.
+# No node reads the first one; the other two can be read, and the broker that applies them logs the bad value.
 NOT_NAMED = {"/admin/reassign_partitions", "/config/clients/app", "/config/ips/127.0.0.1"}
-# History that begins anew, counts of their own, news that somebody has read: what makes way for what is whole.
+# A change history that starts again, counters that are written anew, notifications that were read: these corrupt
+# entries may be overwritten or deleted.
 MAKES_WAY = {
     "/signalbox_shared_changes": b"[" * 100_000,
     "/controller_epoch": b"\xff",
@@ -74,7 +75,7 @@ def finalize(cluster: ProcessCluster, level: int) -> tuple[Error, str]:
 
 
 def next_controller(cluster: ProcessCluster) -> int:
-    """Kill the controller, which is told; another is there when this returns, and the killed one is not."""
+    """Kills the controller and returns its id, once another controller is elected."""
     killed = until(lambda: max(controller_id(cluster), 0), "a controller: one whose epoch is damaged ends its term")
     cluster.kill(killed)
     until(lambda: controller_id(cluster) not in (-1, killed), "another controller")

@@ -1,13 +1,14 @@
-"""Topics whose entries in the metadata store another program has damaged, on both stores: a controller is elected all
-the same, everything else works, nothing of these topics is lost, and they are back when the entries are mended."""
+"""Topics whose entries in the metadata store another program has corrupted, on both stores: a controller is elected,
+everything else works, nothing of these topics is lost, and they are available again when the entries are repaired."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,7 +47,8 @@ GARBAGE = b'{"version":3,"partitions":'
 
 @dataclass
 class Stored:
-    """A cluster and its store, which `write` changes as an operator does it by hand, and `damage` as anybody might."""
+    """A cluster and its store. `write` changes an entry as an operator does it by hand, `damage` as any program
+    might."""
 
     cluster: ProcessCluster
     state: StateReader
@@ -104,7 +106,7 @@ def damage_in_zookeeper(zookeeper: KazooClient, bad: Bad) -> None:
 
 
 def test_a_controller_that_dies_leaves_damaged_topics_to_one_that_works(stored: Stored) -> None:
-    """The brokers that live know who leads: they go on."""
+    """The running brokers know the leaders: they keep serving."""
     cluster = stored.cluster
     fill(stored)
     whole, part = stored.data(WHOLE), stored.data(PART)
@@ -127,7 +129,7 @@ def test_a_controller_that_dies_leaves_damaged_topics_to_one_that_works(stored: 
 
 
 def test_a_cluster_that_starts_on_damaged_topics_has_a_controller(stored: Stored) -> None:
-    """No broker knows anything of them but what lies in its log directory."""
+    """No broker knows anything about these topics except what is in its log directory."""
     cluster = stored.cluster
     fill(stored)
     whole, part = stored.data(WHOLE), stored.data(PART)
@@ -143,14 +145,15 @@ def test_a_cluster_that_starts_on_damaged_topics_has_a_controller(stored: Stored
     expect_nothing_lost(stored, logs)
 
     stored.write(PART, with_next_epoch(part))
-    stored.write(WHOLE, GARBAGE + b"{")  # not yet
+    stored.write(WHOLE, GARBAGE + b"{")  # still corrupt
     until(lambda: unreadable(cluster) == 1, "one to be mended")
     stored.write(WHOLE, whole)
     expect_all_to_be_back(stored)
 
 
 def test_a_cluster_starts_on_a_store_in_which_every_kind_of_entry_is_damaged(stored: Stored) -> None:
-    """All but /feature, which no release could say that it supports: it is refused at the start, by its name."""
+    """Every kind of entry except /feature, which no release could support: the broker rejects it at start and names
+    it."""
     cluster = stored.cluster
     asking = admin(cluster)
     assert made(asking, "hurt")
@@ -179,7 +182,7 @@ def lacks_one_leader(cluster: ProcessCluster, node_id: int) -> bool:
 
 
 def fill(stored: Stored) -> None:
-    """Records in every partition, and what a group has read of them."""
+    """Records in every partition, and committed offsets of a group."""
     asking = admin(stored.cluster)
     for future in asking.create_topics(
         [NewTopic(name, len(ON_EACH), replica_assignment=ON_EACH) for name in TOPICS]
@@ -195,7 +198,7 @@ def fill(stored: Stored) -> None:
 
 
 def expect_the_rest_to_work(stored: Stored) -> None:
-    """A controller is there, says what is damaged, works, and refuses what is about damaged topics."""
+    """A controller is elected, logs the corrupt entries, works, and rejects changes of the quarantined topics."""
     cluster = stored.cluster
     until(lambda: unreadable(cluster) == 2, "a controller that knows what it cannot read")
     log = cluster.brokers[controller_id(cluster)].log_file.read_text()
@@ -205,16 +208,16 @@ def expect_the_rest_to_work(stored: Stored) -> None:
     asking = admin(cluster)
     until(partial(made, asking, "made-meanwhile"), "a new topic")
     produce(cluster, "well", 0, 1)
-    error = refusal(asking.create_topics([NewTopic("whole", 1, 1)])["whole"].result)
+    error = rejection(asking.create_topics([NewTopic("whole", 1, 1)])["whole"].result)
     assert error.code() == KafkaError.TOPIC_ALREADY_EXISTS
     assert WHOLE in error.str()
     for name in ("whole", "part"):
-        error = refusal(asking.delete_topics([name])[name].result)
+        error = rejection(asking.delete_topics([name])[name].result)
         assert error.code() == KafkaError.UNKNOWN
 
 
 def expect_nothing_lost(stored: Stored, logs: dict[str, int]) -> None:
-    """Entries as they were damaged, logs and committed offsets as they were before."""
+    """The corrupt entries are unchanged; logs and committed offsets are as they were before."""
     assert stored.data(WHOLE) == stored.data(PART) == GARBAGE
     now = sizes(stored.cluster)
     assert {name: size for name, size in logs.items() if now.get(name, -1) < size} == {}
@@ -224,7 +227,7 @@ def expect_nothing_lost(stored: Stored, logs: dict[str, int]) -> None:
 
 
 def all_committed(reading: Consumer, places: list[TopicPartition]) -> bool:
-    """False while the coordinator is not there yet."""
+    """False while the coordinator is not available yet."""
     try:
         found = reading.committed(places, timeout=10)
     except KafkaException:
@@ -234,7 +237,8 @@ def all_committed(reading: Consumer, places: list[TopicPartition]) -> bool:
 
 
 def expect_all_to_be_back(stored: Stored, more: int = 0) -> None:
-    """Without a restart: led, in sync, readable from the first record on, and deleted when somebody wants that."""
+    """Without a restart: each partition has a leader, is in sync, is readable from the first record on, and can be
+    deleted."""
     cluster = stored.cluster
     until(lambda: controller_id(cluster) != -1 and unreadable(cluster) == 0, "everything to be mended")
     until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a whole cluster")
@@ -249,26 +253,31 @@ def expect_all_to_be_back(stored: Stored, more: int = 0) -> None:
 
 
 def with_next_epoch(state: bytes) -> bytes:
-    """A state is mended with a leader epoch that no broker has seen: else they would take it for what they know."""
+    """The repaired state has a leader epoch that no broker has seen: brokers would ignore a state that they already
+    know."""
     held = decode_json(state, PART)
     return encode_json({**held, "leader": -1, "leader_epoch": held["leader_epoch"] + 1})
 
 
 def unreadable(cluster: ProcessCluster) -> float:
     controller = controller_id(cluster)
-    name = "kafka_controller_kafkacontroller_unreadabletopiccount"
+    name = "signalbox_controller_topics_unreadabletopiccount"
     return -1 if controller == -1 else metric(cluster, controller, name)
 
 
 def sizes(cluster: ProcessCluster) -> dict[str, int]:
-    """Bytes of each segment of the test's topics, by its place."""
-    files = {
-        f"{node_id}/{file.parent.name}/{file.name}": file
-        for node_id, broker in cluster.brokers.items()
-        for file in (broker.folder / "data").glob("*/*.log")
-        if file.parent.name.rpartition("-")[0] in TOPICS
-    }
-    return {name: file.stat().st_size for name, file in files.items() if file.exists()}
+    """Size in bytes of each segment of the test's topics, by node, partition and file. Brokers rename and remove
+    folders meanwhile."""
+    found: dict[str, int] = {}
+    for node_id, broker in cluster.brokers.items():
+        for folder, _, names in os.walk(broker.folder / "data"):  # skips a folder that was just removed
+            partition = os.path.basename(folder)
+            if partition.rpartition("-")[0] not in TOPICS:
+                continue
+            for name in (name for name in names if name.endswith(".log")):
+                with suppress(FileNotFoundError):
+                    found[f"{node_id}/{partition}/{name}"] = os.stat(os.path.join(folder, name)).st_size
+    return found
 
 
 def admin(cluster: ProcessCluster) -> AdminClient:
@@ -292,7 +301,7 @@ def produce(cluster: ProcessCluster, topic: str, index: int, records: int, acks:
 
 
 def count(cluster: ProcessCluster, topic: str) -> int:
-    """Records from the first to the last of every partition, read one by one."""
+    """The number of records from the first to the last of every partition, read one by one."""
     with closing(consumer(cluster)) as reading:
         places = [TopicPartition(topic, index, 0) for index in range(len(ON_EACH))]
         ends = sum(reading.get_watermark_offsets(each, timeout=30)[1] for each in places)
@@ -307,7 +316,7 @@ def count(cluster: ProcessCluster, topic: str) -> int:
 
 
 def metadata_errors(cluster: ProcessCluster, node_id: int, topic: str) -> list[Error]:
-    """What one broker says of a topic: its error alone, or that of each partition."""
+    """The errors of a topic in one broker's Metadata response: the topic's error alone, or that of each partition."""
     asked = MetadataRequest.MetadataRequestTopic(name=topic)
     with dial(cluster, node_id) as wire:
         answer = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[asked], allow_auto_topic_creation=False))
@@ -325,7 +334,7 @@ def made(asking: AdminClient, topic: str) -> bool:
     return True
 
 
-def refusal(result: Callable[[float], object]) -> KafkaError:
+def rejection(result: Callable[[float], object]) -> KafkaError:
     with pytest.raises(KafkaException) as caught:
         result(30)
     error: KafkaError = caught.value.args[0]

@@ -1,4 +1,5 @@
-"""Dedicated controllers as processes of their own (F15): found by brokers, closed to clients, followed by others."""
+"""Dedicated controllers in processes of their own (F15): brokers find them, they reject clients, and another one takes
+over when one fails."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ def active(cluster: ProcessCluster) -> int:
 
 
 def round_trip(cluster: ProcessCluster, topic: str, count: int = 50, idempotent: bool = True) -> None:
-    """Produced with acks=all, and read by a group."""
+    """Produces with acks=all and reads the records with a group."""
     known = {"bootstrap.servers": cluster.bootstrap(), "log_level": 0}
     producer = Producer({**known, "acks": "all", "enable.idempotence": idempotent})
     for number in range(count):
@@ -111,7 +112,7 @@ def round_trip(cluster: ProcessCluster, topic: str, count: int = 50, idempotent:
 
 
 def audited(cluster: ProcessCluster, **wanted: object) -> dict[str, Any]:
-    """The first event of the trail in which these fields stand."""
+    """The first event of the audit trail with these fields."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap(), "group.id": "auditor"})
     partitions = until(
         lambda: consumer.list_topics(AUDIT_TOPIC, timeout=10).topics[AUDIT_TOPIC].partitions, "the audit topic is made"
@@ -133,7 +134,7 @@ def audited(cluster: ProcessCluster, **wanted: object) -> dict[str, Any]:
 
 @pytest.mark.spec("F2")
 def test_a_level_waits_for_every_controller_that_lives(dedicated: ProcessCluster) -> None:
-    """One of an older release, which tells of no features, stands beside them for a while."""
+    """A controller of an older release, whose registration names no features, is registered beside them for a while."""
     older = BrokerRegistration(broker_id=109, endpoints=(), privileged_listener="CONTROLLER")
 
     def finalized(level: int, kind: UpgradeType) -> tuple[Error, str | None]:
@@ -148,13 +149,14 @@ def test_a_level_waits_for_every_controller_that_lives(dedicated: ProcessCluster
         store = SqliteMetadataStore(dedicated.folder / "metadata.db", 6_000, SystemClock())
         await store.open_session()
         await store.commit([Create(controller_id_path(109), older.encode(), of_session=True)])
-        # The controller hears of it in a moment; before that it may finalize, and after it must not.
-        refused = (
+        # The controller observes the registration a moment later; before that it may finalize the level, after it must
+        # not.
+        rejected = (
             Error.INVALID_UPDATE_VERSION,
             "The update failed for all features since the following feature had an error: Invalid update version 1 for"
             " feature signalbox.version. Controller 109 does not support this feature.",
         )
-        while (answer := await asyncio.to_thread(finalized, 1, UpgradeType.UPGRADE)) != refused:
+        while (answer := await asyncio.to_thread(finalized, 1, UpgradeType.UPGRADE)) != rejected:
             assert answer[0] is Error.NONE
             await asyncio.to_thread(finalized, 0, UpgradeType.SAFE_DOWNGRADE)
         await store.close()
@@ -197,16 +199,16 @@ def test_clients_never_see_a_controller(dedicated: ProcessCluster) -> None:
 
 
 def test_a_controller_takes_what_brokers_send_and_nothing_else(dedicated: ProcessCluster) -> None:
-    refusals = "kafka_network_socketserver_refusals_total"
+    rejections = "signalbox_network_socketserver_rejections_total"
     for node_id in (active(dedicated), next(each for each in dedicated.controllers if each != active(dedicated))):
-        before = metric(dedicated, node_id, refusals, kind="controller_listener")
+        before = metric(dedicated, node_id, rejections, kind="controller_listener")
         strangers = [row for row in API_TABLE.values() if row.key not in _ADMITTED]
         assert len(strangers) > 40
         for row in strangers:
             with dial(dedicated, node_id, "CONTROLLER") as wire:
                 wire.send(wire.request(row.key, row.max_version, row.request().encode(row.max_version)))
                 assert wire.closed(), row.name
-        assert metric(dedicated, node_id, refusals, kind="controller_listener") == before + len(strangers)
+        assert metric(dedicated, node_id, rejections, kind="controller_listener") == before + len(strangers)
 
 
 def test_a_client_that_dials_a_controller_gets_nothing_and_is_seen(dedicated: ProcessCluster) -> None:
@@ -219,9 +221,9 @@ def test_a_client_that_dials_a_controller_gets_nothing_and_is_seen(dedicated: Pr
         wire.send(wire.request(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12), client_id="lost"))
         assert wire.closed()
     log = dedicated.controllers[node_id].log_file
-    said = "refused on listener CONTROLLER: .*a controller takes the requests of brokers only"
+    said = "rejected on listener CONTROLLER: .*a controller takes the requests of brokers only"
     until(lambda: re.search(said, log.read_text()), "a line in the controller's log")
-    event = audited(dedicated, client_id="lost", kind="refused")
+    event = audited(dedicated, client_id="lost", kind="rejected")
     assert (event["listener"], event["plane"], event["broker_id"]) == ("CONTROLLER", "controller", node_id)
 
 
@@ -270,7 +272,7 @@ def test_a_controller_that_sleeps_too_long_wakes_to_be_none(dedicated: ProcessCl
     create(admin, "while-it-slept")
     dedicated.resume(sleeper)
     log = dedicated.controllers[sleeper].log_file
-    until(lambda: f"node {sleeper} is not the controller any more" in log.read_text(), "the end of its term")
+    until(lambda: f"Node {sleeper} resigned as the controller" in log.read_text(), "the end of its term")
     create(admin, "after-it-woke")
     assert active(dedicated) not in (sleeper, 1, 2, 3)
     round_trip(dedicated, "while-it-slept")
@@ -283,7 +285,7 @@ def test_brokers_go_and_come_back_while_the_controllers_stay(dedicated: ProcessC
     assert dedicated.stop_broker(2) == 0
     assert (
         "leadership has moved away" in dedicated.brokers[2].log_file.read_text()
-    )  # asked on the controller's listener
+    )  # the request went to the controllers' listener
     round_trip(dedicated, "outlives-a-broker")
     dedicated.kill(3)
 
@@ -306,9 +308,10 @@ def test_brokers_go_and_come_back_while_the_controllers_stay(dedicated: ProcessC
 def test_all_controllers_restart_while_the_brokers_serve(dedicated: ProcessCluster) -> None:
     admin = admin_of(dedicated)
     create(admin, "without-controllers", replicas=3)
+    round_trip(dedicated, "without-controllers")  # creates __consumer_offsets, which needs a controller
     for node_id in dedicated.controllers:
         assert dedicated.stop_broker(node_id) == 0
-    assert controller_id(dedicated) == -1  # nobody else takes over
+    assert controller_id(dedicated) == -1  # no broker becomes the controller
     round_trip(dedicated, "without-controllers", idempotent=False)  # new producer ids come from the controller
     for node_id in dedicated.controllers:
         dedicated.start_broker(node_id)
@@ -328,7 +331,7 @@ def test_kafkas_tools_see_brokers(dedicated: ProcessCluster) -> None:
 
 
 def test_what_stands_in_the_store(dedicated: ProcessCluster) -> None:
-    """Kafka's readers find brokers where they look, and the controllers' addresses nowhere."""
+    """Kafka's tools find the brokers where they look for them, and the controllers' addresses nowhere."""
     with state_in_file(dedicated.folder / "metadata.db") as state:
         assert set(state.names(BROKER_IDS)) == {"1", "2", "3"}
         assert set(state.names(CONTROLLER_IDS)) == set(map(str, dedicated.controllers))
@@ -353,7 +356,7 @@ def test_combined_nodes_are_brokers_and_controllers(tmp_path: Path) -> None:
         with dial(cluster, victim, "CONTROLLER") as wire:
             wire.send(wire.request(ApiKey.METADATA, 12))
             assert wire.closed()
-        with dial(cluster, victim, "REPLICATION") as wire:  # the controllers' listener alone is privileged
+        with dial(cluster, victim, "REPLICATION") as wire:  # only the controllers' listener is privileged
             wire.send(wire.request(ApiKey.ENVELOPE, 0, EnvelopeRequest().encode(0)))
             assert wire.closed()
         cluster.kill(victim)
@@ -365,7 +368,8 @@ def test_combined_nodes_are_brokers_and_controllers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_running_cluster_moves_to_dedicated_controllers(tmp_path: Path) -> None:
-    """Brokers without roles lead, or the controllers that have come; one by one they leave it to those."""
+    """During the move a broker without roles or a new dedicated controller is active; in the end only dedicated
+    controllers are."""
     before = {"process.roles": "", "controller.listener.names": ""}
     nodes = dict.fromkeys((1, 2, 3), before)
     with ProcessCluster(tmp_path, 3, overrides=QUICK, per_broker=nodes, controllers=2) as cluster:
@@ -383,7 +387,8 @@ def test_a_running_cluster_moves_to_dedicated_controllers(tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.spec("F4", "L5")
 def test_a_controller_listener_with_tls_and_passwords_of_its_own(tmp_path: Path) -> None:
-    """Brokers log in there by sasl.mechanism.controller.protocol; a user without CLUSTER_ACTION is no broker."""
+    """Brokers log in there by sasl.mechanism.controller.protocol; a user without CLUSTER_ACTION is not accepted as a
+    broker."""
     authority = Authority()
     store = authority.identity("node").pem_file(tmp_path / "node.pem")
     trusted = tmp_path / "authority.pem"
@@ -439,7 +444,7 @@ def test_on_zookeeper(tmp_path: Path) -> None:
             cluster.kill(victim)
             began = time.monotonic()
             create(admin, "after-a-kill")
-            assert time.monotonic() - began < 15, "an address that refuses tells more than a session that lasts"
+            assert time.monotonic() - began < 15, "an address that rejects tells more than a session that lasts"
             assert state.controller_id() not in (victim, 1, 2)
             cluster.start_broker(victim)
 

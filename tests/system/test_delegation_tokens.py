@@ -1,5 +1,5 @@
-"""Delegation tokens in a running cluster on both stores: asked for through a broker that is not the controller, shown
-to every other, with Kafka's own tool and Java client, until they end; and nothing of an HMAC is left lying about."""
+"""Delegation tokens in a running cluster on both stores: created through a broker that is not the controller, used at
+every other broker, with Kafka's own tool and Java client, until they expire; no HMAC is left in any file."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def as_user(cluster: ProcessCluster, node_id: int, user: str = "erin", password: str = PASSWORD) -> Wire:
-    """A connection to that very broker."""
+    """A connection to exactly this broker."""
     wire = dial(cluster, node_id)
     assert log_in_by_scram(wire, "SCRAM-SHA-256", user, password).error_code == 0
     return wire
@@ -151,10 +151,16 @@ def test_made_through_a_follower_shown_to_every_broker_ended_everywhere(cluster:
             ApiKey.RENEW_DELEGATION_TOKEN, 2, RenewDelegationTokenRequest(hmac=token.hmac, renew_period_ms=10**12)
         )
         assert (renewed.error_code, renewed.expiry_timestamp_ms) == (0, token.max_ms)
+        open_ones = [by_token(cluster, node_id, token) for node_id in BROKERS]
+        for wire in open_ones:
+            wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
         end = ExpireDelegationTokenRequest(hmac=token.hmac, expiry_time_period_ms=-1)
         assert erin.ask(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, end).error_code == 0
         for node_id in BROKERS:
             until(partial(_keeps_out, cluster, node_id, token), "its end")
+        for wire in open_ones:
+            with pytest.raises((Closed, OSError)):
+                wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
         assert token.token_id not in told(erin)
 
 
@@ -175,15 +181,15 @@ def test_who_came_by_a_token_has_its_owners_rights_and_gets_no_token(cluster: Gu
                 (ApiKey.EXPIRE_DELEGATION_TOKEN, 2, ExpireDelegationTokenRequest(hmac=of_admin.hmac)),
                 (ApiKey.DESCRIBE_DELEGATION_TOKEN, 3, DescribeDelegationTokenRequest(owners=None)),
             ):
-                refused = Error.of(wire.ask(api_key, version, body).error_code)
-                assert refused is Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+                rejected = Error.of(wire.ask(api_key, version, body).error_code)
+                assert rejected is Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
 def test_for_another_with_the_right_to_it(cluster: Guarded) -> None:
     whose: Mapping[str, Any] = {"owner_principal_type": "User", "owner_principal_name": "frank"}
     with as_user(cluster, cluster.follower) as erin:
-        refused = erin.ask(ApiKey.CREATE_DELEGATION_TOKEN, 3, CreateDelegationTokenRequest(**whose))
-        assert Error.of(refused.error_code) is Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+        rejected = erin.ask(ApiKey.CREATE_DELEGATION_TOKEN, 3, CreateDelegationTokenRequest(**whose))
+        assert Error.of(rejected.error_code) is Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
     with as_user(cluster, cluster.follower, "admin", ADMIN_PASSWORD) as admin:
         of_frank = create(admin, **whose)
         [token] = [
@@ -288,7 +294,7 @@ def _is_out(wire: Wire) -> bool:
 
 
 def _audited(cluster: Guarded, token: Token) -> list[dict[str, Any]]:
-    """The trail up to the renewal."""
+    """The audit events up to the renewal."""
     consumer = Consumer({**login(cluster), "group.id": f"auditor-{token.token_id}", "auto.offset.reset": "earliest"})
     consumer.subscribe([AUDIT_TOPIC])
     events: list[dict[str, Any]] = []
@@ -317,7 +323,7 @@ def _audited(cluster: Guarded, token: Token) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["zookeeper"], indirect=True)
 def test_kafka_39_reads_what_we_store(cluster: Guarded) -> None:
-    """Its own classes: the entry's payload, the HMAC, and the payload as it would be written."""
+    """Kafka's own classes read the entry's payload and the HMAC, and give the payload as they would write it."""
     with as_user(cluster, cluster.follower) as erin:
         token = create(
             erin,
@@ -353,16 +359,16 @@ def test_users_of_passwords_are_none_of_tokens(cluster: Guarded) -> None:
     until(partial(lets_in, cluster, 1, token), "the token")
     assert not let_in(cluster, token.token_id, token.password, 1), "without tokenauth it is no password"
     with dial(cluster, 1) as wire:
-        refused = log_in_by_scram(wire, "SCRAM-SHA-256", "erin", PASSWORD, token_auth=True)
-        assert refused.error_code == Error.SASL_AUTHENTICATION_FAILED
+        rejected = log_in_by_scram(wire, "SCRAM-SHA-256", "erin", PASSWORD, token_auth=True)
+        assert rejected.error_code == Error.SASL_AUTHENTICATION_FAILED
 
 
 _MARK = "test.mark"  # our own key, which the authorizer reads
 
 
 class DiesBeforeItAnswers(AllowAllAuthorizer):
-    """An authorizer that ends its process when the HMAC of a forwarded new token is made, which is after the token is
-    stored and before anybody is told; once in a cluster."""
+    """An authorizer that ends its process when the HMAC of a forwarded new token is computed: after the token is stored
+    and before a response is sent; once in a cluster."""
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
         self._mark = Path(configuration[_MARK])

@@ -1,5 +1,5 @@
-"""The same requests about delegation tokens to Apache Kafka 3.9 and to us: answered alike, to the error code. What we
-answer otherwise is a row in docs/conformance.toml."""
+"""The same requests about delegation tokens to Apache Kafka 3.9 and to Signalbox: equal responses, to the error code.
+Each deviation is a row in docs/conformance.toml."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Said = list[tuple[str, object]]
 
 @contextmanager
 def kafka(folder: Path, secret: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """A broker of 3.9; the addresses of its SASL listener and of the one in the open."""
+    """A broker of 3.9; the addresses of its SASL listener and of its PLAINTEXT listener."""
     folder.mkdir()
     with ensemble(folder / "zookeeper") as (server,):
         ports = free_ports(2)
@@ -101,7 +101,8 @@ def _is_ready(at: str) -> bool:
 
 
 class Transcript:
-    """What one broker said. Times are seconds from now, ids and HMACs their length."""
+    """The responses of one broker. Times are relative to now in units of ten seconds, ids and HMACs are replaced by
+    their length."""
 
     def __init__(self, at: str, in_the_open: str) -> None:
         self._at = at
@@ -124,15 +125,15 @@ class Transcript:
         return answer
 
     def log_in(self, who: str, token_id: str, password: str, token_auth: bool = True) -> None:
-        """By a token, on a connection that is `who`'s from then on."""
+        """Logs in with a token, on a new connection that is used for `who` from then on."""
         wire = self._wires[who] = Wire(self._at)
         answer = log_in_by_scram(wire, "SCRAM-SHA-256", token_id, password, token_auth=token_auth)
         lasts_s = round(answer.session_lifetime_ms / 10_000)
         self.said.append((f"{who} logs in", (Error.of(answer.error_code).name, answer.error_message, lasts_s)))
 
     def is_over(self, token_id: str, password: str) -> bool:
-        """Whether a login by the token is one for no time, or none: a broker hears of a change, and a token whose last
-        millisecond is this one has not expired."""
+        """True if a login with the token fails or gives a session of no time. A broker observes a change a moment
+        later, and a token that expires in this very millisecond has not expired yet."""
         with Wire(self._at) as wire:
             answer = log_in_by_scram(wire, "SCRAM-SHA-256", token_id, password, token_auth=True)
             return bool(answer.error_code) or answer.session_lifetime_ms == 0

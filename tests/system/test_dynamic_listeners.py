@@ -1,4 +1,4 @@
-"""Limits, TLS and SASL of listeners change while brokers run (KIP-226); nobody who is connected is disturbed."""
+"""Limits, TLS and SASL of listeners change while brokers run (KIP-226); open connections are not affected."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ ELSEWHERE = "127.0.0.9"
 PROTOCOLS = {"CLIENT": "PLAINTEXT", "TLS": "SSL", "LOGIN": "SASL_PLAINTEXT", "INTER": "PLAINTEXT"}
 
 
-class Refused(Exception):
-    """(error code, message) of an answer."""
+class Rejected(Exception):
+    """(error code, message) of a response."""
 
 
 class Running:
@@ -47,7 +47,7 @@ class Running:
         return str(self.cluster.nodes[node_id].describe()["listeners"][listener])
 
     def change(self, broker: str, changes: Mapping[str, str | None], via: int = 1, validate_only: bool = False) -> None:
-        """Set (or, None, delete) configs of a broker, "" for all; Refused."""
+        """Sets (or, for None, deletes) configs of a broker, "" for all; raises Rejected."""
         entries = [
             _Alter.AlterableConfig(name=name, value=value, config_operation=SET if value is not None else DELETE)
             for name, value in changes.items()
@@ -57,8 +57,8 @@ class Running:
             asked = _Alter(resources=[resource], validate_only=validate_only)
             [outcome] = wire.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, asked).responses
         if outcome.error_code:
-            raise Refused(outcome.error_code, outcome.error_message)
-        for node in self.cluster.nodes.values():  # who is asked next has heard of it
+            raise Rejected(outcome.error_code, outcome.error_message)
+        for node in self.cluster.nodes.values():  # so that the next request finds every broker up to date
             self.cluster.run(node.parts.around.repository.catch_up())
 
     def described(self, broker: str, via: int = 1) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Running:
         return {config.name: config for config in found.configs}
 
     def certificate(self) -> bytes:
-        """What the TLS listener shows to who comes now."""
+        """The certificate that the TLS listener presents to a new connection."""
         return _shake_hands(self).getpeercert(binary_form=True) or b""
 
 
@@ -99,7 +99,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def answers(wire: Wire) -> bool:
-    """True; Closed when the connection is not alive."""
+    """True if the broker responds; Closed if the connection is closed."""
     return bool(wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[])).brokers)
 
 
@@ -116,7 +116,7 @@ def test_a_limit_of_all_brokers_holds_for_newcomers_alone(running: Running) -> N
 
 
 def from_elsewhere(running: Running) -> socket.socket:
-    """A connection to broker 2 from an address that nobody else has."""
+    """A connection to broker 2 from an address that no other client has."""
     host, _, port = running.address("CLIENT", 2).rpartition(":")
     return socket.create_connection((host, int(port)), 10, source_address=(ELSEWHERE, 0))
 
@@ -127,7 +127,7 @@ def is_answered(running: Running) -> bool:
 
 
 def lives(peer: socket.socket) -> bool:
-    """Whether ApiVersions is answered."""
+    """True if ApiVersions gets a response."""
     try:
         peer.sendall(framed(encode_request_header(ApiKey.API_VERSIONS, 0, 1, "elsewhere")))
         return peer.recv(4) != b""
@@ -143,7 +143,7 @@ def test_a_listeners_own_limit_and_where_it_is_shown_to_come_from(running: Runni
         running.change("1", {key: "1"})
         shown = running.described("1")[key]
         assert (shown.value, shown.config_source) == ("1", ConfigSource.DYNAMIC_BROKER_CONFIG)
-        with Wire(running.address("LOGIN")) as waiting:  # left in the kernel until there is room
+        with Wire(running.address("LOGIN")) as waiting:  # stays in the kernel's backlog until the limit allows it
             waiting.send(waiting.request(ApiKey.API_VERSIONS, 0))
             assert answers(early)
             running.change("1", {key: None})
@@ -221,13 +221,13 @@ def test_another_user_may_log_in_and_no_secret_is_told(running: Running, caplog:
         ("2", {"listener.name.tls.ssl.keystore.location": "/k"}, "Unexpected broker id"),
     ],
 )
-def test_what_cannot_be_obeyed_is_refused_with_the_reason(
+def test_what_cannot_be_obeyed_is_rejected_with_the_reason(
     running: Running, broker: str, changes: Mapping[str, str], reason: str
 ) -> None:
     before = {key: entry.value for key, entry in running.described("1").items()}
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as rejected:
         running.change(broker, changes)
-    error, message = refused.value.args
+    error, message = rejected.value.args
     assert error in (Error.INVALID_REQUEST, Error.INVALID_CONFIG)
     assert reason in message
     assert _BOB not in message
@@ -244,10 +244,10 @@ def test_what_was_changed_survives_a_restart(running: Running) -> None:
     running.change("2", {"listener.name.tls.ssl.keystore.location": second}, via=2)
     running.change("", {"num.replica.fetchers": "3"})
     node = running.cluster.nodes[2]
-    until(lambda: node.parts.data.replicas.fetchers.lanes == 3, "other fetchers")
+    until(lambda: node.parts.data.replicas.fetchers.num_fetchers == 3, "other fetchers")
     running.cluster.stop_broker(2)
     running.cluster.start_broker(2)
-    assert running.cluster.nodes[2].parts.data.replicas.fetchers.lanes == 3
+    assert running.cluster.nodes[2].parts.data.replicas.fetchers.num_fetchers == 3
     host, _, port = running.address("TLS", 2).rpartition(":")
     context = ssl.create_default_context(cadata=running.authority.pem)
     peer = context.wrap_socket(socket.create_connection((host, int(port)), 10), server_hostname="localhost")

@@ -1,4 +1,4 @@
-"""kafka-features of Apache Kafka against a running cluster: described, raised, lowered, refused (SPEC F2)."""
+"""kafka-features of Apache Kafka against a running cluster: described, raised, lowered, rejected (SPEC F2)."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_a_feature_is_raised_and_lowered_and_every_broker_tells(cluster: RoutedC
     assert "signalbox.version was upgraded to 1." in tool("kafka-features", *at, "upgrade", *feature)
     for address in kafka_bootstrap.split(","):
         until(partial(tells, address, (1, epoch + 1)), f"level 1 at {address}")
-    refused = tried("kafka-features", *at, "upgrade", "--feature", "signalbox.version=2")
-    assert refused.code == 1
-    assert "Invalid update version 2 for feature signalbox.version. Local controller" in refused.out + refused.err
+    rejected = tried("kafka-features", *at, "upgrade", "--feature", "signalbox.version=2")
+    assert rejected.code == 1
+    assert "Invalid update version 2 for feature signalbox.version. Local controller" in rejected.out + rejected.err
     down = tool("kafka-features", *at, "downgrade", "--feature", "signalbox.version=0")
     assert "signalbox.version was downgraded to 0." in down
     tool("kafka-features", *at, "upgrade", *feature)
@@ -54,12 +54,12 @@ def test_a_feature_is_raised_and_lowered_and_every_broker_tells(cluster: RoutedC
 
 
 @pytest.mark.slow
-def test_kafkas_own_features_are_refused(kafka_bootstrap: str) -> None:
+def test_kafkas_own_features_are_rejected(kafka_bootstrap: str) -> None:
     at = ["--bootstrap-server", kafka_bootstrap]
     for asked in (["--feature", "group.version=1"], ["--release-version", "4.0"]):
-        refused = tried("kafka-features", *at, "upgrade", *asked)
-        assert refused.code == 1
-        assert "does not support this feature." in refused.out + refused.err
+        rejected = tried("kafka-features", *at, "upgrade", *asked)
+        assert rejected.code == 1
+        assert "does not support this feature." in rejected.out + rejected.err
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The controller dies between the commit of a forwarded change and its answer: the client is told of its success."""
+"""The controller dies between the commit of a forwarded change and its response: the client gets the success."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STORE = "test.metadata.file"  # our own key, which the policy reads
 
 
 class DiesWithTheCommit:
-    """A policy that ends its process the moment a topic named `deadly` is in the store."""
+    """A policy that ends its process as soon as a topic named `deadly` is in the store."""
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
         self._file = configuration[_STORE]
@@ -45,7 +45,7 @@ class DiesWithTheCommit:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_change_that_was_made_is_not_refused_as_already_there(tmp_path: Path) -> None:
+def test_a_change_that_was_made_is_not_rejected_as_already_there(tmp_path: Path) -> None:
     file = tmp_path / "metadata.db"
     overrides = {
         **QUICK,
@@ -64,6 +64,6 @@ def test_a_change_that_was_made_is_not_refused_as_already_there(tmp_path: Path) 
         [told] = answer.topics
         assert Error.of(told.error_code) is Error.NONE, told.error_message
         assert not cluster.brokers[controller].running, "the answer came from its successor"
-        assert metric(cluster, other, "kafka_server_nodetocontrollerchannelmanager_retriestotal", channel="forwarding")
+        assert metric(cluster, other, "signalbox_client_controllerchannel_retries_total", channel="forwarding")
         assert state.controller_id() != controller
         assert set(state.leaders("deadly")) == {0, 1, 2}

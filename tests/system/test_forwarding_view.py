@@ -1,4 +1,5 @@
-"""`signalbox forwarding` over a real cluster: who forwards to whom, for which client, what waits, what failed (F16)."""
+"""`signalbox forwarding` on a real cluster: which broker forwards to which controller, for which client, what is
+pending, what failed (F16)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""L7: PLAINTEXT, SSL, SASL_PLAINTEXT and SASL_SSL with unmodified clients; L10: each is told its own listener only.
+"""L7: PLAINTEXT, SSL, SASL_PLAINTEXT and SASL_SSL with unmodified clients; L10: each client gets only the addresses of
+its own listener.
 
-The brokers themselves speak SASL_SSL with SCRAM among each other and TLS on the control plane.
+The brokers use SASL_SSL with SCRAM between each other, and TLS on the control plane.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _PROTOCOLS = {
 
 
 class Secured:
-    """A cluster and what its clients need."""
+    """A cluster and the settings of its clients."""
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.cluster = cluster

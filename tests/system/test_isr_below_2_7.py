@@ -1,5 +1,6 @@
-"""Our own brokers below inter.broker.protocol.version 2.7, over both stores: leaders store their ISR by themselves, and
-who is no leader any more stores nothing (SPEC M2, M3, F17). The stores' own histories tell who wrote what."""
+"""Signalbox brokers below inter.broker.protocol.version 2.7, on both stores: leaders store their ISR themselves, and a
+broker that is no longer the leader stores nothing (SPEC M2, M3, F17). The stores' own histories show which session
+wrote an entry."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ stores = pytest.mark.parametrize("name", ["zookeeper", "sqlite"])
 
 @contextmanager
 def below(folder: Path, name: str, session_s: int) -> Iterator[tuple[LoadedCluster, Store]]:
-    """A running cluster and the store that it is on."""
+    """A running cluster and its store."""
     if name == "zookeeper":
         provision.zookeeper()
     with STORES[name](folder, session_s * 1000) as store:
@@ -48,14 +49,14 @@ def below(folder: Path, name: str, session_s: int) -> Iterator[tuple[LoadedClust
 
 
 def create(loaded: LoadedCluster, *replicas: list[int]) -> None:
-    """The topic of the load with these replicas; the first of each partition leads."""
+    """The topic of the load with these replicas; the first replica of each partition leads."""
     new = NewTopic(TOPIC, len(replicas), replica_assignment=[*replicas], config={"min.insync.replicas": "2"})
     admin = AdminClient({"bootstrap.servers": loaded.cluster.bootstrap(), "log_level": 2})
     admin.create_topics([new], operation_timeout=20)[TOPIC].result(30)
 
 
 def isrs(loaded: LoadedCluster) -> set[tuple[int, ...]]:
-    """Those that the store has for the topic."""
+    """The ISRs that the store has for the topic."""
     found = loaded.state.below(layout.partitions_path(TOPIC))
     states = [
         decode_partition_state(path, entry.data, entry.version)
@@ -70,7 +71,7 @@ def is_stored(loaded: LoadedCluster, members: tuple[int, ...]) -> bool:
 
 
 def is_everywhere(loaded: LoadedCluster, members: tuple[int, ...], partitions: int = 3) -> bool:
-    """Whether all brokers that are awake show this ISR for all partitions."""
+    """True if all brokers that are not paused return this ISR for all partitions."""
     awake = [node_id for node_id, broker in loaded.cluster.brokers.items() if not broker.stopped_by_signal]
     told = dict.fromkeys(awake, members)
     return all(shown(loaded.cluster, number, TOPIC) == told for number in range(partitions))
@@ -88,14 +89,14 @@ def sessions_of(written: list[Written]) -> dict[int, list[int]]:
 
 
 def writers_of(written: list[Written], partition: int) -> list[int]:
-    """The sessions that wrote a partition's state, write by write."""
+    """The sessions that wrote a partition's state, one for each write."""
     return [each.session_id for each in written if each.path == partition_state_path(TOPIC, partition)]
 
 
 @stores
 def test_leaders_store_their_isr_and_tell_of_it(tmp_path: Path, name: str) -> None:
-    """A follower sleeps and wakes, in a session that outlasts it, so that its leaders alone notice. Then the cluster
-    comes to AlterPartition, broker by broker."""
+    """A follower is paused and resumed within its session, so that only its leaders notice. Then the cluster moves to
+    AlterPartition, broker by broker."""
     with below(tmp_path, name, session_s=60) as (loaded, store):
         controller = loaded.controller()
         follower, other = (each for each in BROKERS if each != controller)
@@ -140,7 +141,7 @@ def test_a_leader_that_was_deposed_in_its_sleep_stores_nothing(tmp_path: Path, n
             loaded.wait_for_more(300)
             if loaded.cluster.brokers[sleeper].running:
                 loaded.cluster.resume(sleeper)
-            else:  # stopped inside a transaction of the store: its peers have the right to end it
+            else:  # paused inside a transaction of the store: the other brokers may kill it
                 loaded.cluster.start_broker(sleeper)
             loaded.wait_until_whole()
             loaded.wait_for_more(300)
@@ -157,7 +158,8 @@ def test_a_leader_that_was_deposed_in_its_sleep_stores_nothing(tmp_path: Path, n
 
 @stores
 def test_a_rolling_restart_waits_for_nobody_who_has_gone(tmp_path: Path, name: str) -> None:
-    """A leader that lets a broker on its way out in again would wait for it until it is found to lag."""
+    """A leader that adds a broker in controlled shutdown to the ISR again would wait for it until it is found to
+    lag."""
     with below(tmp_path, name, session_s=60) as (loaded, _):
         create(loaded, *([*BROKERS[at:], *BROKERS[:at]] for at in range(3)))
         with loaded.load():

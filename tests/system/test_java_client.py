@@ -1,4 +1,5 @@
-"""The Java client 4.4.0 (`java/Clients.java`): producer, groups, Admin; and two brokers' addresses swapped under it."""
+"""The Java client 4.4.0 (`java/Clients.java`): producer, groups, Admin; and the addresses of two brokers swapped while
+it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ NEEDS = (partial(java_class, "Clients.java", "clients"),)
 pytestmark = pytest.mark.timeout(240)
 
 _JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
-_MISROUTED = "kafka_network_socketserver_misroutedconnections_total"
+_MISROUTED = "signalbox_network_socketserver_misroutedconnections_total"
 
 
 def java(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
@@ -36,10 +37,11 @@ def java(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
 
 
 def figures(text: str) -> dict[str, str]:
-    """`name value` lines; the last of a name counts."""
+    """`name value` lines as a dictionary; the last line of a name counts."""
     return dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
 
 
+@pytest.mark.spec("D1", "D8")
 def test_produces_consumes_in_a_group_and_administers(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(6)
     process = java("clients", kafka_bootstrap, topic)
@@ -61,7 +63,7 @@ def test_produces_consumes_in_a_group_and_administers(kafka_bootstrap: str, make
 
 
 def numbers_in(bootstrap: str, topic: str, partitions: int) -> list[list[int]]:
-    """What stands in each partition, from the beginning to the end, in order."""
+    """The numbers in each partition, from the first offset to the end, in order."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"judge-{topic}", "fetch.queue.backoff.ms": 5})
     found: list[list[int]] = []
     for partition in range(partitions):
@@ -79,7 +81,7 @@ def numbers_in(bootstrap: str, topic: str, partitions: int) -> list[list[int]]:
 
 
 class _Driver:
-    """The misroute driver while it runs: how much is acknowledged, and its end."""
+    """The misroute driver while it runs: the number of acknowledged records, and its final figures."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.process = java("misroute", bootstrap, topic, stdin=subprocess.PIPE)
@@ -101,13 +103,13 @@ class _Driver:
         assert self.process.stdin is not None
         self.process.stdin.write("stop\n")
         self.process.stdin.flush()
-        self.process.wait(150)  # longer than delivery.timeout.ms: then the driver says itself what failed
+        self.process.wait(150)  # longer than delivery.timeout.ms: then the driver itself reports what failed
         self._reader.join(10)
         return figures("\n".join(self.lines))
 
 
 @pytest.mark.spec("R1", "R3", "R5", "R7")
-def test_a_swap_of_two_addresses_is_refused_with_129_and_heals(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
+def test_a_swap_of_two_addresses_is_rejected_with_129_and_heals(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
     topic = make_topic(6, min_insync_replicas="2")
 
     def misrouted() -> float:
@@ -117,7 +119,7 @@ def test_a_swap_of_two_addresses_is_refused_with_129_and_heals(cluster: RoutedCl
     driver = _Driver(cluster.bootstrap("ROUTED"), topic)
     until(lambda: driver.acknowledged > 400, "the first records")
     cluster.switchboard.swap(line_of(1), line_of(2))
-    until(lambda: misrouted() > before, "a refusal with REBOOTSTRAP_REQUIRED")
+    until(lambda: misrouted() > before, "a rejection with REBOOTSTRAP_REQUIRED")
     cluster.switchboard.restore(line_of(1), line_of(2))
     healed_from = driver.acknowledged
     until(lambda: driver.acknowledged > healed_from + 1_000, "records after the correction")

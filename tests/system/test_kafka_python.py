@@ -47,8 +47,8 @@ def test_an_idempotent_producer_and_a_reader(
 
 
 class Member:
-    """One member in a thread of its own. Long polls: a poll of 3.0.12 whose time runs out between JoinGroup and
-    SyncGroup leaves that client spinning for ever."""
+    """One member in a thread of its own. It polls for long: in 3.0.12 a poll that times out between JoinGroup and
+    SyncGroup leaves the client in an endless busy loop."""
 
     def __init__(self, bootstrap: str, topic: str, values: set[int]) -> None:
         self.assigned = 0
@@ -68,7 +68,7 @@ class Member:
         )
 
     def run(self, done: Event) -> None:
-        """Poll until told to end; commit what was read and leave."""
+        """Polls until `done` is set; then commits its position and leaves the group."""
         with closing(self._consumer) as consumer:
             while not done.is_set():
                 for records in consumer.poll(timeout_ms=3_000).values():

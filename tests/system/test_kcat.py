@@ -15,7 +15,7 @@ NEEDS = (partial(command, "kcat"),)
 
 
 def kcat(bootstrap: str, *arguments: str, text: str = "", timeout_s: float = 45) -> str:
-    """What kcat prints; AssertionError when it does not end well."""
+    """The output of kcat; AssertionError if its exit code is not 0."""
     run = subprocess.run(
         [command("kcat"), "-b", bootstrap, *arguments], input=text, capture_output=True, text=True, timeout=timeout_s
     )
@@ -33,6 +33,7 @@ def test_lists_metadata(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     assert [len(part["isrs"]) for part in partitions] == [3, 3, 3]
 
 
+@pytest.mark.spec("D1")
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_produces_and_consumes(kafka_bootstrap: str, make_topic: MakeTopic, compression: str) -> None:
     topic = make_topic()
@@ -43,6 +44,7 @@ def test_produces_and_consumes(kafka_bootstrap: str, make_topic: MakeTopic, comp
     assert found.splitlines() == lines
 
 
+@pytest.mark.spec("D8")
 def test_reads_in_a_group_and_goes_on_where_it_was(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(2)
     kcat(kafka_bootstrap, "-P", "-t", topic, text="\n".join(map(str, range(100))) + "\n")
@@ -53,6 +55,7 @@ def test_reads_in_a_group_and_goes_on_where_it_was(kafka_bootstrap: str, make_to
     assert kcat(kafka_bootstrap, *group, "-c", "1", topic).split() == ["more"]
 
 
+@pytest.mark.spec("D1")
 def test_asks_for_offsets_by_time(kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     kcat(kafka_bootstrap, "-P", "-t", topic, text="a\nb\n")

@@ -1,4 +1,5 @@
-"""Brokers are killed, stopped and shut down under load: nothing acknowledged is lost, and no two write."""
+"""Brokers are killed, paused and shut down under load: no acknowledged record is lost, and there are never two
+controllers that write."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def loaded(tmp_path: Path) -> Iterator[LoadedCluster]:
 
 
 def chosen(loaded: LoadedCluster, role: str) -> int:
-    """Who is to suffer: the leader of partition 0, the controller, or one that is neither if there is one."""
+    """The broker for the fault: the leader of partition 0, the controller, or one that is neither."""
     leader, controller = loaded.leader(), loaded.controller()
     others = [node_id for node_id in loaded.cluster.brokers if node_id not in (leader, controller)]
     return {"leader": leader, "controller": controller, "follower": others[0]}[role]
@@ -37,7 +38,7 @@ def knows(admin: AdminClient, topics: set[str]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.spec("F1", "M3")
+@pytest.mark.spec("F1", "M3", "D3")
 @pytest.mark.parametrize("role", ["leader", "controller", "follower"])
 def test_a_killed_broker_loses_nothing(loaded: LoadedCluster, role: str) -> None:
     with loaded.load():
@@ -54,7 +55,7 @@ def test_a_killed_broker_loses_nothing(loaded: LoadedCluster, role: str) -> None
 @pytest.mark.slow
 @pytest.mark.spec("C3")
 def test_a_rolling_restart_fails_nothing(loaded: LoadedCluster) -> None:
-    """Each broker in turn is shut down in a controlled way and started again; the client only ever retries."""
+    """One broker after the other does a controlled shutdown and starts again; the client only retries."""
     with loaded.load():
         for node_id in loaded.cluster.brokers:
             assert loaded.cluster.stop_broker(node_id) == 0
@@ -83,7 +84,7 @@ def test_a_controller_that_sleeps_longer_than_its_session_is_fenced(loaded: Load
         loaded.wait_for_more(300)
         if cluster.brokers[old].running:
             cluster.resume(old)
-        else:  # stopped inside a transaction of the store: its peers have the right to end it
+        else:  # paused inside a transaction of the store: the other brokers may kill it
             cluster.start_broker(old)
         loaded.wait_until_whole()
         active = "kafka_controller_kafkacontroller_activecontrollercount"
@@ -97,9 +98,10 @@ def test_a_controller_that_sleeps_longer_than_its_session_is_fenced(loaded: Load
     loaded.judge()
 
 
+@pytest.mark.spec("D3")
 @pytest.mark.slow
 def test_a_torn_tail_is_cut_off_at_the_next_start(loaded: LoadedCluster) -> None:
-    """What a power cut leaves behind: half a batch at the end of a segment, an index that is gone."""
+    """The state after a power failure: half a batch at the end of a segment, a missing index."""
     with loaded.load():
         victim = chosen(loaded, "follower")
         loaded.wait_for_more(1_000)
@@ -121,8 +123,9 @@ def test_a_torn_tail_is_cut_off_at_the_next_start(loaded: LoadedCluster) -> None
     loaded.judge()
 
 
+@pytest.mark.spec("D3")
 @pytest.mark.slow
-def test_alone_a_leader_refuses_acks_all_but_not_acks_1(loaded: LoadedCluster) -> None:
+def test_alone_a_leader_rejects_acks_all_but_not_acks_1(loaded: LoadedCluster) -> None:
     loaded.wait_until_whole()
     leader = loaded.leader()
     for node_id in loaded.cluster.brokers:
@@ -138,6 +141,6 @@ def test_alone_a_leader_refuses_acks_all_but_not_acks_1(loaded: LoadedCluster) -
         assert producer.flush(10) == 0
         return errors[0]
 
-    until(lambda: outcome("all") != "None", "a refusal of acks=all")
+    until(lambda: outcome("all") != "None", "a rejection of acks=all")
     until(lambda: loaded.state.controller_id() == leader, "the only broker as the controller")
     assert outcome("1") == "None"

@@ -1,4 +1,4 @@
-"""Listeners are added, told otherwise and removed on running brokers, under load (beyond Kafka's KIP-226)."""
+"""Listeners are added, changed and removed on running brokers, under load (beyond Kafka's KIP-226)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAP = "listener.security.protocol.map"
 
 
 def change(address: str, node_id: int, changes: Mapping[str, str | None]) -> tuple[int, str]:
-    """Ask a broker to change its configs (None: delete); (error code, message)."""
+    """Changes a broker's configs (None: delete); (error code, message)."""
     entries = [
         _Alter.AlterableConfig(name=name, value=value, config_operation=SET if value is not None else DELETE)
         for name, value in changes.items()
@@ -46,7 +46,7 @@ def change(address: str, node_id: int, changes: Mapping[str, str | None]) -> tup
 
 
 def told(address: str) -> set[str]:
-    """`host:port` of every broker on the listener that is asked; nothing where nobody answers."""
+    """`host:port` of every broker on this listener; empty if there is no response."""
     try:
         with Wire(address) as wire:
             answer = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
@@ -56,7 +56,7 @@ def told(address: str) -> set[str]:
 
 
 class Guests:
-    """The listener GUEST of a loaded cluster, brought to running brokers and taken away again."""
+    """The listener GUEST, added to the running brokers of a loaded cluster and removed again."""
 
     def __init__(self, loaded: LoadedCluster) -> None:
         self.loaded = loaded
@@ -100,11 +100,11 @@ def test_a_listener_comes_moves_and_goes_under_load(tmp_path: Path) -> None:
                 until(partial(lambda asked: told(asked) == everybody, address), "all brokers on the new listener")
             _make_topic(loaded, "guests")
             assert writes(",".join(sorted(everybody)))
-            # Told otherwise: the name of the host instead of its address; the socket stays.
+            # Another advertised address: the name of the host instead of its IP address; the socket stays.
             _advertise(guests, 1, f"localhost:{guests.first_port}")
             moved = everybody - {guests.address(1)} | {f"localhost:{guests.first_port}"}
             until(lambda: told(guests.address(2)) == moved, "the other address")
-            # A restart brings back what was changed.
+            # The changed configs are still there after a restart.
             assert loaded.cluster.stop_broker(1) == 0
             loaded.cluster.start_broker(1)
             loaded.wait_until_whole()
@@ -141,14 +141,14 @@ def cluster() -> Iterator[Cluster]:
 
 
 def properties(cluster: Cluster, node_id: int, *more: str, without: str = "") -> dict[str, str]:
-    """server.properties' keys for the listeners that a broker has, with `more` entries and without one."""
+    """The listener keys of server.properties for a broker: its listeners except `without`, and the entries `more`."""
     bound = cluster.nodes[node_id].describe()["bound"]
     entries = [f"{name}://{address}" for name, address in bound.items() if name != without]
     names = [*bound, *(entry.partition("://")[0] for entry in more)]
     return {"listeners": ",".join([*entries, *more]), MAP: ",".join(f"{name}:PLAINTEXT" for name in names)}
 
 
-def test_what_peers_or_the_broker_could_not_follow_is_refused(cluster: Cluster) -> None:
+def test_what_peers_or_the_broker_could_not_follow_is_rejected(cluster: Cluster) -> None:
     first, second = (str(cluster.nodes[node_id].describe()["listeners"]["CLIENT"]) for node_id in (1, 2))
     before = cluster.nodes[1].describe()
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -181,7 +181,7 @@ def test_what_peers_or_the_broker_could_not_follow_is_refused(cluster: Cluster) 
     assert (error, "Unexpected broker id" in message) == (Error.INVALID_REQUEST, True)
 
 
-def test_a_name_that_a_peer_maps_otherwise_is_refused(cluster: Cluster) -> None:
+def test_a_name_that_a_peer_maps_otherwise_is_rejected(cluster: Cluster) -> None:
     addresses = {node_id: str(cluster.nodes[node_id].describe()["listeners"]["CLIENT"]) for node_id in (1, 2)}
     assert change(addresses[2], 2, properties(cluster, 2, "MIXED://127.0.0.1:0")) == (0, "")
     until(lambda: "MIXED" in cluster.nodes[2].describe()["listeners"], "the listener of broker 2")
@@ -194,12 +194,12 @@ def test_a_name_that_a_peer_maps_otherwise_is_refused(cluster: Cluster) -> None:
         ),
     }
 
-    def refused() -> str:
+    def rejected() -> str:
         error, message = change(addresses[1], 1, {**mixed, **users})
         assert error == Error.INVALID_REQUEST
         return message
 
-    until(lambda: "broker 2 maps the listener MIXED to PLAINTEXT" in refused(), "the controller knows")
+    until(lambda: "broker 2 maps the listener MIXED to PLAINTEXT" in rejected(), "the controller knows")
     assert change(addresses[2], 2, {"listeners": None, MAP: None}) == (0, "")
     until(lambda: "MIXED" not in cluster.nodes[2].describe()["listeners"], "the listener is gone")
 
@@ -225,7 +225,7 @@ def test_connections_of_a_removed_listener_end_and_others_stay(cluster: Cluster)
 
 
 def test_kafkas_own_tool_adds_and_removes_a_listener(cluster: Cluster) -> None:
-    """As docs/listeners.md writes it: a list in brackets, and the keys of the new listener in the same command."""
+    """The command of docs/listeners.md: a list in brackets and the keys of the new listener together."""
     before = cluster.nodes[2].describe()["listeners"]
     new = properties(cluster, 2, "TOOLED://127.0.0.1:0")
     changes = f"listeners=[{new['listeners']}],{MAP}=[{new[MAP]}],listener.name.tooled.max.connections=7"

@@ -1,7 +1,7 @@
-"""L11: a client whose only address is a load balancer's is given each broker's own address on that listener.
+"""L11: a client whose only address is a load balancer's receives each broker's own address on that listener.
 
-The balancer is a line of the switchboard that leads every new connection to the next broker; the listener behind it
-advertises an address per broker, as one does in front of a cluster.
+The balancer is a line of the switchboard that leads each new connection to the next broker; the listener behind it
+advertises an address per broker, as listeners behind a load balancer do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.system.wire import Wire
 
 @pytest.fixture(scope="module")
 def balancer(cluster: RoutedCluster) -> Iterator[str]:
-    """`host:port` of something in front of every broker's ROUTED listener."""
+    """`host:port` of a load balancer in front of every broker's ROUTED listener."""
     host, port = cluster.switchboard.add_line("balancer")
     targets = []
     for node_id in BROKERS:
@@ -50,7 +50,7 @@ def test_each_broker_behind_it_tells_the_same_addresses(cluster: RoutedCluster, 
 def test_a_client_that_knows_the_balancer_alone_works_with_every_broker(
     cluster: RoutedCluster, balancer: str, make_topic: MakeTopic
 ) -> None:
-    topic = make_topic(3, replicas=1)  # a leader on each broker: all three must be reached
+    topic = make_topic(3, replicas=1)  # a leader on each broker: the client must reach all three
     lines = [cluster.switchboard.line(line_of(node_id)) for node_id in BROKERS]
     before = [line.accepted for line in lines]
     producer = Producer({"bootstrap.servers": balancer, "acks": "all", "enable.idempotence": True})
@@ -70,13 +70,13 @@ def test_a_client_that_knows_the_balancer_alone_works_with_every_broker(
     committed = group.committed([TopicPartition(topic, partition) for partition in range(3)], 10)
     assert [each.offset for each in committed] == [1, 1, 1]
     group.close()
-    # Not through the balancer but at the addresses that ROUTED advertises, every one of them.
+    # The client used the addresses that ROUTED advertises, every one of them, and not only the balancer.
     assert all(line.accepted > count for line, count in zip(lines, before, strict=True))
 
 
 @pytest.mark.spec("L11", "F2")
 def test_admin_changes_through_it_reach_the_controller(balancer: str) -> None:
-    for number in BROKERS:  # each client bootstraps at another broker
+    for number in BROKERS:  # each client gets another broker as its bootstrap server
         admin = AdminClient({"bootstrap.servers": balancer})
         name = f"made-through-the-balancer-{number}"
         admin.create_topics([NewTopic(name, 1, replication_factor=3)], operation_timeout=20)[name].result(30)
@@ -84,8 +84,8 @@ def test_admin_changes_through_it_reach_the_controller(balancer: str) -> None:
 
 @pytest.mark.spec("L11", "R4")
 def test_a_client_that_proves_identities_works_through_it(cluster: RoutedCluster, balancer: str) -> None:
-    """Nobody is expected at a bootstrap address, so whoever the balancer picks is right; nodes are then held to their
-    ids at their own addresses."""
+    """A bootstrap address belongs to no node, so every broker behind the balancer is valid; at its own address each
+    node must confirm its id."""
 
     async def verified() -> dict[int, str]:
         async with ClusterClient(ClientSettings.of(balancer, client_id="balanced")) as client:
@@ -93,6 +93,8 @@ def test_a_client_that_proves_identities_works_through_it(cluster: RoutedCluster
             for node_id in BROKERS:
                 await client.request(node_id, MetadataRequest(topics=[]))
             assert client.rebootstraps == 0
+            routes = [(route.node_id, route.connected, route.verified) for route in client.routes()]
+            assert routes == [(node_id, True, True) for node_id in BROKERS], "each confirmed the identity it was sent"
             return {node_id: str(node.address) for node_id, node in client.view.nodes.items()}
 
     assert asyncio.run(verified()) == {node_id: cluster.brokers[node_id].address("ROUTED") for node_id in BROKERS}

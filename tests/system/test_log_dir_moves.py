@@ -37,7 +37,7 @@ def disks(folder: Path, node_id: int) -> list[str]:
 
 
 def holders(at: list[str], partition: str) -> dict[int, str]:
-    """In which directory each broker has a replica, future ones left out."""
+    """The directory in which each broker has a replica; future replicas do not count."""
     printed = tool("kafka-log-dirs", *at, "--describe", "--topic-list", TOPIC).splitlines()
     found = json.loads(next(line for line in printed if line.startswith("{")))
     return {
@@ -49,7 +49,7 @@ def holders(at: list[str], partition: str) -> dict[int, str]:
 
 
 class Load:
-    """A producer that goes on until it is told to stop; every record must be acknowledged."""
+    """A producer that sends until the end of the block; every record must be acknowledged."""
 
     def __init__(self, bootstrap: str) -> None:
         self._producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 2})
@@ -81,7 +81,7 @@ class Load:
 
 
 def read_whole(bootstrap: str) -> list[int]:
-    """The offsets of partition 0, from the first to the last there is now."""
+    """The offsets of partition 0, from the first to the current last one."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "reader", "enable.auto.commit": False})
     partition = TopicPartition(TOPIC, 0, 0)
     _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=20)
@@ -95,7 +95,7 @@ def read_whole(bootstrap: str) -> list[int]:
     return offsets
 
 
-@pytest.mark.spec("D")
+@pytest.mark.spec("D3")
 def test_replicas_move_between_disks_under_load_and_to_a_named_one(cluster: ProcessCluster, tmp_path: Path) -> None:
     bootstrap = cluster.bootstrap()
     at, file = ["--bootstrap-server", bootstrap], tmp_path / "moves.json"
@@ -104,7 +104,8 @@ def test_replicas_move_between_disks_under_load_and_to_a_named_one(cluster: Proc
     admin.create_topics([new], operation_timeout=20)[TOPIC].result(30)
 
     def reassign(**places: str) -> None:
-        """Broker to directory, and all other replicas away; returns when the tool says so."""
+        """Moves the replicas to these brokers and directories and removes all others; returns when the tool reports
+        completion."""
         brokers = [int(each.removeprefix("broker")) for each in places]
         row = {"topic": TOPIC, "partition": 0, "replicas": brokers, "log_dirs": list(places.values())}
         file.write_text(json.dumps({"version": 1, "partitions": [row]}))

@@ -28,7 +28,7 @@ _FIELD = re.compile(r"(\w+): (\S+)")
 
 @dataclass
 class Dump:
-    """What the tool said about some files: a row per batch, a row per record, and complaints."""
+    """The tool's output for some files: a row per batch, a row per record, and error messages."""
 
     batches: list[dict[str, str]]
     records: list[dict[str, str]]
@@ -56,7 +56,7 @@ def files_of(folder: Path, suffix: str) -> list[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.spec("D")
+@pytest.mark.spec("D2")
 def test_rolled_segments_of_every_codec_are_read(
     cluster: RoutedCluster, kafka_bootstrap: str, make_topic: MakeTopic
 ) -> None:
@@ -92,6 +92,7 @@ def test_rolled_segments_of_every_codec_are_read(
         assert [int(batch["baseSequence"]) for batch in own] == following
 
 
+@pytest.mark.spec("D2")
 @pytest.mark.slow
 def test_indexes_and_producer_snapshots_are_sane(
     cluster: RoutedCluster, kafka_bootstrap: str, make_topic: MakeTopic
@@ -119,6 +120,7 @@ def test_indexes_and_producer_snapshots_are_sane(
     assert re.search(r"producerId: \d+ producerEpoch: 0 .*lastSequence: \d+", dump(snapshots).text)
 
 
+@pytest.mark.spec("D2")
 @pytest.mark.slow
 def test_group_records_are_decoded(cluster: RoutedCluster, kafka_bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()

@@ -1,5 +1,6 @@
-"""A mixed cluster: one broker takes fewer versions of some changes, as one of an older release does. Every broker lists
-what it and the active controller have in common, before anybody asks for a change and when the controller changes."""
+"""A mixed cluster: one broker supports fewer versions of some APIs, as a broker of an older release does. Every broker
+lists the versions that it and the active controller have in common, before the first change and when the controller
+changes."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
 
 
 def highest(wire: Wire) -> dict[ApiKey, int]:
-    """What a client is told of the three."""
+    """The highest versions of the three APIs in an ApiVersions response."""
     asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
     rows = wire.ask(ApiKey.API_VERSIONS, 4, asked).api_keys
     return {ApiKey(row.api_key): row.max_version for row in rows if row.api_key in _FULL}
@@ -55,7 +56,7 @@ def is_listed(cluster: ProcessCluster, node_id: int, expected: dict[ApiKey, int]
 
 
 def make_controller(cluster: ProcessCluster, wanted: tuple[int, ...]) -> int:
-    """Restart whoever is the controller until one of these is."""
+    """Restarts the active controller until one of these brokers is the controller."""
     while (current := until(lambda: max(controller_id(cluster), 0), "a controller")) not in wanted:
         cluster.stop_broker(current)
         until(partial(has_another_controller, cluster, current), "another controller")
@@ -69,7 +70,8 @@ def create_topics(name: str) -> CreateTopicsRequest:
 
 
 def test_each_broker_lists_what_it_has_in_common_with_the_controller(mixed: ProcessCluster) -> None:
-    """Nothing is forwarded here: the brokers ask the controller by themselves, at once and after every change."""
+    """No request is forwarded here: the brokers ask the controller for its versions at once and after every change of
+    controller."""
     for controllers in (_NEW, (_OLD,), _NEW):
         make_controller(mixed, controllers)
         for node_id in BROKERS:
@@ -84,7 +86,7 @@ def test_who_asks_what_the_controller_lacks_is_let_go_and_negotiates_again(mixed
     with dial(mixed, asked) as early:
         assert highest(early) == _FULL
         make_controller(mixed, (_OLD,))
-        with suppress(Closed):  # its broker may have been restarted for that
+        with suppress(Closed):  # this broker may have been restarted for the election
             early.send(early.request(ApiKey.CREATE_TOPICS, 7, create_topics("too-new").encode(7)))
         assert early.closed()
     until(partial(is_listed, mixed, asked, _CEILINGS), "the common list")

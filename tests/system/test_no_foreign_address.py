@@ -1,8 +1,8 @@
-"""L10 as a property: whatever is asked, on whatever listener, no answer holds an address of another listener.
+"""L10 as a property: for any request on any listener, no response contains an address of another listener.
 
-Every API that a broker serves, at every version, is asked on every listener, with requests drawn from a seed that
-speak of a real topic. The answers are searched byte by byte. One answer may tell addresses of other listeners and is
-not asked for here: DescribeConfigs of a broker shows `listeners` to whoever may describe the cluster's configs.
+Every API that a broker serves is called at every version on every listener, with random requests from a seed that name
+a real topic. The responses are searched byte by byte. One response may contain addresses of other listeners and is not
+requested here: DescribeConfigs of a broker shows `listeners` to a user who may describe the cluster's configs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Iterator
 import pytest
 
 from signalbox.broker.routes import ROUTES
+from signalbox.metadata.controller_claim import decode_controller_epoch
+from signalbox.metadata.layout import CONTROLLER_EPOCH
 from signalbox.protocol.api_table import API_TABLE, ApiKey, ApiRow
 from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
@@ -24,17 +26,17 @@ from signalbox.testing.fuzz.any_request import TOPIC, AnyRequest, changes_the_cl
 from tests.system.wire import Closed, Wire, framed
 from tests.waiting import until
 
-# No listener has the address that the test itself dials from, nor one that is the beginning of another's.
+# No listener has the source address of the test itself, nor one that is a prefix of another's.
 HOSTS = {"FRONTQZ": "127.0.0.21", "INTERQZ": "127.0.0.22", "CONTROLQZ": "127.0.0.23", "GUESTQZ": "127.0.0.24"}
 SENTINEL = 777
 DRAWS = 6
-DRAWS_OF_TELLING = 150  # few draws are requests that a leader would obey
+DRAWS_OF_TELLING = 150  # only few random requests are valid ones for a leader
 TELLING = {ApiKey.METADATA, ApiKey.DESCRIBE_CLUSTER, ApiKey.FIND_COORDINATOR, ApiKey.PRODUCE, ApiKey.FETCH}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """Three brokers, four listeners, and a plane that is not forced, so that it answers everybody too."""
+    """Three brokers, four listeners, and a control plane that is not forced, so that it accepts all requests too."""
     overrides = {
         "listeners": ",".join(f"{name}://{host}:0" for name, host in HOSTS.items()),
         "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in HOSTS),
@@ -53,7 +55,7 @@ def listening(cluster: Cluster, listener: str, node_id: int) -> str:
 
 @pytest.fixture(scope="module")
 def topic_id(cluster: Cluster) -> bytes:
-    """A topic whose partitions have one replica each, so that most brokers must name another as the leader."""
+    """A topic whose partitions have one replica each, so that most brokers must return another broker as the leader."""
     one = CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=3, replication_factor=1)
     with Wire(listening(cluster, "FRONTQZ", 1)) as wire:
         wire.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[one], timeout_ms=10_000))
@@ -68,7 +70,8 @@ def topic_id(cluster: Cluster) -> bytes:
 
 
 def requests(row: ApiRow, seed: int, topic_id: bytes) -> Iterator[tuple[int, bytes]]:
-    """(version, request) of one API: some of each version; harmless ones of the APIs that would change the cluster."""
+    """(version, request) of one API: some random ones of each version; only harmless ones of the APIs that would change
+    the cluster."""
     drawn = AnyRequest(random.Random(seed), (bytes(16), topic_id, topic_id))
     for version in range(row.min_version, row.max_version + 1):
         if changes_the_cluster(row):
@@ -79,8 +82,8 @@ def requests(row: ApiRow, seed: int, topic_id: bytes) -> Iterator[tuple[int, byt
 
 
 def answer(address: str, request: bytes) -> bytes:
-    """What comes back. An ApiVersions request follows, so that a request without an answer
-    (acks=0) is not waited for; nothing when the broker closes the connection."""
+    """The response. An ApiVersions request follows, so that the test does not wait for a response to a request that has
+    none (acks=0); b"" if there is none or the broker closes the connection."""
     with Wire(address) as wire:
         try:
             wire.send(framed(request) + framed(encode_request_header(ApiKey.API_VERSIONS, 0, SENTINEL, "wire")))
@@ -105,15 +108,24 @@ def test_no_answer_holds_an_address_of_another_listener(cluster: Cluster, topic_
             told[route.api_key] += HOSTS[listener].encode() in found
             leaked = [each for each in (*foreign, *names) if each in found]
             assert not leaked, f"{row.name} version {version} on {listener} tells {leaked}: {found!r}"
-    # The search is worth something: what tells where brokers are did tell it.
+    # The search is effective: the responses that must contain addresses did contain them.
     assert {key for key, times in told.items() if times} >= TELLING
-    assert {key for key, times in answered.items() if not times} <= {ApiKey.ENVELOPE}  # an empty one is garbled
+    assert {key for key, times in answered.items() if not times} <= {ApiKey.ENVELOPE}  # an empty Envelope is malformed
+
+
+def stored_controller_epoch(cluster: Cluster) -> int:
+    store = cluster.nodes[1]._store
+    assert store is not None
+    entry = cluster.run(store.read(CONTROLLER_EPOCH))
+    assert entry is not None
+    return decode_controller_epoch(entry.data)
 
 
 @pytest.mark.spec("L9")
 @pytest.mark.parametrize("version", range(9))
 def test_every_version_of_update_metadata_is_understood(version: int) -> None:
-    """A controller of any age tells of a second broker, and clients hear of it on the listener it is meant for."""
+    """A controller of any release sends a second broker's endpoints, and clients get them on the listener that they
+    use."""
     overrides = {
         "listeners": "PLAINTEXT://127.0.0.1:0,EXTRA://127.0.0.2:0",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,EXTRA:PLAINTEXT",
@@ -122,7 +134,7 @@ def test_every_version_of_update_metadata_is_understood(version: int) -> None:
         "control.plane.force.controller.requests.enable": "false",
         "audit.enable": "false",
     }
-    told = UpdateMetadataRequest(controller_id=9, controller_epoch=1_000)
+    told = UpdateMetadataRequest(controller_id=9)
     told.live_brokers = [
         UpdateMetadataRequest.UpdateMetadataBroker(
             id=broker_id,
@@ -133,6 +145,7 @@ def test_every_version_of_update_metadata_is_understood(version: int) -> None:
         for broker_id, host in ((8, "eight.example"), (9, "nine.example"))
     ]
     with Cluster(1, overrides=overrides) as alone, Wire(listening(alone, "PLAINTEXT", 1)) as wire:
+        told.controller_epoch = stored_controller_epoch(alone)  # an epoch from the future would be rejected
         assert wire.ask(ApiKey.UPDATE_METADATA, version, told).error_code == 0
         answered = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
         assert {(each.node_id, each.host, each.port) for each in answered.brokers} == {

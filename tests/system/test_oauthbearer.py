@@ -75,7 +75,7 @@ def counted(cluster: Cluster, name: str) -> float:
 
 def admin_of(configuration: dict[str, Any]) -> AdminClient:
     admin = AdminClient(configuration)
-    admin.poll(0)  # the first token is asked for here
+    admin.poll(0)  # starts the first request for a token
     return admin
 
 
@@ -147,7 +147,7 @@ def test_who_does_not_belong_stays_outside(cluster: Cluster, token: Token) -> No
 
 
 def issuing(lasts_s: float, **claims: str) -> Answer:
-    """A token endpoint: whoever knows a client's secret gets a token for it."""
+    """A token endpoint: a client that sends a valid client secret gets a token."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         user, _, secret = base64.b64decode(handler.headers["Authorization"].split()[1]).decode().partition(":")
@@ -162,7 +162,7 @@ def issuing(lasts_s: float, **claims: str) -> Answer:
 
 
 def test_brokers_log_in_at_each_other_with_tokens_of_an_endpoint_and_renew_them() -> None:
-    """The keys come from a JWKS endpoint, the tokens end after six seconds; nothing is lost when they do."""
+    """The keys come from a JWKS endpoint, the tokens expire after six seconds; no record is lost when they do."""
     with Endpoint(answering(key_set(ISSUER))).open() as keys, Endpoint(issuing(6)).open() as tokens:
         overrides = {
             "sasl.enabled.mechanisms": "OAUTHBEARER",
@@ -194,7 +194,7 @@ def test_brokers_log_in_at_each_other_with_tokens_of_an_endpoint_and_renew_them(
                 for node in cluster.nodes.values()
                 for plane in ("data", "control")
             ]
-            assert killed == [0, 0, 0, 0]  # everybody has left in time and come back
+            assert killed == [0, 0, 0, 0]  # every broker has re-authenticated in time
             in_sync = [
                 partition.error is None and len(partition.isrs)
                 for partition in AdminClient({"bootstrap.servers": cluster.bootstrap_servers})

@@ -1,5 +1,5 @@
-"""A broker that is not the controller answers for what its client may not touch, and forwards the rest (F6): real
-brokers, any of which gives the same answer in the same order."""
+"""A broker that is not the controller rejects the resources that the client may not access and forwards the rest (F6):
+on real brokers, any of which returns the same response in the same order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _FORBIDDEN = Error.TOPIC_AUTHORIZATION_FAILED
 
 @pytest.fixture(scope="module")
 def erin(guarded: Guarded) -> str:
-    """A user who may do everything to `erin-a`, all but see and alter its configs to `erin-c`, and nothing else."""
+    """A user with all rights on `erin-a`, all but describing and altering its configs on `erin-c`, and none on anything
+    else."""
     set_user(guarded, "erin", _PASSWORD)
     given = {"erin-a": (Op.ALTER, Op.ALTER_CONFIGS, Op.CREATE, Op.DELETE), "erin-c": (Op.ALTER, Op.CREATE)}
     for topic, operations in given.items():
@@ -45,7 +46,7 @@ def erin(guarded: Guarded) -> str:
 
 
 def asked_as(cluster: Guarded, user: str, node_id: int, message: Any) -> tuple[Any, int]:
-    """The answer of that very broker, and how many requests it has forwarded for it."""
+    """The response of exactly this broker, and the number of requests that it has forwarded for it."""
     before = metric(cluster, node_id, _REDIRECTED)
     answer = ask(cluster, node_id, message, user, _PASSWORD)
     return answer, int(metric(cluster, node_id, _REDIRECTED) - before)
@@ -66,7 +67,7 @@ def test_part_of_a_creation(guarded: Guarded, erin: str) -> None:
             ("others", _FORBIDDEN),
             ("erin-a", 0),
         ]
-        # What it looks like is shown to who may see its configs; the answer of either broker says so.
+        # Only users who may describe a topic's configs get its properties; either broker's response says so.
         assert [each.topic_config_error_code for each in answer.topics] == [_FORBIDDEN, 0, 0]
         assert [each.num_partitions for each in answer.topics] == [-1, -1, 1]
         if node_id == follower:
@@ -114,7 +115,7 @@ def test_part_of_a_change_of_configs_and_of_partitions(guarded: Guarded, erin: s
 
 
 def test_deletion_tells_nobody_what_there_is(guarded: Guarded, erin: str) -> None:
-    """By name and by id, of topics that are there and of ones that are not: as much as the controller tells."""
+    """By name and by id, of existing topics and of others: the same response as the controller's."""
     secret = make_topic(guarded, "secret")
     secret_id = topic_id(guarded, secret)
     state, unknown_id = DeleteTopicsRequest.DeleteTopicState, b"\x09" * 16

@@ -1,4 +1,4 @@
-"""F7: a principal of one's own, with a field that Kafka's has not, as the authorizer of the controller sees it."""
+"""F7: a custom principal with a field that Kafka's principal does not have, as the controller's authorizer sees it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TeamPrincipal(KafkaPrincipal):
 
 
 class TeamBuilder:
-    """A builder and serde; its principals know on which listener they came in."""
+    """A builder and serde; its principals carry the listener on which they were authenticated."""
 
     def __init__(self, given: Mapping[str, str]) -> None: ...
 
@@ -41,7 +41,7 @@ class TeamBuilder:
 
 
 class Remembering(AllowAllAuthorizer):
-    """Who asked to create which topic, and who passed it on."""
+    """Records for each topic the principal that requested its creation and the principal that forwarded the request."""
 
     seen: dict[str, tuple[KafkaPrincipal, KafkaPrincipal | None]] = {}
 

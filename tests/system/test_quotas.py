@@ -1,4 +1,5 @@
-"""Quotas that Kafka's own tool sets: clients are slowed down by as much, and told so; others are not."""
+"""Quotas that Kafka's own tool sets: clients are throttled accordingly and get the throttle time; other clients are
+not."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _Topic = CreateTopicsRequest.CreatableTopic
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    # Little may come at once, so that a second shows what a quota does.
+    # Short windows allow little at once, so that the effect of a quota shows within a second.
     with Cluster(overrides={"quota.window.num": "2", "controller.quota.window.num": "1"}) as running:
         admin = AdminClient({"bootstrap.servers": running.bootstrap_servers, "log_level": 2})
         admin.create_topics([NewTopic("slow", 1, 3)])["slow"].result(20)
@@ -44,7 +45,7 @@ def set_quota(cluster: Cluster, client_id: str, quota: str) -> None:
 
 
 def produce_seconds(cluster: Cluster, client_id: str) -> float:
-    """How long 200 kB in small requests take."""
+    """The time for 200 kB in small requests."""
     settings = {"bootstrap.servers": cluster.bootstrap_servers, "client.id": client_id, "acks": "all", "log_level": 2}
     producer = Producer({**settings, "batch.size": 5_000, "linger.ms": 0})
     producer.produce("slow", b"first")
@@ -56,6 +57,7 @@ def produce_seconds(cluster: Cluster, client_id: str) -> float:
     return time.monotonic() - started
 
 
+@pytest.mark.spec("D12")
 @pytest.mark.slow
 def test_a_producer_is_slowed_down_to_its_quota_and_no_other(cluster: Cluster) -> None:
     assert produce_seconds(cluster, "bounded") < 2, "hot, and without a quota"
@@ -68,7 +70,7 @@ def test_a_producer_is_slowed_down_to_its_quota_and_no_other(cluster: Cluster) -
 
 
 @pytest.mark.slow
-@pytest.mark.spec("F14")
+@pytest.mark.spec("F14", "D12")
 def test_changes_are_counted_for_whoever_asked_on_whichever_broker(cluster: Cluster) -> None:
     set_quota(cluster, "creator", "controller_mutation_rate=2")
     told: list[Error] = []
@@ -90,7 +92,9 @@ def test_changes_are_counted_for_whoever_asked_on_whichever_broker(cluster: Clus
         assert answer.throttle_time_ms == 0
 
 
+@pytest.mark.spec("D12")
 @pytest.mark.slow
+@pytest.mark.spec("D12")
 def test_a_connection_that_is_held_back_is_not_read(cluster: Cluster) -> None:
     set_quota(cluster, "reader", "consumer_byte_rate=20000")
     topic = FetchRequest.FetchTopic(
@@ -99,20 +103,22 @@ def test_a_connection_that_is_held_back_is_not_read(cluster: Cluster) -> None:
     leader = next(node for node in cluster.nodes.values() if _leads(node))
     with Wire(str(leader.describe()["listeners"]["CLIENT"]), client_id="reader") as wire:
         request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=[topic])
-        throttled = 0
+        answer = wire.ask(ApiKey.FETCH, 11, request)
         started = time.monotonic()
-        while not throttled:
-            throttled = wire.ask(ApiKey.FETCH, 11, request).throttle_time_ms
+        while not answer.throttle_time_ms:
+            answer = wire.ask(ApiKey.FETCH, 11, request)
             assert time.monotonic() - started < 20
+        assert answer.responses == [], "beyond the quota nothing comes"
         held_at = time.monotonic()
-        wire.ask(ApiKey.FETCH, 11, request)
-        assert time.monotonic() - held_at >= throttled / 1000 - 0.05
+        later = wire.ask(ApiKey.FETCH, 11, request)
+        assert time.monotonic() - held_at >= answer.throttle_time_ms / 1000 - 0.05
+        assert later.responses[0].partitions[0].records
 
 
 @pytest.mark.slow
-@pytest.mark.spec("D")
+@pytest.mark.spec("D12")
 def test_time_is_a_quota_too(cluster: Cluster) -> None:
-    """Half a per cent of the thread, of which a second's worth is five milliseconds."""
+    """Half a per cent of the thread: five milliseconds for one second."""
     set_quota(cluster, "greedy", "request_percentage=0.5")
     for client_id, is_held in (("greedy", True), ("modest", False)):
         with Wire(cluster.bootstrap_servers.split(",")[0], client_id=client_id) as wire:

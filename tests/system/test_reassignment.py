@@ -1,4 +1,5 @@
-"""Replicas move while records come in: nothing is lost, repeated or reordered, whatever happens to the controller."""
+"""Replicas are reassigned while records are produced: no record is lost, repeated or reordered, whatever happens to the
+controller."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def loaded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoadedClu
 
 
 def ask(loaded: LoadedCluster, call: Callable[[AdminClient], Awaitable[T]]) -> T:
-    """One admin call through any broker that runs."""
+    """One admin call through the running brokers."""
     running = [broker for broker in loaded.cluster.brokers.values() if broker.running and not broker.stopped_by_signal]
 
     async def run() -> T:
@@ -45,7 +46,7 @@ def ask(loaded: LoadedCluster, call: Callable[[AdminClient], Awaitable[T]]) -> T
 
 
 def reassign(loaded: LoadedCluster, *wanted: Sequence[int]) -> None:
-    """Begin to move partition 0, 1, ..."""
+    """Starts reassignments of partitions 0, 1, ..."""
     moves = {TopicPartition(TOPIC, number): brokers for number, brokers in enumerate(wanted)}
     for outcome in ask(loaded, lambda admin: admin.reassign_partitions(moves)).values():
         outcome.raise_for_error()
@@ -61,7 +62,7 @@ def wait_until_moved(loaded: LoadedCluster) -> None:
 
 
 def holders(loaded: LoadedCluster, number: int) -> set[int]:
-    """Which brokers have a folder of this partition of the topic."""
+    """The brokers that have a folder of this partition of the topic."""
     wanted = TopicPartition(TOPIC, number)
     return {
         node_id
@@ -75,7 +76,7 @@ def _are_holders(loaded: LoadedCluster, number: int, brokers: set[int]) -> bool:
 
 
 def judge(loaded: LoadedCluster, *expected: Sequence[int]) -> None:
-    """Replicas, folders and records are as they should be."""
+    """Checks replicas, folders and records."""
     replicas = loaded.state.replicas(TOPIC)
     assert [replicas[number] for number in range(PARTITIONS)] == [tuple(brokers) for brokers in expected]
     for number, brokers in enumerate(expected):
@@ -84,7 +85,7 @@ def judge(loaded: LoadedCluster, *expected: Sequence[int]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.spec("D", "F2")
+@pytest.mark.spec("D3", "F2")
 def test_replicas_move_under_load_and_change_their_mind(loaded: LoadedCluster) -> None:
     with loaded.load():
         for first in range(1, BROKERS + 1):
@@ -92,7 +93,7 @@ def test_replicas_move_under_load_and_change_their_mind(loaded: LoadedCluster) -
             reassign(loaded, (a, b, c), (c, a, b), (b, a))
             wait_until_moved(loaded)
             loaded.wait_for_more(100)
-        # Other ways before the first ones have ended, and one back: the last wish counts.
+        # New targets before the first ones are complete, and one back: the last request counts.
         reassign(loaded, (1, 2, 3), (1, 2, 3), (1, 2, 3))
         wait_until_moved(loaded)
         reassign(loaded, (3, 4, 5), (4, 5), (5, 4, 3, 2, 1))
@@ -107,7 +108,7 @@ def test_replicas_move_under_load_and_change_their_mind(loaded: LoadedCluster) -
 
 
 @pytest.mark.slow
-@pytest.mark.spec("D", "M3")
+@pytest.mark.spec("D3", "M3")
 @pytest.mark.parametrize("loaded", ["sqlite", "zookeeper"], indirect=True)
 def test_a_new_controller_ends_the_moves_of_one_that_was_killed(loaded: LoadedCluster) -> None:
     with loaded.load():
@@ -116,7 +117,7 @@ def test_a_new_controller_ends_the_moves_of_one_that_was_killed(loaded: LoadedCl
         reassign(loaded, (a, b, controller), (b, c, controller), (c, a, b))
         wait_until_moved(loaded)
         loaded.wait_for_more(100)
-        # A new replica that does not fetch yet keeps all three under way.
+        # A new replica that does not fetch yet keeps all three reassignments in progress.
         loaded.cluster.pause(slow)
         reassign(loaded, (slow, a, b), (slow, b, c), (slow, a, b))
         assert set(moving(loaded)) == {TopicPartition(TOPIC, number) for number in range(PARTITIONS)}
@@ -131,11 +132,11 @@ def test_a_new_controller_ends_the_moves_of_one_that_was_killed(loaded: LoadedCl
         loaded.wait_for_more(300)
         loaded.cluster.start_broker(controller)
         loaded.wait_until_whole()
-    judge(loaded, (slow, a, b), (slow, b, c), (a, b, c))  # taken back, what stays comes first, as in Kafka
+    judge(loaded, (slow, a, b), (slow, b, c), (a, b, c))  # cancelled: remaining replicas come first, as in Kafka
 
 
 @pytest.mark.slow
-@pytest.mark.spec("D")
+@pytest.mark.spec("D3")
 def test_brokers_that_restart_on_the_way_do_not_stop_it(loaded: LoadedCluster) -> None:
     with loaded.load():
         reassign(loaded, (1, 2, 3), (2, 3, 1), (3, 1, 2))
@@ -152,7 +153,7 @@ def test_brokers_that_restart_on_the_way_do_not_stop_it(loaded: LoadedCluster) -
 
 
 @pytest.mark.slow
-@pytest.mark.spec("D")
+@pytest.mark.spec("D3")
 def test_a_group_goes_on_while_the_partitions_of_its_offsets_move(loaded: LoadedCluster) -> None:
     settings = {
         "bootstrap.servers": loaded.cluster.bootstrap(),
@@ -163,7 +164,7 @@ def test_a_group_goes_on_while_the_partitions_of_its_offsets_move(loaded: Loaded
     }
 
     def read(consumer: Consumer, count: int) -> dict[tuple[int | None, int | None], bytes | None]:
-        """So many records by partition and offset, committed."""
+        """Reads so many records, by partition and offset, and commits."""
         found: dict[tuple[int | None, int | None], bytes | None] = {}
         deadline = time.monotonic() + 60
         while len(found) < count:

@@ -1,7 +1,7 @@
-"""Listeners change by rolling restarts, one broker at a time, and clients notice nothing (L12, C6).
+"""Listeners change by rolling restarts, one broker at a time, without effect on clients (L12, C6).
 
-All the while an idempotent producer writes and a group reads on the CLIENT listener. Nothing may be lost, repeated or
-failed, whatever the brokers use among themselves.
+Meanwhile an idempotent producer writes and a group reads on the CLIENT listener. No record may be lost or repeated and
+no request may fail, whichever listeners the brokers use between each other.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ pytestmark = [pytest.mark.timeout(240), pytest.mark.slow]
 
 NAMES = ("CLIENT", "REPLICATION", "SECURED", "GUEST", "CONTROL")
 PROTOCOLS = "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,SECURED:SASL_SSL,GUEST:PLAINTEXT,CONTROL:PLAINTEXT"
-# Kafka logs it as an error too, whenever brokers differ; in a rolling change they do.
+# Kafka logs it as an error too whenever brokers differ; during a rolling change they do.
 DIFFERENT = "listeners are not identical across brokers"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where each listener of each broker is, whether it is configured yet or not."""
+    """The address of each listener of each broker, whether it is configured yet or not."""
 
     first_port: int
 
     def listeners(self, node_id: int, *names: str) -> Mapping[str, str]:
-        """server.properties of a broker with just these listeners."""
+        """server.properties of a broker with exactly these listeners."""
         first = self.first_port + len(NAMES) * (node_id - 1)
         entries = [f"{name}://127.0.0.1:{first + NAMES.index(name)}" for name in names]
         return {"listeners": ",".join(entries), "listener.security.protocol.map": PROTOCOLS}
 
 
 def change_something(loaded: LoadedCluster, name: str) -> None:
-    """A topic is made through every broker: whoever is not the controller forwards."""
+    """Creates a topic through every broker: brokers that are not the controller forward."""
     for node_id, broker in loaded.cluster.brokers.items():
         admin = AdminClient({"bootstrap.servers": broker.address("CLIENT"), "log_level": 2})
         made = f"{name}-{node_id}"
@@ -75,16 +75,16 @@ def test_the_inter_broker_listener_moves_to_sasl_ssl_in_three_rounds(tmp_path: P
     }
     with loaded_cluster(tmp_path / "cluster", per_broker) as loaded:
         with loaded.load(), read_by_a_group(loaded):
-            # Round 1: every broker has both, the old one is used.
+            # Round 1: every broker has both listeners, the old one is used.
             both = ("CLIENT", "REPLICATION", "SECURED")
             loaded.roll({node_id: {**secrets, **addresses.listeners(node_id, *both)} for node_id in BROKERS})
             change_something(loaded, "both")
-            # Round 2: the new one is used, broker by broker; half-way the brokers differ.
+            # Round 2: the new listener is used, broker by broker; in between the brokers differ.
             move = {"inter.broker.listener.name": "SECURED"}
             loaded.roll(dict.fromkeys(BROKERS[:2], move))
             change_something(loaded, "half-way")
             loaded.roll(dict.fromkeys(BROKERS[2:], move))
-            # Round 3: the old one goes, and a new one for guests comes with the same restart.
+            # Round 3: the old listener is removed, and a new one for guests is added with the same restart.
             last = ("CLIENT", "SECURED", "GUEST")
             loaded.roll({node_id: addresses.listeners(node_id, *last) for node_id in BROKERS})
             change_something(loaded, "moved")
@@ -108,7 +108,7 @@ def test_two_rounds_switch_to_the_control_plane_with_one_broker_left_behind(
             loaded.roll({node_id: with_listener[node_id] for node_id in prompt})
             change_something(loaded, "listener-added")
             loaded.roll(dict.fromkeys(prompt, named))
-            # Two are through with both rounds, the third has not begun: it is controlled, and it controls.
+            # Two brokers have done both rounds, the third none: it is controlled by them, then it is the controller.
             change_something(loaded, "one-behind")
             _make_controller(loaded, late)
             change_something(loaded, "controlled-by-the-late")
@@ -116,13 +116,14 @@ def test_two_rounds_switch_to_the_control_plane_with_one_broker_left_behind(
             loaded.roll({late: named})
             change_something(loaded, "all-through")
             for node_id in BROKERS:
-                assert metric(loaded.cluster, node_id, "kafka_network_socketserver_controlplaneconnectioncount") > 0
+                connections = "signalbox_network_socketserver_connections"
+                assert metric(loaded.cluster, node_id, connections, plane="control") > 0
         assert loaded.longest_silence_s() < 5
         loaded.judge(foreseen=DIFFERENT)
 
 
 def _make_controller(loaded: LoadedCluster, node_id: int) -> None:
-    """Restart whoever else is the controller until this broker is."""
+    """Restarts the active controller until this broker is the controller."""
     for _ in range(20):
         if loaded.controller() == node_id:
             return

@@ -1,4 +1,4 @@
-"""SCRAM users made and removed while the cluster runs, whose first one was there before its first start."""
+"""SCRAM users created and deleted while the cluster runs; the first user was stored before the first start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brokers that prove themselves by SASL PLAIN: what is forged is refused on every listener and changes nothing."""
+"""Brokers that authenticate by SASL PLAIN: forged requests are rejected on every listener and change nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.system.secured import LISTENERS, USERS, admin_of, create, envelope, t
 from tests.system.wire import dial, log_in
 from tests.waiting import until
 
-_REFUSED = "kafka_network_socketserver_refusals_total"
+_REJECTED = "signalbox_network_socketserver_rejections_total"
 
 
 @pytest.mark.spec("F2", "F3", "F4")
@@ -44,7 +44,8 @@ def test_being_forwarded_gives_nobody_a_right(secured: ProcessCluster) -> None:
 @pytest.mark.parametrize("listener", LISTENERS)
 @pytest.mark.parametrize("user", [None, "mallory", "deputy"])
 def test_a_forged_envelope_changes_nothing(secured: ProcessCluster, listener: str, user: str | None) -> None:
-    """Without a login: closed. As a client where brokers speak: refused by name. Anywhere else: closed."""
+    """Without authentication: closed. As a client on the brokers' listener: rejected with an error. On any other
+    listener: closed."""
     topic = f"forged-{listener}-{user}"
     for node_id in BROKERS:
         with dial(secured, node_id, listener) as wire:
@@ -55,17 +56,17 @@ def test_a_forged_envelope_changes_nothing(secured: ProcessCluster, listener: st
                 assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
                 assert answer.response_data is None
             elif listener == "REPLICATION" and user == "deputy":
-                # A super user is trusted as a broker is; that it may is told by its own rights, not by the Envelope.
+                # A super user is trusted as a broker is; its own rights permit the Envelope, not the principal inside.
                 answer = wire.ask(ApiKey.ENVELOPE, 0, envelope(topic, "mallory"))
-                assert_inner_refused(answer)
+                assert_inner_rejected(answer)
             else:
                 wire.send(wire.request(ApiKey.ENVELOPE, 0, envelope(topic).encode(0)))
                 assert wire.closed()
     assert topic not in topics_of(secured)
 
 
-def assert_inner_refused(answer: Any) -> None:
-    """Not the controller, or the inner request refused for the principal that the Envelope names."""
+def assert_inner_rejected(answer: Any) -> None:
+    """Not the controller, or the inner request is rejected for the principal in the Envelope."""
     if answer.error_code == Error.NOT_CONTROLLER:
         return
     assert answer.error_code == Error.NONE
@@ -98,7 +99,7 @@ def test_garbled_envelopes_are_answered_in_kafkas_order(secured: ProcessCluster)
 
 @pytest.mark.spec("F15")
 def test_a_brokers_login_changes_nothing_where_clients_speak(secured: ProcessCluster) -> None:
-    """It may look, and on the listener of brokers it may do what it has rights on."""
+    """On client listeners it may describe; on the brokers' listener it may do what its rights allow."""
     new = CreateTopicsRequest.CreatableTopic(name="by-a-broker", num_partitions=1, replication_factor=1)
     wanted = CreateTopicsRequest(topics=[new], timeout_ms=5_000)
     for node_id in BROKERS:
@@ -111,7 +112,7 @@ def test_a_brokers_login_changes_nothing_where_clients_speak(secured: ProcessClu
         [told] = wire.ask(ApiKey.CREATE_TOPICS, 7, wanted).topics
         assert Error.of(told.error_code) is Error.NONE
     assert any(
-        "User:broker is how a broker logs in: changes under it are refused on listener CLIENT" in log
+        "Change by a broker's principal rejected (principal=User:broker, client listener=CLIENT)" in log
         for log in (broker.log_file.read_text() for broker in secured.brokers.values())
     )
 
@@ -139,12 +140,12 @@ def test_a_wrong_password_ends_the_connection(secured: ProcessCluster) -> None:
 
 
 @pytest.mark.spec("R3")
-def test_what_was_refused_is_counted(secured: ProcessCluster) -> None:
-    before = metric(secured, 2, _REFUSED)
+def test_what_was_rejected_is_counted(secured: ProcessCluster) -> None:
+    before = metric(secured, 2, _REJECTED)
     with dial(secured, 2, "CLIENT") as wire:
         wire.send(wire.request(ApiKey.ENVELOPE, 0, envelope("counted").encode(0)))
         assert wire.closed()
-    assert metric(secured, 2, _REFUSED) == before + 1
+    assert metric(secured, 2, _REJECTED) == before + 1
 
 
 @pytest.mark.spec("F4")

@@ -1,4 +1,4 @@
-"""A partition moves as fast as a throttle lets it, while clients go on (KIP-73)."""
+"""A reassignment is as fast as its throttle allows, while clients continue (KIP-73)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ SIZE = 10_000
 
 
 @pytest.mark.slow
-@pytest.mark.spec("D")
+@pytest.mark.spec("D3")
 @pytest.mark.parametrize("side", ["leader", "follower"])
 def test_a_replica_that_catches_up_takes_as_long_as_the_rate_says(side: str) -> None:
-    # A second's worth at once: three megabytes take five seconds, all but what comes at once and with the first fetch.
+    # The quota allows one second's worth at once: three megabytes take five seconds, minus that burst and the first
+    # fetch.
     with Cluster(overrides={"replication.quota.window.num": "2"}) as cluster:
         asyncio.run(_made(cluster))
         settings = {"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0, "log_level": 2}

@@ -1,4 +1,4 @@
-"""L5, L7: stores as Java's keytool makes them; certificates that are renewed while clients stay."""
+"""L5, L7: stores that Java's keytool creates; certificates that are renewed while clients stay connected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def keytool(*arguments: str) -> str:
 
 
 class Stores:
-    """Keystores of one authority's brokers, every one a file named .jks, as many are that hold PKCS12."""
+    """Keystores of brokers with one authority; each file is named .jks, as many files with PKCS12 are."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -113,13 +113,13 @@ def settings(cluster: Cluster, stores: Stores) -> dict[str, Any]:
 
 
 def certificate(cluster: Cluster) -> str:
-    """What broker 1 shows to who comes now."""
+    """The certificate that broker 1 presents to a new connection."""
     host, _, port = str(cluster.nodes[1].describe()["listeners"]["CLIENT"]).rpartition(":")
     return ssl.get_server_certificate((host, int(port)))
 
 
 def set_again(admin: AdminClient, path: Path) -> None:
-    """Raises what the broker answers."""
+    """Sets the keystore's location; raises the error of the response."""
     entry = ConfigEntry(KEY, str(path), incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=[entry])
     for answered in admin.incremental_alter_configs([resource]).values():
@@ -143,7 +143,7 @@ def test_stores_of_keytool_and_certificates_that_change_under_a_producer(cluster
     set_again(admin, stores.signed("second"))
     until(lambda: certificate(cluster) not in seen, "the certificate of another file")
     produce()
-    for alias in ("second", "second"):  # the same name, another content, time and again
+    for alias in ("second", "second"):  # the same file name with new content, twice
         seen.append(certificate(cluster))
         set_again(admin, stores.signed(alias))
         until(lambda: certificate(cluster) not in seen, "the certificate of the replaced file")
@@ -154,7 +154,7 @@ def test_stores_of_keytool_and_certificates_that_change_under_a_producer(cluster
     assert newcomer.flush(30) == 0
 
 
-def test_a_keystore_for_somebody_else_is_refused(cluster: Cluster, stores: Stores) -> None:
+def test_a_keystore_for_somebody_else_is_rejected(cluster: Cluster, stores: Stores) -> None:
     admin, before = AdminClient(settings(cluster, stores)), certificate(cluster)
     with pytest.raises(KafkaException, match=r"for CN=other,O=Signal Box.*ssl\.allow\.dn\.changes"):
         set_again(admin, stores.signed("other", "CN=other,O=Signal Box"))

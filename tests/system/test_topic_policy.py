@@ -1,4 +1,5 @@
-"""A policy on a running cluster: what clients of every age are told of their topics and of internal ones (SPEC F11)."""
+"""A policy on a running cluster: the errors that clients of every version get for their topics and for internal ones
+(SPEC F11)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _HERE = "tests.system.test_topic_policy"
 
 
 class NotMoreThanThree:
-    """Refuses topics with more than three partitions; `__consumer_offsets` is one here."""
+    """Rejects topics with more than three partitions; this includes `__consumer_offsets`."""
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
         pass
@@ -65,9 +66,9 @@ def every_client_address(cluster: Cluster) -> list[str]:
 
 
 def test_an_admin_is_told_why(admin: AdminClient) -> None:
-    with pytest.raises(KafkaException, match="three are enough") as refused:
+    with pytest.raises(KafkaException, match="three are enough") as rejected:
         admin.create_topics([NewTopic("wide", 4, 3)])["wide"].result(20)
-    assert refused.value.args[0].code() == Error.POLICY_VIOLATION
+    assert rejected.value.args[0].code() == Error.POLICY_VIOLATION
     admin.create_topics([NewTopic("narrow", 3, 3)])["narrow"].result(20)
     change = ConfigEntry("retention.ms", "1", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, "narrow", incremental_configs=[change])
@@ -77,7 +78,8 @@ def test_an_admin_is_told_why(admin: AdminClient) -> None:
 
 @pytest.mark.parametrize("version", range(14))
 def test_metadata_fails_at_once_on_every_broker(cluster: Cluster, version: int) -> None:
-    """POLICY_VIOLATION is only known to clients from version 10 on; older ones get what they give up at, too."""
+    """Only clients from version 10 on know POLICY_VIOLATION; older ones get another error at which they stop
+    retrying."""
     expected = Error.POLICY_VIOLATION if version >= 10 else Error.TOPIC_AUTHORIZATION_FAILED
     asked = MetadataRequest.MetadataRequestTopic(name="by-itself")
     for address in every_client_address(cluster):

@@ -1,5 +1,5 @@
-"""A cluster comes to forwarding in two bounces (F17), over both stores: under idempotent produce, group consumption and
-admin changes all the while nothing is lost and nothing fails for clients that try again."""
+"""A cluster moves to forwarding in two rolling restarts (F17), on both stores: under idempotent produce, group
+consumption and admin changes nothing is lost, and nothing fails for clients that retry."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BELOW = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
-KEYS = ("retention.ms", "max.message.bytes", "segment.ms")  # one for each client that changes things
+KEYS = ("retention.ms", "max.message.bytes", "segment.ms")  # one for each client that makes changes
 ABOVE = {INTER_BROKER_PROTOCOL_KEY: "3.9"}
 
 
@@ -57,31 +57,32 @@ def changed_all_the_while(loaded: LoadedCluster) -> Iterator[Sequence[SteadyAdmi
 
 
 def wait_for_changes(admins: Sequence[SteadyAdmin], count: int = 3) -> None:
-    """Every client has made so many more."""
+    """Waits until every client has made so many more changes."""
     goals = {admin.name: len(admin.made.principals) + count for admin in admins}
     for admin in admins:
         until(partial(admin.has_made, goals[admin.name]), f"{count} more changes of {admin.name}")
 
 
 def shown_controllers(loaded: LoadedCluster, node_id: int, times: int = 1) -> set[int]:
-    """Whom a broker's Metadata names as the controller."""
+    """The controller ids in `times` Metadata responses of a broker."""
     return {metadata(loaded, node_id).controller_id for _ in range(times)}
 
 
 def metadata(loaded: LoadedCluster, node_id: int) -> Any:
-    """What one broker tells; a client would ask any that it knows."""
+    """The Metadata response of exactly this broker; a client would send the request to any broker."""
     with dial(loaded.cluster, node_id) as wire:
         return wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None))
 
 
 def stored_by_brokers(loaded: LoadedCluster) -> list[str]:
-    """What brokers, and not the controller, stored since the controller stored something last."""
+    """The paths that brokers other than the controller stored after the controller's last commit."""
     entry = loaded.state.entry(layout.SHARED_CHANGES)
     return [path for _, path in json.loads(entry.data)["changed"]] if entry is not None and entry.data else []
 
 
 async def told_by(address: str) -> tuple[dict[str, str | None], set[str], set[str]]:
-    """What one broker knows: the topic's own configs, users, and who is in the ACLs of the shared resource."""
+    """What one broker returns: the topic's own configs, the users, and the principals in the ACLs of the shared
+    resource."""
     async with own.AdminClient.of(address) as admin:
         configs = await admin.describe_configs(ConfigResource(ResourceType.TOPIC, TOPIC))
         users = await admin.describe_users()
@@ -95,7 +96,7 @@ async def told_by(address: str) -> tuple[dict[str, str | None], set[str], set[st
 
 
 def assert_nothing_is_lost(loaded: LoadedCluster, admins: Sequence[SteadyAdmin]) -> None:
-    """In the store at once, and on every broker as soon as it has heard of it."""
+    """All changes are in the store at once, and on every broker as soon as it has observed them."""
     values = {admin.key: admin.made.value for admin in admins}
     assert loaded.state.configs(f"topics/{TOPIC}").items() >= values.items()
     users = {name for admin in admins for name in admin.made.users}
@@ -126,18 +127,19 @@ def test_two_bounces_to_forwarding(tmp_path: Path, store: str) -> None:
         assert [shown_controllers(loaded, node_id) for node_id in BROKERS] == [{controller}] * 3
         with changed_all_the_while(loaded) as admins, loaded.load(), read_by_a_group(loaded):
             wait_for_changes(admins)
-            # First bounce: the software, say. Everybody stays below the gate.
+            # First bounce: new software, for example. All brokers stay below the gate.
             for node_id in BROKERS:
                 loaded.roll({node_id: {}})
                 wait_for_changes(admins)
-            # Second bounce, broker by broker: half-way some forward and some do not, whoever is the controller.
+            # Second bounce, broker by broker: in between some brokers forward and some do not, and either kind may be
+            # the controller.
             for node_id in BROKERS:
                 loaded.roll({node_id: ABOVE})
                 wait_for_changes(admins)
         assert_nothing_is_lost(loaded, admins)
         for node_id in BROKERS:
             assert len(shown_controllers(loaded, node_id, times=30)) > 1, "any broker will do"
-        # The controller is the only writer from here on, whoever is asked.
+        # From here on only the controller writes, whichever broker gets the request.
         assert stored_by_brokers(loaded) == []
         with changed_all_the_while(loaded) as again:
             wait_for_changes(again, 10)
@@ -148,7 +150,7 @@ def test_two_bounces_to_forwarding(tmp_path: Path, store: str) -> None:
 
 
 def _together(before: Sequence[SteadyAdmin], after: Sequence[SteadyAdmin]) -> Sequence[SteadyAdmin]:
-    """Both runs of each client as one: the later value is the one that counts."""
+    """Both runs of each client as one: the later value counts."""
     for first, second in zip(before, after, strict=True):
         second.made.topics += first.made.topics
         second.made.users += first.made.users

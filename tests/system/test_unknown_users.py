@@ -1,5 +1,5 @@
-"""SCRAM: who does not exist cannot be told from who does, not by asking every broker, nor by asking again after a
-restart; and what this is made of is shown to nobody."""
+"""SCRAM: unknown users cannot be distinguished from existing ones, neither by comparing all brokers nor by asking again
+after a restart; and the secret from which the salts are derived is only in the metadata store."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ NAMES = ("made", "listed", "ghost", "gh=ost, the other", "ü")
 
 @dataclass(frozen=True)
 class Shown:
-    """What a broker shows before anything is proved, and how it refuses what is wrong."""
+    """What a broker returns before authentication, and how it rejects a wrong password."""
 
     salt: bytes
     iterations: int
-    refusal: str | None
+    rejection: str | None
     sizes: tuple[int, ...]
 
 
-Answers = dict[tuple[str, str], Shown]  # by mechanism and name
+Answers = dict[tuple[str, str], Shown]  # by mechanism and user name
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 
 def make_user(cluster: Guarded, name: str) -> None:
-    """As an operator would, for both mechanisms."""
+    """Creates a user with the command line, for both mechanisms."""
     config = command_config(cluster.folder)
     for mechanism in SCRAM_MECHANISMS:
         user = [name, "--password", f"{name}-s3cret", "--mechanism", mechanism]
@@ -72,7 +72,7 @@ def make_user(cluster: Guarded, name: str) -> None:
 
 
 def shown(cluster: ProcessCluster, node_id: int, mechanism: str, name: str, *, token_auth: bool = False) -> Shown:
-    """Of a login with a wrong password."""
+    """The responses to a login with a wrong password."""
     with dial(cluster, node_id) as wire:
         wire.ask(ApiKey.SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism=mechanism))
         exchange = ScramClientExchange(mechanism, name, "guessed", token_auth=token_auth)
@@ -80,18 +80,18 @@ def shown(cluster: ProcessCluster, node_id: int, mechanism: str, name: str, *, t
         challenge = bytes(first.auth_bytes)
         final = exchange.respond(challenge)
         assert final is not None
-        refused = wire.ask(ApiKey.SASL_AUTHENTICATE, 2, SaslAuthenticateRequest(auth_bytes=final))
+        rejected = wire.ask(ApiKey.SASL_AUTHENTICATE, 2, SaslAuthenticateRequest(auth_bytes=final))
         told = parse_server_first(challenge)
         return Shown(
             told.salt,
             told.iterations,
-            refused.error_message,
-            (first.error_code, len(told.nonce), refused.error_code, len(refused.auth_bytes)),
+            rejected.error_message,
+            (first.error_code, len(told.nonce), rejected.error_code, len(rejected.auth_bytes)),
         )
 
 
 def shown_by_all(cluster: ProcessCluster, names: tuple[str, ...], *, token_auth: bool = False) -> Answers:
-    """By mechanism and name, where every broker shows the same."""
+    """By mechanism and user name; every broker returns the same."""
     found: Answers = {}
     for mechanism in SCRAM_MECHANISMS:
         for name in names:
@@ -102,7 +102,7 @@ def shown_by_all(cluster: ProcessCluster, names: tuple[str, ...], *, token_auth:
 
 
 def restart(cluster: ProcessCluster) -> None:
-    """All brokers at once: nobody is left who could remember."""
+    """Restarts all brokers together, so that none keeps anything in memory."""
     cluster.stop()
     cluster.start()
 
@@ -110,7 +110,7 @@ def restart(cluster: ProcessCluster) -> None:
 def assert_alike(found: Answers) -> None:
     for mechanism in SCRAM_MECHANISMS:
         of_one = [each for key, each in found.items() if key[0] == mechanism]
-        assert len({(each.iterations, each.refusal, each.sizes) for each in of_one}) == 1
+        assert len({(each.iterations, each.rejection, each.sizes) for each in of_one}) == 1
     assert all(KAFKAS.fullmatch(each.salt) for each in found.values())
     assert len({each.salt for each in found.values()}) == len(found)
 

@@ -1,4 +1,4 @@
-"""`signalbox up` as a user runs it: three brokers, a client from outside, Ctrl-C as a controlled shutdown."""
+"""`signalbox up` as a user runs it: three brokers, a client of another process, Ctrl-C as a controlled shutdown."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 from tests.system.provision import command
 from tests.system.test_kcat import kcat
+from tests.system.wire import Wire, log_in_by_scram
 
 NEEDS = (partial(command, "kcat"),)
 _SIGNALBOX = Path(sys.executable).with_name("signalbox")
@@ -52,3 +56,26 @@ def test_three_brokers_come_up_serve_and_go(up: subprocess.Popen[str], tmp_path:
     for node_id in (1, 2, 3):
         log = (tmp_path / "data" / f"broker-{node_id}" / "broker.log").read_text()
         assert log.rstrip().endswith("signalbox: stopped")
+
+
+@pytest.mark.spec("F15", "M3")
+def test_between_brokers_nobody_else_is_heard(up: subprocess.Popen[str], tmp_path: Path) -> None:
+    """A forged UpdateMetadata on the brokers' listeners is rejected; the password is in a file that only its owner may
+    read."""
+    assert up.stdout is not None
+    next(line for line in up.stdout if line.startswith("bootstrap.servers="))
+    folder = tmp_path / "data"
+    assert (folder / "brokers.jaas").stat().st_mode & 0o777 == 0o600
+    password = re.findall(r'password="([^"]+)"', (folder / "brokers.jaas").read_text())[0]
+    forged = UpdateMetadataRequest(controller_id=9, controller_epoch=1_000, broker_epoch=-1)
+    for listener in ("REPLICATION", "CONTROL"):
+        bound = re.findall(rf"{listener} .*?(127\.0\.0\.1:\d+)", (folder / "broker-2" / "broker.log").read_text())
+        assert bound
+        with Wire(bound[-1]) as wire:
+            wire.send(wire.request(ApiKey.UPDATE_METADATA, 8, forged.encode(8)))
+            assert wire.closed()
+        with Wire(bound[-1]) as wire:
+            assert log_in_by_scram(wire, "SCRAM-SHA-512", "up_broker", "guessed").error_code
+        with Wire(bound[-1]) as wire:
+            assert log_in_by_scram(wire, "SCRAM-SHA-512", "up_broker", password).error_code == 0
+            assert wire.ask(ApiKey.UPDATE_METADATA, 8, forged).error_code == Error.INVALID_REQUEST

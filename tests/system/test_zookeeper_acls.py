@@ -1,5 +1,5 @@
-"""ACLs and SCRAM users in a real ZooKeeper, judged by Apache Kafka 3.9's own tools: they read what we write, and we
-obey what they write."""
+"""ACLs and SCRAM users in a real ZooKeeper, checked with Apache Kafka 3.9's own tools: they read what Signalbox writes,
+and Signalbox applies what they write."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ _PASSWORD = "first-s3cret"
 
 @dataclass
 class OnZooKeeper:
-    """A running cluster whose CLIENT listener wants SCRAM; `admin` stands in the login module."""
+    """A running cluster whose CLIENT listener requires SCRAM; the user `admin` is in the login module."""
 
     cluster: ProcessCluster
     connect: str
     admin: AdminClient
 
     def acls(self, *arguments: str) -> str:
-        """What kafka-acls of 3.9 prints; it works on ZooKeeper itself."""
+        """The output of kafka-acls of 3.9, which reads and writes ZooKeeper directly."""
         where = ("--authorizer", "kafka.security.authorizer.AclAuthorizer", "--authorizer-properties")
         return kafka39("kafka.admin.AclCommand", *where, f"zookeeper.connect={self.connect}", *arguments)
 
     def users(self, user: str, *arguments: str) -> str:
-        """What kafka-configs of 3.9 prints about a user; it works on ZooKeeper itself."""
+        """The output of kafka-configs of 3.9 about a user; it reads and writes ZooKeeper directly."""
         entity = ("--entity-type", "users", "--entity-name", user)
         return kafka39("kafka.admin.ConfigCommand", "--zookeeper", self.connect, *entity, *arguments)
 
     def told(self, topic: str) -> set[str]:
-        """Principals that have an ACL on a topic, as our brokers tell."""
+        """Principals that have an ACL on a topic, as Signalbox brokers return them."""
         wanted = AclBindingFilter(
             ResourceType.TOPIC,
             topic,
@@ -106,7 +106,7 @@ def test_kafkas_own_tool_reads_our_acls(kept: OnZooKeeper) -> None:
 
 
 def test_kafkas_own_shell_reads_what_guards_the_cluster(kept: OnZooKeeper) -> None:
-    """ACLs, users and the changes that others are told of, under Kafka's names and in its form."""
+    """ACLs, users and change notifications, under Kafka's names and in its format."""
     kept.allow("User:ours", "shown")
     kept.allow("User:ours", "shown-", ResourcePatternType.PREFIXED)
     upsertion = UserScramCredentialUpsertion(
@@ -136,7 +136,7 @@ def test_we_obey_what_kafkas_own_tool_writes_beside_us(kept: OnZooKeeper) -> Non
     theirs = ("--allow-principal", "User:theirs", "--operation", "Read", "--topic", "shared")
     kept.acls("--add", *theirs)
     assert kept.told("shared") == {"User:ours", "User:theirs"}
-    # The active controller did not write this: its own next change must neither overwrite it nor fail for good.
+    # The active controller did not write this: its own next change must neither overwrite it nor fail permanently.
     until(partial(_allowed, kept, "User:again", "shared"), "the next change")
     assert kept.told("shared") == {"User:ours", "User:theirs", "User:again"}
     prefixed = ("--allow-principal", "User:theirs", "--operation", "All", "--topic", "shar")
@@ -147,7 +147,7 @@ def test_we_obey_what_kafkas_own_tool_writes_beside_us(kept: OnZooKeeper) -> Non
 
 
 def _allowed(kept: OnZooKeeper, user: str, topic: str) -> bool:
-    """False when the controller found its write refused and begins a new term."""
+    """False if the store rejected the controller's write, so that it starts a new controller epoch."""
     try:
         kept.allow(user, topic)
     except KafkaException as error:
@@ -169,7 +169,7 @@ def test_users_of_kafkas_own_tool_log_in_and_ours_are_read_by_it(kept: OnZooKeep
 
 
 def test_kafkas_own_tool_reads_the_users_of_storage_format(kept: OnZooKeeper, tmp_path: Path) -> None:
-    """Into a chroot of its own: beside a controller nothing is written."""
+    """In a chroot of its own: while a controller is active the command writes nothing."""
     server, _, _ = kept.connect.partition("/")
     file = tmp_path / "server.properties"
     for chroot, code in (("guarded", 1), ("before", 0), ("before", 0)):

@@ -1,4 +1,5 @@
-"""A cluster with its metadata in a real ZooKeeper: its own faults, the ensemble's, Kafka 3.9's tools as readers."""
+"""A cluster with its metadata in a real ZooKeeper: the cluster's faults, the ensemble's faults, Kafka 3.9's tools as
+readers."""
 
 from __future__ import annotations
 
@@ -54,8 +55,8 @@ def test_a_killed_controller_is_followed_and_nothing_is_lost(loaded: LoadedClust
 
 
 def test_a_killed_controller_is_replaced_long_before_its_session_ends(tmp_path: Path) -> None:
-    """Its addresses refuse: that is enough (the session would last half a minute). The killed one comes back as a
-    broker although ZooKeeper still keeps its old session."""
+    """Its addresses refuse connections: that is enough (the session would last half a minute). The killed one comes
+    back as a broker although ZooKeeper still has its old session."""
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble") as (server,):
         connect = f"{server.address}/signalbox"
@@ -77,7 +78,8 @@ def test_a_killed_controller_is_replaced_long_before_its_session_ends(tmp_path: 
 
 @pytest.mark.slow
 def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_path: Path) -> None:
-    """Three servers: without one all goes on; without two nothing is decided, but data flows; with all back, all is."""
+    """Three servers. Without one everything works; without two no metadata can change, but produce and fetch work; with
+    all back, everything works again."""
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble", servers=3) as servers:
         connect = ",".join(server.address for server in servers) + "/signalbox"
@@ -114,7 +116,7 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
 
 
 def create(admin: AdminClient, topic: str, replicas: int = 3) -> None:
-    """Three partitions, two replicas of which must have a record before it is acknowledged."""
+    """Creates a topic: three partitions, and a record is acknowledged when two replicas have it."""
     new = NewTopic(topic, PARTITIONS, replication_factor=replicas, config={"min.insync.replicas": "2"})
     admin.create_topics([new], operation_timeout=20)[topic].result(30)
 
@@ -128,7 +130,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
 
 @pytest.fixture(scope="module")
 def chroot(server: ZooKeeperServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """zookeeper.connect of a running cluster with a topic and configs of its own."""
+    """zookeeper.connect of a running cluster with a topic and dynamic configs."""
     connect = f"{server.address}/kafka/cluster-1"
     overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}"}
     with ProcessCluster(tmp_path_factory.mktemp("cluster"), 3, overrides=overrides) as cluster:
@@ -144,13 +146,13 @@ def chroot(server: ZooKeeperServer, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.mark.slow
 @pytest.mark.spec("M2", "L8")
 def test_kafkas_own_shell_reads_every_path(chroot: str) -> None:
-    """Kafka's paths that a cluster of this kind has, as Kafka 3.9's zookeeper-shell gives them."""
+    """The paths of Kafka that such a cluster has, as Kafka 3.9's zookeeper-shell prints them."""
     paths = {
         "/cluster/id": {"version", "id"},
         "/controller": {"version", "brokerid", "timestamp", "kraftControllerEpoch"},
         "/brokers/ids/1": {"version", "host", "port", "jmx_port", "timestamp", "endpoints", "features",
                            "listener_security_protocol_map", "inter_broker_listener", "control_plane_listener",
-                           "privileged_listener"},
+                           "privileged_listener", "log_dirs"},
         "/brokers/topics/seen": {"version", "topic_id", "partitions", "adding_replicas", "removing_replicas"},
         "/brokers/topics/seen/partitions/0/state": {"version", "leader", "leader_epoch", "controller_epoch", "isr"},
         "/config/topics/seen": {"version", "config"},
@@ -168,7 +170,7 @@ def test_kafkas_own_shell_reads_every_path(chroot: str) -> None:
 @pytest.mark.slow
 @pytest.mark.spec("M2")
 def test_kafkas_own_config_tool_knows_our_brokers_and_we_its_configs(chroot: str) -> None:
-    """It changes brokers that do not run, and whether one runs it reads off our registrations."""
+    """The tool changes only brokers that do not run, and finds that out from Signalbox's registrations."""
 
     def configs(broker_id: int, *action: str) -> str:
         entity = ("--entity-type", "brokers", "--entity-name", str(broker_id))
@@ -186,7 +188,7 @@ def test_kafkas_own_config_tool_knows_our_brokers_and_we_its_configs(chroot: str
 @pytest.mark.slow
 @pytest.mark.spec("M1")
 def test_a_cluster_outgrows_its_host(server: ZooKeeperServer, tmp_path: Path) -> None:
-    """From SQLite to ZooKeeper and back by `signalbox store copy`, with the logs as they are."""
+    """From SQLite to ZooKeeper and back with `signalbox store copy`, with the same logs."""
     file, chroot = f"sqlite:{tmp_path / 'metadata.db'}", f"zookeeper:{server.address}/grown"
     sent = 0
     for store, moved_from in ((file, None), (chroot, file), (f"sqlite:{tmp_path / 'again.db'}", chroot)):
@@ -213,7 +215,7 @@ def shell(connect: str, *commands: str) -> list[str]:
 
 
 def kafka39(main: str, *arguments: str, text: str = "") -> str:
-    """What a program of Apache Kafka 3.9 prints."""
+    """The output of a program of Apache Kafka 3.9."""
     java = [provision.command("java"), "-Xmx256m", "-cp", provision.jars("kafka39"), main, *arguments]
     run = subprocess.run(java, input=text, capture_output=True, text=True, timeout=90)
     assert run.returncode == 0, run.stdout + run.stderr

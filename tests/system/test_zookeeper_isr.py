@@ -1,5 +1,6 @@
-"""ISRs in a real ZooKeeper as Kafka has them below inter.broker.protocol.version 2.7: stored by leaders, and told in
-`/isr_change_notification`. Here another program plays such a leader beside a cluster of ours (SPEC M2)."""
+"""ISRs in a real ZooKeeper as Kafka writes them below inter.broker.protocol.version 2.7: leaders store them and notify
+the controller in `/isr_change_notification`. Here another program acts as such a leader beside a Signalbox cluster
+(SPEC M2)."""
 
 from __future__ import annotations
 
@@ -54,13 +55,13 @@ def stored(zookeeper: KazooClient, partition: int) -> tuple[dict[str, Any], int]
 
 
 def write_isr(zookeeper: KazooClient, partition: int, isr: list[int]) -> None:
-    """What Kafka's ReplicationUtils.updateLeaderAndIsr does."""
+    """As Kafka's ReplicationUtils.updateLeaderAndIsr does."""
     state, version = stored(zookeeper, partition)
     zookeeper.set(state_path(partition), json.dumps({**state, "isr": isr}).encode(), version)
 
 
 def notify(zookeeper: KazooClient, *named: tuple[str, int]) -> str:
-    """What Kafka's KafkaZkClient.propagateIsrChanges does; the notification's path."""
+    """As Kafka's KafkaZkClient.propagateIsrChanges does; the notification's path."""
     partitions = [{"topic": topic, "partition": partition} for topic, partition in named]
     payload = json.dumps({"version": 1, "partitions": partitions}).encode()
     path: str = zookeeper.create(f"{NOTIFICATIONS}/isr_change_", payload, sequence=True)
@@ -68,7 +69,7 @@ def notify(zookeeper: KazooClient, *named: tuple[str, int]) -> str:
 
 
 def shown(cluster: ProcessCluster, partition: int, topic: str = TOPIC) -> dict[int, tuple[int, ...]]:
-    """The ISR as the Metadata of each broker that is awake has it."""
+    """The ISR in the Metadata of each broker that runs and is not paused."""
     found = {}
     for node_id, broker in cluster.brokers.items():
         if not broker.running or broker.stopped_by_signal:
@@ -83,7 +84,7 @@ def shown(cluster: ProcessCluster, partition: int, topic: str = TOPIC) -> dict[i
 
 
 def term(zookeeper: KazooClient) -> tuple[bytes, bytes]:
-    """Who is the controller, since when, and under which epoch."""
+    """The contents of /controller and /controller_epoch: they change with each election."""
     return zookeeper.get("/controller")[0], zookeeper.get("/controller_epoch")[0]
 
 
@@ -98,7 +99,7 @@ def test_what_a_leader_of_kafkas_wrote_shows_on_every_broker(running: tuple[Proc
     isr = tuple(sorted((leader, leader % len(BROKERS) + 1)))
     write_isr(zookeeper, 0, [*isr])
     write_isr(zookeeper, 1, [stored(zookeeper, 1)[0]["leader"]])
-    # Beside it a topic that is gone and one that never can have been; the third partition is as it was.
+    # The notification also names a deleted topic and one that cannot exist; the third partition is unchanged.
     notify(zookeeper, (TOPIC, 0), ("gone", 0), ("../../controller", 7), (TOPIC, 2))
     until(lambda: shown(cluster, 0) == dict.fromkeys(BROKERS, isr), "the ISR on all brokers")
     until(lambda: zookeeper.get_children(NOTIFICATIONS) == [], "no notification any more")
@@ -130,7 +131,8 @@ def test_a_notification_that_is_none_is_named_and_removed(running: tuple[Process
 
 @pytest.mark.spec("M3")
 def test_what_is_left_over_is_read_and_removed_at_an_election(running: tuple[ProcessCluster, KazooClient]) -> None:
-    """The controller sleeps, so that nobody hears; and when it dies the next one elects by what leaders wrote."""
+    """The controller is paused, so that no node reads the notifications; when it dies, its successor elects leaders
+    from the states that leaders wrote."""
     cluster, zookeeper = running
     controller = controller_id(cluster)
     epoch = int(term(zookeeper)[1])
@@ -152,7 +154,8 @@ def test_what_is_left_over_is_read_and_removed_at_an_election(running: tuple[Pro
 
 @pytest.mark.spec("M3")
 def test_a_controller_never_writes_over_what_a_leader_wrote(running: tuple[ProcessCluster, KazooClient]) -> None:
-    """A leader changes its ISR and dies before it tells: who leads next was in sync then, within the same term."""
+    """A leader changes its ISR and dies before it notifies the controller: the next leader is from that ISR, in the
+    same controller epoch."""
     cluster, zookeeper = running
     before, controller = term(zookeeper), controller_id(cluster)
     led = next(number for number in range(3) if stored(zookeeper, number)[0]["leader"] != controller)

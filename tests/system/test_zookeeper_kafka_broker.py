@@ -1,5 +1,6 @@
-"""A broker of Apache Kafka 3.9 on the same chroot: it takes our entries for a cluster's, and our controller for its own
-(SPEC M2). It does not replicate with us here; that it may stand beside us shows that what we write is Kafka's."""
+"""A broker of Apache Kafka 3.9 on the same chroot: it accepts Signalbox's entries as those of a cluster, and
+Signalbox's controller as its own (SPEC M2). It does not replicate with Signalbox here; that it can run beside it shows
+that the entries are Kafka's."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _READY_S = 90.0
 
 @contextmanager
 def kafka_broker(folder: Path, connect: str) -> Iterator[str]:
-    """Kafka 3.9.2 with our listeners; `host:port` of its CLIENT listener."""
+    """Kafka 3.9.2 with Signalbox's listeners; `host:port` of its CLIENT listener."""
     client, replication, control = free_ports(3)
     properties = folder / "kafka.properties"
     lines = [
@@ -89,15 +90,16 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
                 assert led(told, "read-by-kafka") == state.leaders("read-by-kafka")
                 assert described(address, "read-by-kafka") == {"retention.ms": "3600000", "min.insync.replicas": "2"}
 
-                # What is decided while it is there reaches it too, and it is known on our side as one of the brokers.
+                # Changes that are made while it runs reach it too, and Signalbox's brokers list it as one of the
+                # brokers.
                 set_config(own, ResourceType.TOPIC, "read-by-kafka", "retention.ms", "7200000")
                 until(lambda: described(address, "read-by-kafka")["retention.ms"] == "7200000", "the change of config")
                 create(own, "made-meanwhile")
                 until(lambda: led(metadata(address), "made-meanwhile"), "the new topic")
                 until(lambda: set(broker_ids(own)) == {1, 2, 3, _KAFKAS_ID}, "all brokers on our side")
                 assert (state.controller_id(), state.controller_epoch()) == (controller, epoch)
-                refused = finalized(cluster)
-                assert (refused.error_code, refused.error_message.rpartition(". ")[2]) == (
+                rejected = finalized(cluster)
+                assert (rejected.error_code, rejected.error_message.rpartition(". ")[2]) == (
                     Error.INVALID_UPDATE_VERSION,
                     f"Broker {_KAFKAS_ID} does not support this feature.",
                 )
@@ -106,7 +108,7 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
 
 
 def finalized(cluster: ProcessCluster) -> Any:
-    """The answer to the wish that nobody but brokers of this release takes part."""
+    """The response to finalizing a feature level that only brokers of this release support."""
     wanted = UpdateFeaturesRequest.FeatureUpdateKey(feature="signalbox.version", max_version_level=1)
     with dial(cluster, 1) as wire:
         return wire.ask(ApiKey.UPDATE_FEATURES, 2, UpdateFeaturesRequest(feature_updates=[wanted], timeout_ms=20_000))
@@ -115,7 +117,7 @@ def finalized(cluster: ProcessCluster) -> Any:
 def broker_ids(admin: AdminClient) -> list[int]:
     try:
         return list(admin.list_topics(timeout=5).brokers)
-    except KafkaException:  # it does not know any yet
+    except KafkaException:  # the client does not know any broker yet
         return []
 
 
@@ -126,13 +128,13 @@ def set_config(admin: AdminClient, kind: ResourceType, name: str, key: str, valu
 
 
 def metadata(address: str) -> Any:
-    """What this broker tells, and no other: a client would ask any that it knows."""
+    """The Metadata response of exactly this broker; a client would send the request to any broker."""
     with Wire(address) as wire:
         return wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None))
 
 
 def knows(address: str) -> set[int]:
-    """The brokers that this one tells of; none while it does not serve."""
+    """The ids of the brokers in its Metadata; empty while it does not accept connections."""
     try:
         return {broker.node_id for broker in metadata(address).brokers}
     except OSError:
@@ -140,13 +142,13 @@ def knows(address: str) -> set[int]:
 
 
 def led(told: Any, topic: str) -> dict[int, int]:
-    """The leader of each partition; nothing when there is no such topic."""
+    """The leader of each partition; empty if the topic does not exist."""
     found = [each for each in told.topics if each.name == topic]
     return {part.partition_index: part.leader_id for each in found for part in each.partitions}
 
 
 def described(address: str, topic: str) -> dict[str, str]:
-    """What is set for the topic itself, as this broker tells it."""
+    """The topic's own configs in this broker's response."""
     resource = DescribeConfigsRequest.DescribeConfigsResource(resource_type=2, resource_name=topic)
     with Wire(address) as wire:
         [found] = wire.ask(ApiKey.DESCRIBE_CONFIGS, 4, DescribeConfigsRequest(resources=[resource])).results

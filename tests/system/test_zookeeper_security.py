@@ -1,4 +1,4 @@
-"""TLS and logins towards a real ZooKeeper, and who may see what a cluster makes there (zookeeper.set.acl)."""
+"""TLS and logins to a real ZooKeeper, and who may read a cluster's entries there (zookeeper.set.acl)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import Create
 from signalbox.testing.free_ports import free_ports
@@ -40,7 +40,7 @@ _ACLS = {"zookeeper.set.acl": "true"}
 
 @dataclass(frozen=True)
 class Guarded:
-    """One ZooKeeper with a plain port, where logins count, and a TLS port, which wants certificates."""
+    """One ZooKeeper with a plain port, on which clients may log in, and a TLS port, which requires certificates."""
 
     folder: Path
     authority: Authority
@@ -54,7 +54,7 @@ class Guarded:
         return {"sasl.jaas.file": str(file)}
 
     def tls(self, kind: str = "PEM", authority: Authority | None = None) -> dict[str, str]:
-        """Keys with a certificate for a broker in stores of a kind."""
+        """Key and certificate of a broker, in stores of this kind."""
         identity, trusted = self.authority.identity("broker"), (authority or self.authority).certificate
         file = self.folder / f"broker-{next(_files)}.{kind.lower()}"
         keys = {
@@ -103,7 +103,7 @@ def read_configuration(given: dict[str, str]) -> dict[str, Any]:
 
 
 def make_entries(given: dict[str, str], *paths: str) -> None:
-    """As a broker with this configuration would."""
+    """Creates entries as a broker with this configuration does."""
 
     async def run() -> None:
         store = await open_store(read_configuration(given), SystemClock())
@@ -121,7 +121,7 @@ def acls(client: KazooClient, path: str) -> set[tuple[str, str, int]]:
 
 @pytest.fixture
 def stranger(guarded: Guarded) -> Iterator[KazooClient]:
-    """Somebody on the plain port without a login."""
+    """An unauthenticated client on the plain port."""
     client = KazooClient(guarded.plain)
     client.start(10)
     yield client
@@ -179,16 +179,17 @@ def test_who_is_not_let_in_is_told_why(guarded: Guarded, case: str, gist: str) -
         | {"zookeeper.connect": guarded.secure, "zookeeper.ssl.cipher.suites": "TLS_RSA_WITH_AES_128_CBC_SHA"},
     }[case]
     values = read_configuration(given | {"zookeeper.connection.timeout.ms": "2000"})
-    with pytest.raises(StartRefused) as refused:
+    with pytest.raises(StartError) as rejected:
         asyncio.run(open_store(values, SystemClock()))
-    [fault] = refused.value.faults
+    [fault] = rejected.value.faults
     assert fault.key == "zookeeper.connect"
     assert gist in fault.problem
-    assert "guessed" not in str(refused.value)
+    assert "guessed" not in str(rejected.value)
 
 
 def test_a_cluster_keeps_its_metadata_to_itself(guarded: Guarded, stranger: KazooClient, tmp_path: Path) -> None:
-    """Brokers with certificates and a login: they elect, decide and tell each other; the world reads, no secrets."""
+    """Brokers with certificates and a login: they elect a controller, store changes and receive them; unauthenticated
+    clients may read everything but secrets."""
     store = {"metadata.store": f"zookeeper:{guarded.secure}/cluster", "zookeeper.ssl.cipher.suites": _SUITE}
     overrides = {**QUICK, **store, **guarded.tls("PKCS12"), **guarded.jaas(), **_ACLS}
     with ProcessCluster(tmp_path, 3, overrides=overrides) as cluster:

@@ -1,4 +1,5 @@
-"""The metadata store's contract on a real ZooKeeper (SPEC M1), alone and with a chroot; the suite is `test_port.py`."""
+"""The metadata store's contract on a real ZooKeeper (SPEC M1), with and without a chroot; the suite is
+`test_port.py`."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ class ZooKeeperWorld:
         await self._set_quota(-1)
 
     async def _set_quota(self, most_bytes: int) -> None:
-        """What `setquota -B` writes: a hard limit, which a server with `enforceQuota` keeps."""
+        """Writes what `setquota -B` writes: a hard limit, which a server with `enforceQuota` enforces."""
         folder, limits = f"/zookeeper/quota{self._at.chroot}", f"count=-1,bytes=-1=;byteHardLimit={most_bytes}".encode()
 
         def write() -> None:
@@ -73,7 +74,7 @@ class ZooKeeperWorld:
 
     def kill(self, store: Any) -> None:
         client = _client(store)
-        client._stopped.set()  # its threads end without a word to the server
+        client._stopped.set()  # its threads end without closing the session at the server
         client._connection._socket.shutdown(socket.SHUT_RDWR)
 
     async def close(self) -> None:
@@ -87,7 +88,7 @@ def _client(store: ZooKeeperMetadataStore) -> Any:
 
 
 def _end_session(address: str, identity: tuple[int, bytes]) -> None:
-    """End somebody's session at the server, as its timeout would: enter it by its id and password, and close it."""
+    """Ends a session at the server, as its timeout would: connects with its id and password and closes it."""
 
     def end() -> None:
         double = KazooClient(address, client_id=identity)
@@ -107,7 +108,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
 
 @pytest.fixture  # type: ignore[no-redef]
 def show(server: ZooKeeperServer) -> Show:
-    """Runs a scenario of the contract in a world of its own."""
+    """Runs a scenario of the contract with a chroot of its own."""
 
     def run(scenario: Scenario) -> None:
         async def in_world() -> None:
@@ -123,7 +124,7 @@ def show(server: ZooKeeperServer) -> Show:
     return run
 
 
-def test_a_commit_that_zookeeper_would_not_take_is_refused_before_it_is_sent(server: ZooKeeperServer) -> None:
+def test_a_commit_that_zookeeper_would_not_take_is_rejected_before_it_is_sent(server: ZooKeeperServer) -> None:
     async def scenario() -> None:
         store = ZooKeeperMetadataStore(parse_connect_string(f"{server.address}/large"), _ACCESS)
         with pytest.raises(CommitTooLarge, match="1048575"):
@@ -135,7 +136,7 @@ def test_a_commit_that_zookeeper_would_not_take_is_refused_before_it_is_sent(ser
 
 
 def test_a_session_outlives_a_server_that_is_away_for_a_while(tmp_path: Path) -> None:
-    """Several rounds of connecting in vain: as long as ZooKeeper may still know the session, it is not let go."""
+    """After several failed attempts to connect: the session is not given up as long as ZooKeeper may still have it."""
     zookeeper()
 
     async def scenario(only: ZooKeeperServer) -> None:
@@ -160,9 +161,10 @@ def test_a_session_outlives_a_server_that_is_away_for_a_while(tmp_path: Path) ->
 
 
 def test_any_number_of_requests_may_wait_for_a_server_that_is_away(tmp_path: Path) -> None:
-    """What is sent just when the connection goes waits for the next one, and the event loop does not wait with it."""
+    """A request that is sent while the connection closes waits for the next connection, and the event loop is not
+    blocked."""
     zookeeper()
-    count = 3_000  # a metadata tree's; kazoo's own sockets took 280
+    count = 3_000  # as many as for a metadata tree; with kazoo's own sockets the limit was 280
 
     async def scenario(only: ZooKeeperServer) -> None:
         access = ZooKeeperAccess(session_timeout_ms=30_000)

@@ -1,4 +1,4 @@
-"""A client that sends bytes, right or wrong: what the tests of frames, planes and forgeries dial brokers with."""
+"""A client that sends bytes, valid or not: for tests of frames, planes and forged requests."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ TIMEOUT_S = 15.0
 
 
 class Closed(ConnectionError):
-    """The broker has closed the connection instead of answering."""
+    """The broker has closed the connection instead of responding."""
 
 
 class Wire:
-    """One connection. `ask` speaks the protocol, `send` does not care."""
+    """One connection. `ask` sends a valid request, `send` any bytes."""
 
-    def __init__(self, address: str, client_id: str = "wire", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, address: str, client_id: str = "wire", tls: ssl.SSLContext | None = None, timeout_s: float = TIMEOUT_S
+    ) -> None:
         self._client_id = client_id
         host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
+        self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname=host)
         self._correlation_id = 0
@@ -44,14 +46,14 @@ class Wire:
         return f"{host}:{port}"
 
     def send(self, data: bytes) -> None:
-        """Bytes as they are; Closed when the broker will not have them."""
+        """Sends the bytes unchanged; Closed if the broker does not accept them."""
         try:
             self._socket.sendall(data)
         except ConnectionError as error:
             raise Closed(str(error)) from error
 
     def end_sending(self) -> None:
-        """Half-close: the broker sees the end of what was sent."""
+        """Half-close: the broker reads the end of the stream."""
         self._socket.shutdown(socket.SHUT_WR)
 
     def frame(self) -> bytes:
@@ -60,11 +62,11 @@ class Wire:
         return self._exactly(size)
 
     def read(self, count: int) -> bytes:
-        """So many bytes of whatever comes. Closed, or TimeoutError."""
+        """So many of the next bytes. Closed, or TimeoutError."""
         return self._exactly(count)
 
     def closed(self) -> bool:
-        """Whether the broker closes without another byte; waits for it. TimeoutError when it does neither."""
+        """Waits until the broker closes (True) or sends another byte (False). TimeoutError if it does neither."""
         try:
             return self._socket.recv(1) == b""
         except ConnectionError:
@@ -77,12 +79,12 @@ class Wire:
         return framed(encode_request_header(api_key, version, self._correlation_id, name) + body)
 
     def ask_raw(self, api_key: int, version: int, body: bytes) -> bytes:
-        """The answer's frame to any body."""
+        """The frame of the response to any body."""
         self.send(self.request(api_key, version, body))
         return self.frame()
 
     def ask(self, api_key: ApiKey, version: int, request: Any) -> Any:
-        """The decoded answer to a request message."""
+        """The decoded response to a request message."""
         answer = self.ask_raw(api_key, version, request.encode(version))
         correlation_id, offset = decode_response_header(answer, api_key, version)
         assert correlation_id == self._correlation_id
@@ -106,14 +108,14 @@ def framed(payload: bytes) -> bytes:
 
 
 def dial(cluster: ProcessCluster, node_id: int = 1, listener: str = "CLIENT") -> Wire:
-    """A connection to a node's listener, by the address that it is bound to."""
+    """A connection to a node's listener, by its bound address."""
     return Wire(str(cluster.nodes[node_id].ready["bound"][listener]))
 
 
 def log_in_by_scram(
     wire: Wire, mechanism: str, user: str, password: str, *, token_auth: bool = False
 ) -> SaslAuthenticateResponse:
-    """SCRAM on a fresh connection, or a renewal on an old one; the last SaslAuthenticate's answer."""
+    """SCRAM on a new connection, or re-authentication on an old one; the last SaslAuthenticate response."""
     exchange = ScramClientExchange(mechanism, user, password, token_auth=token_auth)
     assert wire.ask(ApiKey.SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism=mechanism)).error_code == 0
     token: bytes | None = exchange.first()
@@ -128,7 +130,7 @@ def log_in_by_scram(
 
 
 def log_in(wire: Wire, user: str, password: str) -> int:
-    """SASL PLAIN on a fresh connection; the error code of SaslAuthenticate."""
+    """SASL PLAIN on a new connection; the error code of SaslAuthenticate."""
     wire.ask(ApiKey.SASL_HANDSHAKE, 1, SaslHandshakeRequest(mechanism="PLAIN"))
     proof = SaslAuthenticateRequest(auth_bytes=f"\0{user}\0{password}".encode())
     return int(wire.ask(ApiKey.SASL_AUTHENTICATE, 2, proof).error_code)

@@ -1,4 +1,4 @@
-"""A cluster inside this process: real sockets, real files, gone without a trace."""
+"""A cluster inside this process: real sockets, real files, no resources left after its stop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from signalbox.testing.cluster import Cluster
 
 
 def produce(cluster: Cluster, topic: str, value: bytes) -> None:
-    """Acknowledged by all in-sync replicas."""
+    """Produces with acks=all and waits for the acknowledgement."""
     errors: list[object] = []
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "enable.idempotence": True})
     producer.produce(topic, value, on_delivery=lambda error, message: errors.append(error))
@@ -80,7 +80,7 @@ def test_without_a_folder_nothing_is_left() -> None:
     ("overrides", "text"),
     [({"num.partitions": "many"}, "'many' is not a whole number"), ({"authorizer.class.name": "no.Such"}, "no.Such")],
 )
-def test_a_start_that_is_refused_leaves_nothing(overrides: dict[str, str], text: str) -> None:
+def test_a_start_that_is_rejected_leaves_nothing(overrides: dict[str, str], text: str) -> None:
     before = set(threading.enumerate())
     cluster = Cluster(brokers=2, overrides=overrides)
     with pytest.raises((ValueError, RuntimeError), match=text):

@@ -1,4 +1,5 @@
-"""A cluster of processes: ready when it says so, ended by its own handles, back at its ports."""
+"""A cluster of processes: ready when each broker reports it, stopped by process handles, restarted on the same
+ports."""
 
 from __future__ import annotations
 
@@ -115,3 +116,65 @@ def test_controllers_have_ids_folders_and_ports_of_their_own(tmp_path: Path) -> 
     assert cluster.controllers[101].folder == tmp_path / "controller-101"
     assert cluster.controllers[101].name == "controller 101"
     assert "process.roles" not in ProcessCluster(tmp_path, 1)._properties(cluster.brokers[1])
+
+
+def test_a_file_that_was_edited_is_kept_and_obeyed(tmp_path: Path) -> None:
+    cluster = ProcessCluster(tmp_path, 1)
+    assert cluster.write_files() == []
+    file = cluster.brokers[1].properties_file
+    file.write_text(file.read_text().replace("node.id=1", "node.id=7"))
+    edited = file.read_bytes()
+    again = ProcessCluster(tmp_path, 1, overrides={"num.partitions": "5"})
+    assert again.write_files() == [file]
+    with again:
+        assert again.brokers[1].ready["node_id"] == 7
+    assert file.read_bytes() == edited
+
+
+def test_nothing_is_written_where_a_broker_runs(cluster: ProcessCluster) -> None:
+    before = cluster.brokers[1].properties_file.read_bytes()
+    cluster.configure(1, {"num.partitions": "7"})
+    other = ProcessCluster(cluster.folder, 3)
+    with pytest.raises(ClusterFailed, match=r"broker 1 and broker 2 of .* already run"):
+        other.start()
+    assert cluster.brokers[1].properties_file.read_bytes() == before
+    assert not other.brokers[3].folder.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ClusterFailed, match=r"file/broker-1 cannot be written: Not a directory"):
+        ProcessCluster(tmp_path / "file", 1).start()
+
+
+PROTOCOL_MAP = "listener.security.protocol.map=CLIENT:PLAINTEXT,REPLICATION:"
+
+
+@pytest.mark.parametrize(
+    ("edit", "kept", "secured"),
+    [
+        ("", 0, True),
+        ("num.partitions=3\n", 1, False),
+    ],
+)
+def test_an_older_folder_is_secured_unless_it_was_edited(tmp_path: Path, edit: str, kept: int, secured: bool) -> None:
+    ProcessCluster(tmp_path, 2, first_port=20_000).write_files()
+    for number in (1, 2):  # older versions wrote no mark
+        file = tmp_path / f"broker-{number}" / "server.properties"
+        file.write_text(file.read_text().partition("\n")[2] + (edit if number == 1 else ""))
+    cluster = ProcessCluster(tmp_path, 2, first_port=20_000, secured=True)
+    assert len(cluster.write_files()) == kept
+    assert cluster.secured is secured
+    assert (tmp_path / "brokers.jaas").exists() is secured
+    for broker in cluster.brokers.values():
+        assert (PROTOCOL_MAP + ("SASL_PLAINTEXT" if secured else "PLAINTEXT")) in broker.properties_file.read_text()
+
+
+def test_an_edited_file_with_logins_keeps_them_for_all(tmp_path: Path) -> None:
+    ProcessCluster(tmp_path, 1, secured=True).write_files()
+    file = tmp_path / "broker-1" / "server.properties"
+    file.write_text(file.read_text() + "num.partitions=3\n")
+    cluster = ProcessCluster(tmp_path, 2, secured=True)
+    assert cluster.write_files() == [file]
+    assert cluster.secured
+    assert (PROTOCOL_MAP + "SASL_PLAINTEXT") in cluster.brokers[2].properties_file.read_text()

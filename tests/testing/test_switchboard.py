@@ -7,11 +7,13 @@ import pytest
 
 from signalbox.testing.switchboard import Switchboard
 
+pytestmark = pytest.mark.spec("R7")
+
 Greeter = tuple[str, int]
 
 
 async def greeter(name: bytes) -> asyncio.Server:
-    """A server that says its name, then echoes."""
+    """A server that sends its name, then echoes."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(name)
@@ -32,7 +34,7 @@ async def dial(address: tuple[str, int]) -> tuple[asyncio.StreamReader, asyncio.
 
 
 async def who(address: tuple[str, int]) -> bytes:
-    """Who answers at an address; b"" when the connection is cut."""
+    """The name that the server at an address sends; b"" if the connection is cut."""
     reader, writer = await dial(address)
     try:
         return await asyncio.wait_for(reader.read(1), 2)
@@ -43,7 +45,7 @@ async def who(address: tuple[str, int]) -> bytes:
 
 
 def with_board(test: Callable[[Switchboard, dict[str, Greeter], dict[str, Greeter]], Awaitable[None]]) -> None:
-    """`test(board, lines, homes)` with two greeters, A and B, each behind a line of its name."""
+    """Runs `test(board, lines, homes)` with two greeters, A and B, each behind a line of the same name."""
 
     async def run() -> None:
         servers = {name: await greeter(name.encode()) for name in "AB"}

@@ -7,6 +7,8 @@ import pytest
 
 from signalbox.testing.switchboard_line import Line
 
+pytestmark = pytest.mark.spec("R7")
+
 
 def test_targets_take_turns_and_home_is_where_it_was() -> None:
     with socket.create_server(("127.0.0.1", 0)) as sock:

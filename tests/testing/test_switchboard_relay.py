@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from signalbox.testing.switchboard import Switchboard
+
+pytestmark = pytest.mark.spec("R7")
 
 
 def test_a_target_that_says_goodbye_is_heard_to_the_last_byte() -> None:

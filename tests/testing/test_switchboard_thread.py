@@ -7,9 +7,11 @@ import pytest
 
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
+pytestmark = pytest.mark.spec("R7")
+
 
 def name_server(name: bytes) -> tuple[str, int]:
-    """A blocking server in a thread: says its name to everybody and hangs up."""
+    """A blocking server in a thread: sends its name on each connection and closes it."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

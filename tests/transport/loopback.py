@@ -42,7 +42,7 @@ async def socket_pair() -> tuple[socket.socket, socket.socket]:
 
 
 class Owner:
-    """What network or client do with a channel: keeps frames, answers, hears of the end."""
+    """The owner of a channel, as in network or client: keeps frames and responses, and is notified of the end."""
 
     def __init__(self, channel: FrameChannel) -> None:
         self.channel = channel
@@ -83,13 +83,13 @@ async def data_channel(budget_us: int = 100) -> AsyncIterator[tuple[DataLoop, Ow
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Let the loop turn until `holds`; the test's own timeout bounds it."""
-    while not holds():  # noqa: ASYNC110 - the turns of the loop are what is under test
+    """Runs the loop until `holds` is true; the test's own timeout limits it."""
+    while not holds():  # noqa: ASYNC110 - the test needs the turns of the loop
         await asyncio.sleep(0)
 
 
 async def read_frame(sock: socket.socket) -> bytes:
-    """The next frame at the client's end; EOFError when the peer closed instead."""
+    """The next frame at the client's end; EOFError if the peer closed instead."""
     return await read_exactly(sock, int.from_bytes(await read_exactly(sock, 4)))
 
 

@@ -1,4 +1,4 @@
-"""The sending half by itself: when an answer leaves at once and when it waits."""
+"""The sending half alone: when a response is sent at once and when it waits."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import pytest
 from signalbox.transport.connect import connect_data_channel
 from signalbox.transport.data_loop import DataLoop
 from tests.transport.loopback import Owner, framed, listening_socket
+from tests.transport.self_connecting import can_be_bound, dial_themselves
 from tests.transport.test_tls_session import contexts
 
 
@@ -49,7 +50,7 @@ def test_a_tls_channel_checks_the_host() -> None:
         assert await owner.frames.get() == framed(b"hello")
         owner.channel.close("done")
         strangers = ssl.create_default_context()
-        with pytest.raises(OSError, match="peer's certificate is refused"):
+        with pytest.raises(OSError, match="peer's certificate is rejected"):
             await connect_data_channel(loop, "localhost", port, ssl_context=strangers)
         server.close()
         loop.close()
@@ -65,6 +66,19 @@ def test_nobody_there() -> None:
         sock.close()
         with pytest.raises(OSError):
             await connect_data_channel(loop, "127.0.0.1", port)
+        loop.close()
+
+    asyncio.run(main())
+
+
+def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        loop = DataLoop(asyncio.get_running_loop())
+        with monkeypatch.context() as patched:
+            port = dial_themselves(patched)
+            with pytest.raises(ConnectionRefusedError, match="connection was one to itself"):
+                await connect_data_channel(loop, "127.0.0.1", port)
+        assert can_be_bound(port)
         loop.close()
 
     asyncio.run(main())

@@ -44,7 +44,7 @@ def test_one_byte_at_a_time() -> None:
 
 
 def test_a_burst_of_requests_is_served_in_turns() -> None:
-    """One read holds all of them: asyncio looks at the control plane many times before the last is answered."""
+    """One read returns all of them: asyncio polls the control plane many times before the last one is answered."""
 
     async def main() -> None:
         async with data_channel() as (_, owner, client):
@@ -217,7 +217,7 @@ def test_the_send_queue_is_bounded() -> None:
 
 
 def test_a_peer_that_does_not_read_is_not_read_from_either() -> None:
-    """Pipelined requests must not turn into answers faster than these leave."""
+    """Pipelined requests must not produce responses faster than these are sent."""
 
     async def main() -> None:
         answer = bytes(1 << 20)

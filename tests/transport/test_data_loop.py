@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.transport.data_loop import DataLoop
 from tests.transport.loopback import until
 
 
 class Worker:
-    """A member that is always ready and takes its time; notes what it saw."""
+    """A member of the loop that is always ready; each event takes `seconds` and is noted in `log`."""
 
     def __init__(self, loop: DataLoop, seconds: float, log: list[str], name: str = "event") -> None:
         self.loop, self.seconds, self.log, self.name = loop, seconds, log, name
@@ -47,13 +47,13 @@ def test_a_saturated_loop_lets_asyncio_poll_after_every_slice() -> None:
         loop = DataLoop(asyncio.get_running_loop(), budget_us=300)
         workers = [Worker(loop, 0.0002, log) for _ in range(20)]
         for worker in workers:
-            worker.theirs.send(b"x")  # nobody reads it: ready for ever
+            worker.theirs.send(b"x")  # never read, so the socket stays ready
         polls = []
         for _ in range(20):
             await asyncio.sleep(0)
             polls.append(len(log))
         steps = [after - before for before, after in itertools.pairwise(polls)]
-        assert max(steps) <= 4  # two slices at most between two looks at the control plane
+        assert max(steps) <= 4  # two slices at most between two polls of the control plane
         assert sum(steps) >= 15
         assert loop.queued > 0
         assert loop.queue_seconds > 0
@@ -229,10 +229,10 @@ def test_what_runs_alone_lets_asyncio_poll_and_nobody_else_of_the_set() -> None:
         def work() -> None:
             for _ in range(3):
                 log.append("alone")
-                breathe()
+                yield_if_due()
 
         loop.run_soon(lambda: loop.run_alone(work))
-        worker.theirs.send(b"x")  # nobody reads it: ready for ever
+        worker.theirs.send(b"x")  # never read, so the socket stays ready
         loop.at_turn_end(lambda: log.append("end"))
         for _ in range(2):
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Both kinds of channel offer the whole interface."""
+"""Both kinds of channel have the whole interface."""
 
 from __future__ import annotations
 

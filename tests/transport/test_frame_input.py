@@ -1,4 +1,4 @@
-"""When frames are delivered: the owner's muting, the channel's own hold, and what waits above the socket."""
+"""When frames are delivered: the owner mutes, the channel holds, and received bytes come before the socket's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.transport.loopback import framed
 
 
 class Input(FrameInput):
-    """Bytes come by `receive`; turns are run by hand."""
+    """Bytes come from `receive`; the test runs the turns."""
 
     def __init__(self) -> None:
         super().__init__(FrameReader(BufferPool(), lambda frame, buffer: None, 1_000, self.enough))

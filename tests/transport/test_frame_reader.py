@@ -12,7 +12,7 @@ from tests.transport.loopback import framed
 
 
 class Reading:
-    """Drives a reader as a channel does: into `target` when there is one, else by `feed`."""
+    """Drives a reader as a channel does: bytes go into `target` when there is one, else through `feed`."""
 
     def __init__(self, max_frame_bytes: int = 1_000_000, mute_every: int = 0, enough_every: int = 0) -> None:
         self.pool = BufferPool()

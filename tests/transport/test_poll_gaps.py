@@ -3,20 +3,13 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 
-from signalbox.common.metrics import MetricName, NullMetrics
+from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.transport.poll_gaps import MeasuredLoop, PollGaps
-
-
-class Gauges(NullMetrics):
-    def __init__(self) -> None:
-        self.read: dict[str, Callable[[], float]] = {}
-
-    def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
-        self.read[(tags or {}).get("le", name.name)] = read
+from tests.metric_values import metric_values
 
 
 def spin(seconds: float) -> None:
@@ -28,23 +21,23 @@ def spin(seconds: float) -> None:
 @pytest.mark.spec("C5")
 @pytest.mark.parametrize("held", [spin, time.sleep])
 def test_work_and_sleep_both_count(held: Callable[[float], None]) -> None:
-    gaps, gauges = PollGaps(), Gauges()
-    gaps.register(gauges)
+    gaps, registry = PollGaps(), MetricRegistry()
+    gaps.register(registry)
     gaps.end()
     gaps.begin()
     held(0.006)
     gaps.end()
-    assert gauges.read["+Inf"]() == 2
-    assert gauges.read["5000"]() == 1
-    assert gauges.read["PollGapLongestUs"]() >= 5_990
-    assert gauges.read["PollGapLongestUs"]() == 0, "the longest since somebody asked last"
+    found = metric_values(registry)
+    assert (found["PollGapUs", "+Inf"], found["PollGapUs", "5000"]) == (2, 1)
+    assert found["PollGapLongestUs",] >= 5_990
+    assert metric_values(registry)["PollGapLongestUs",] == 0, "the longest since the last scrape"
     gaps.close()
 
 
 def test_what_comes_between_two_polls_is_not_counted() -> None:
     gaps = PollGaps()
     gaps.end()
-    time.sleep(0.01)  # the poll itself: nobody waits for it
+    time.sleep(0.01)  # the poll itself: no request waits for it
     gaps.begin()
     gaps.end()
     assert gaps.longest_us < 5_000

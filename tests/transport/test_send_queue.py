@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from signalbox.common.file_slice import FileSlice
-from signalbox.transport.cold_files import ColdFiles
 from signalbox.transport.frame_channel import Chunk
+from signalbox.transport.page_cache import PageCache
 from signalbox.transport.send_queue import SendQueue, ShortFileError
 
 CONTENT = bytes(range(256)) * 4096  # 1 MB
-ALL_WARM = ColdFiles(asyncio.new_event_loop())
+ALL_WARM = PageCache(asyncio.new_event_loop())
 ALL_WARM._tells = False
 STAGING = memoryview(bytearray(327_680))
 
@@ -41,7 +41,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def drain(queue: SendQueue, ours: socket.socket, theirs: socket.socket) -> bytes:
-    """Flush against a slow reader until everything is through."""
+    """Flush to a slow reader until all bytes have arrived."""
     received = bytearray()
     flushed = 0
     while queue.size_bytes:

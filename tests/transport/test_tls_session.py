@@ -37,7 +37,7 @@ def contexts(*, client_auth: str = "none") -> tuple[ssl.SSLContext, ssl.SSLConte
 
 
 async def shake_hands(server: TlsSession, client: TlsSession, early: bytes = b"") -> None:
-    """`early` is what the client says together with the end of its handshake."""
+    """`early` is what the client sends together with the end of its handshake."""
     loop = asyncio.get_running_loop()
 
     async def step(session: TlsSession) -> None:
@@ -119,7 +119,7 @@ def test_a_client_certificate_is_seen() -> None:
 def test_garbage_is_told_from_tls_without_a_thread() -> None:
     async def test(server: TlsSession, _client: TlsSession, executor: Executor) -> None:
         assert isinstance(executor, ThreadPoolExecutor)
-        executor.shutdown()  # a step would raise
+        executor.shutdown()  # a step in the thread pool would raise
         calls: list[Exception | None] = []
         server.receive(b"\0\0\0\x14not a TLS record at all")
         server.advance(asyncio.get_running_loop(), calls.append)
@@ -193,7 +193,7 @@ def test_what_follows_the_last_step_at_once_is_not_lost() -> None:
     with_sessions(test)
 
 
-def test_a_flood_instead_of_a_handshake_is_refused() -> None:
+def test_a_flood_instead_of_a_handshake_is_rejected() -> None:
     async def test(server: TlsSession, _client: TlsSession, _: Executor) -> None:
         calls: list[Exception | None] = []
         server.receive(bytes(2_000_000))
@@ -203,7 +203,7 @@ def test_a_flood_instead_of_a_handshake_is_refused() -> None:
     with_sessions(test)
 
 
-def test_a_wrong_host_name_is_refused_by_the_client() -> None:
+def test_a_wrong_host_name_is_rejected_by_the_client() -> None:
     async def test(server: TlsSession, _client: TlsSession, executor: Executor) -> None:
         _, client_side = contexts()
         client = TlsSession(client_side, executor, server_side=False, server_hostname="elsewhere")

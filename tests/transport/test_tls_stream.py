@@ -1,4 +1,4 @@
-"""Connections that we dial with TLS on plain asyncio: asyncio's own TLS servers are at the other end."""
+"""Outbound TLS connections on plain asyncio: asyncio's own TLS servers are at the other end."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ def test_the_handshake_is_not_on_the_loops_thread() -> None:
     asyncio.run(main())
 
 
-def test_a_certificate_that_is_refused() -> None:
+def test_a_certificate_that_is_rejected() -> None:
     async def main() -> None:
         async with echoing(server_context(inline())) as port:
-            with pytest.raises(TlsFailed, match="peer's certificate is refused: "):
+            with pytest.raises(TlsFailed, match="peer's certificate is rejected: "):
                 await dial(port, TlsSettings())
 
     asyncio.run(main())
@@ -122,7 +122,7 @@ def test_a_certificate_that_is_refused() -> None:
 
 def test_a_port_without_tls() -> None:
     async def main() -> None:
-        async with echoing(None) as port:  # gives our own hello back, which no server says
+        async with echoing(None) as port:  # returns our own ClientHello, which no server sends
             with pytest.raises(TlsFailed, match="TLS handshake failed"):
                 await dial(port)
 
@@ -139,7 +139,7 @@ def test_a_port_without_tls() -> None:
 
 @pytest.mark.spec("L7")
 def test_a_client_certificate_that_was_missing_is_told_after_the_handshake() -> None:
-    """In TLS 1.3 the client is through before the server has looked."""
+    """In TLS 1.3 the client completes its handshake before the server has checked the certificate."""
 
     async def main() -> None:
         async with tls_channel("required") as (_, owner, client, _context):
@@ -160,11 +160,11 @@ def test_whoever_gives_up_leaves_nothing_behind() -> None:
         sock = listening_socket()
         dialling = asyncio.create_task(dial(sock.getsockname()[1]))
         peer, _ = await loop.sock_accept(sock)
-        assert await loop.sock_recv(peer, 5)  # our hello
+        assert await loop.sock_recv(peer, 5)  # our ClientHello
         dialling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await dialling
-        await loop.sock_sendall(peer, bytes.fromhex("15030300020228"))  # an alert: the next step finds nobody waiting
+        await loop.sock_sendall(peer, bytes.fromhex("15030300020228"))  # an alert: no task waits for the next step
         while True:
             try:
                 if not await loop.sock_recv(peer, 1000):

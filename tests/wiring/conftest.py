@@ -12,12 +12,12 @@ from signalbox.testing.cluster import Cluster
 
 @pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    """Three brokers, with a page of metrics each."""
+    """Three brokers with a metrics page each."""
     with Cluster(brokers=3, overrides={"metrics.http.port": "0"}) as running:
         yield running
 
 
 @pytest.fixture
 def repository() -> ConfigRepository:
-    """Dynamic configs that were never loaded: none are set."""
+    """A repository that has loaded nothing: no dynamic configs are set."""
     return ConfigRepository(MemoryMetadataStore(SharedEntries()), ManualClock())

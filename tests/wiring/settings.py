@@ -1,4 +1,4 @@
-"""A node's configuration for tests: the three listeners, a store that is never opened."""
+"""A node's configuration for tests: the three listeners, a metadata store that is never opened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALUES = {
 
 
 def config_of(**changes: str) -> NodeConfig:
-    """`changes` by key, dots written as two underscores."""
+    """A broker's configuration with `changes` by key; two underscores in a name are a dot."""
     values = {**VALUES, **{key.replace("__", "."): value for key, value in changes.items()}}
     config, faults = read_node_config(Properties("test", values))
     assert config is not None, faults
@@ -35,7 +35,7 @@ OF_CONTROLLER = {
 
 
 def controller_config_of(**changes: str) -> NodeConfig:
-    """A dedicated controller's; `changes` as above."""
+    """The configuration of a dedicated controller; `changes` as above."""
     values = {**OF_CONTROLLER, **{key.replace("__", "."): value for key, value in changes.items()}}
     config, faults = read_node_config(Properties("test", values))
     assert config is not None, faults

@@ -1,4 +1,5 @@
-"""The trail as a topic: made when it is missing, each broker's numbers complete, and once each after a stop."""
+"""The audit trail as a topic: created when it is missing; each broker's sequence numbers are complete, and each occurs
+once after a stop."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from signalbox.wiring.audit_delivery import AuditTopicMissing, TopicDelivery
 
 
 async def read_trail(bootstrap: str, expected: int) -> list[dict[str, object]]:
-    """That many records of the audit topic, from its beginning."""
+    """So many records of the audit topic, from its first offset on."""
     client = ClusterClient(ClientSettings(bootstrap=parse_bootstrap_servers(bootstrap), client_id="reader"))
     client.start()
     topic = await client.topic(AUDIT_TOPIC)
@@ -37,11 +38,11 @@ async def read_trail(bootstrap: str, expected: int) -> list[dict[str, object]]:
 
 
 def test_without_a_topic_nothing_is_lost_and_the_reason_is_said() -> None:
-    async def refused() -> tuple[int, str]:
+    async def rejected() -> tuple[int, str]:
         return 44, "the policy says no"
 
     async def scenario() -> None:
-        delivery = TopicDelivery(lambda: pytest.fail("never dialled"), refused)
+        delivery = TopicDelivery(lambda: pytest.fail("never dialled"), rejected)
         with pytest.raises(AuditTopicMissing, match="the policy says no"):
             await delivery.deliver(b"1", [b"{}"])
         await delivery.close()
@@ -57,7 +58,7 @@ def test_a_stopped_brokers_trail_has_each_number_once(tmp_path: Path) -> None:
         async def record_and_stop() -> int:
             for number in range(1_500):
                 node.parts.trail.audit.record(AuditEvent(kind=AuditKind.ADMIN, resource=str(number)))
-            # The writer may be in the middle of a batch when the node is stopped: it must not send it again.
+            # The writer may be sending a batch when the node stops: it must not send it again.
             await asyncio.sleep(0)
             housekeeping = node._housekeeping
             assert housekeeping is not None

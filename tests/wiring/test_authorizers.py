@@ -1,4 +1,4 @@
-"""Which authorizer a configuration asks for."""
+"""The authorizer that a configuration names."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_ones_own_by_import_path() -> None:
 
 
 class MineFromOurs(AclAuthorizer):
-    """One's own that decides as the built-in one does, by a view of its own."""
+    """A custom authorizer that decides as the built-in one does, with ACLs of its own."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         super().__init__(AclIndex([OWN_ACL], stamp=1))
@@ -143,7 +143,7 @@ def test_brokers_logins_are_for_brokers_where_they_have_any(given: dict[str, str
 
 @pytest.mark.spec("F8")
 @pytest.mark.parametrize(("network", "from_outside"), [("10.0.0.0/8", True), ("10.0.0.0/8,127.0.0.0/8", False)])
-def test_a_forwarded_acl_change_from_outside_is_refused_and_one_to_the_controller_itself_is_not(
+def test_a_forwarded_acl_change_from_outside_is_rejected_and_one_to_the_controller_itself_is_not(
     network: str, from_outside: bool
 ) -> None:
     overrides = {
@@ -158,5 +158,5 @@ def test_a_forwarded_acl_change_from_outside_is_refused_and_one_to_the_controlle
         for node in cluster.nodes.values():
             with Wire(node.describe()["listeners"]["CLIENT"]) as wire:
                 [made] = wire.ask(ApiKey.CREATE_ACLS, 3, CreateAclsRequest(creations=[creation])).results
-            refused = from_outside and not node.parts.controller.is_active
-            assert made.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if refused else Error.NONE)
+            rejected = from_outside and not node.parts.controller.is_active
+            assert made.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if rejected else Error.NONE)

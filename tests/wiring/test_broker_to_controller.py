@@ -1,4 +1,4 @@
-"""What this broker asks of the controller, in replication's and the broker's words."""
+"""The requests of this broker to the controller, as the ports of replication and broker define them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from signalbox.wiring.broker_to_controller import ChannelAlterPartition, Channel
 
 
 class Channel:
-    """As much of the controller channel as is used here."""
+    """The part of the controller channel that is used here."""
 
     def __init__(self) -> None:
         self.api_ranges: ApiRanges | None = None
@@ -27,7 +27,7 @@ class Channel:
         return self.submitted[-1]
 
 
-@pytest.mark.parametrize("outcome", ["answer", "refused", "broken", "cancelled"])
+@pytest.mark.parametrize("outcome", ["answer", "rejected", "broken", "cancelled"])
 def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
     async def scenario() -> None:
         channel, heard = Channel(), list[Any]()
@@ -38,7 +38,7 @@ def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
         expected: Any = answer
         if outcome == "answer":
             future.set_result(answer)
-        elif outcome == "refused":
+        elif outcome == "rejected":
             future.set_exception(KafkaError(Error.REQUEST_TIMED_OUT))
             expected = Error.REQUEST_TIMED_OUT
         elif outcome == "broken":
@@ -58,7 +58,7 @@ def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
 def test_the_controllers_versions_are_known_before_the_first_request(cluster: Cluster) -> None:
     channel = cluster.nodes[1].parts.ways.channel
 
-    # The first request that travels shows that the connection stands.
+    # The first response shows that the connection is established.
     cluster.run(channel.request(AllocateProducerIdsRequest(broker_id=1), 5_000))
     versions = ChannelVersions(channel)
     ranges = versions.controller_ranges()

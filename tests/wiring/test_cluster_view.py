@@ -1,4 +1,4 @@
-"""The metadata cache in replication's words."""
+"""The metadata cache behind replication's port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no configuration: a sentence each, never a traceback."""
+"""Files that are not valid configurations: one sentence of error each, never a traceback."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from signalbox.wiring.config_file import ConfigFileError, read_config_file
 def test_contents(tmp_path: Path, data: bytes, problem: str) -> None:
     file = tmp_path / "s.properties"
     file.write_bytes(data)
-    with pytest.raises(ConfigFileError) as refused:
+    with pytest.raises(ConfigFileError) as rejected:
         read_config_file(file)
-    assert str(refused.value).startswith(f"{file} cannot be read: ")
-    assert problem in str(refused.value)
+    assert str(rejected.value).startswith(f"{file} cannot be read: ")
+    assert problem in str(rejected.value)
 
 
 def test_places_that_hold_no_file(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_places_that_hold_no_file(tmp_path: Path) -> None:
     assert told[str(tmp_path)] == "Is a directory"
     assert "null byte" in told["a\0b"] or "null character" in told["a\0b"]
     assert told["/dev/zero"] == "File too large"
-    if os.geteuid():  # whoever may read everything can read this one too
+    if os.geteuid():  # a user who may read every file can read this one too
         assert told[str(locked)] == "Permission denied"
 
 

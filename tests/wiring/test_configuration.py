@@ -1,4 +1,4 @@
-"""What is said about a configuration that is taken: unknown keys, listeners on which anybody may be a broker."""
+"""Warnings about an accepted configuration: unknown keys, listeners on which any client could act as a broker."""
 
 from __future__ import annotations
 

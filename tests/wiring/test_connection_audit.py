@@ -1,4 +1,4 @@
-"""A connection that ends: its roll-ups first, then its one closing event."""
+"""A connection that closes: its roll-ups are recorded first, then its one close event."""
 
 from __future__ import annotations
 

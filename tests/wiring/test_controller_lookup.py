@@ -1,4 +1,4 @@
-"""Where the active controller takes what brokers send: from the store, by the target's own settings."""
+"""The endpoint of the active controller for brokers' requests: from the store, by the controller's own settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECURITY = {
 
 
 class Watching:
-    """A lookup over a store in memory; `until` waits for its next answer."""
+    """A lookup over a store in memory; `next` waits for its next change."""
 
     def __init__(self, store: MemoryMetadataStore) -> None:
         self.store = store
@@ -62,7 +62,8 @@ def run(scenario: Callable[[Watching], Any]) -> None:
     ("privileged", "address"), [(None, ("host2", 9102)), ("CONTROL", ("host2", 9202)), ("CLIENT", ("host2", 9002))]
 )
 def test_the_targets_privileged_listener(privileged: str | None, address: tuple[str, int]) -> None:
-    """And its security: the dialling side may have another inter-broker listener while a cluster rolls (L12)."""
+    """With that listener's security: the connecting broker may have another inter-broker listener during a rolling
+    change (L12)."""
 
     async def scenario(watching: Watching) -> None:
         assert watching.lookup.active_controller() is None
@@ -122,7 +123,7 @@ def test_a_claim_nobody_can_read_is_looked_at_again(caplog: pytest.LogCaptureFix
 
 @pytest.mark.spec("F15")
 def test_a_dedicated_controller_is_found_at_its_own_place_first() -> None:
-    """Also when a broker is registered under the same id, which is the same node then."""
+    """Also when a broker is registered with the same id: then it is the same node."""
 
     async def scenario(watching: Watching) -> None:
         store = watching.store

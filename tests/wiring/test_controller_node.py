@@ -1,4 +1,5 @@
-"""A dedicated controller's life: ready when it takes part, seen by brokers alone, gone without a trace (F15)."""
+"""A dedicated controller's life: ready when it takes part in elections, visible only to brokers, no resources left
+after its stop (F15)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import pytest
 
 from signalbox.common.clock import SystemClock
 from signalbox.common.properties_file import Properties
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.feature_levels import encode_features
 from signalbox.metadata.layout import (
     BROKER_IDS,
@@ -45,7 +46,8 @@ def controller_in(folder: Path, **changes: str) -> ControllerNode:
 
 
 async def until_active(node: ControllerNode) -> None:
-    """It is when its own first metadata has been applied, a moment after that is seen."""
+    """Waits until the controller is active: it is when its first metadata is applied, a moment after its claim is
+    visible."""
     assert await node.parts.cache.wait_until(lambda image: image.controller_id == 101, 10)
     async with asyncio.timeout(10):
         while not node.parts.controller.is_active:  # noqa: ASYNC110
@@ -97,7 +99,7 @@ def test_who_lacks_what_is_finalized_does_not_start(tmp_path: Path) -> None:
         await store.open_session()
         await store.commit([Create(FEATURE, encode_features({"signalbox.version": 2}))])
         node = controller_in(tmp_path)
-        with pytest.raises(StartRefused, match=r"signalbox\.version is finalized at 2 and supported from 1 to 1"):
+        with pytest.raises(StartError, match=r"signalbox\.version is finalized at 2 and supported from 1 to 1"):
             await node.start()
         await node.stop(controlled=False)
         assert await store.children(CONTROLLER_IDS) == []
@@ -120,14 +122,14 @@ def test_who_lacks_what_is_finalized_while_it_runs_ends(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_the_id_of_a_broker_is_refused(tmp_path: Path) -> None:
+def test_the_id_of_a_broker_is_rejected(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = SqliteMetadataStore(tmp_path / "metadata.db", 6000, SystemClock())
         await store.open_session()
         await create_roots(store)
         await store.commit([Create(broker_id_path(101), of_session=True)])
         node = controller_in(tmp_path, broker__session__timeout__ms="100")
-        with pytest.raises(StartRefused, match="a broker is registered with it"):
+        with pytest.raises(StartError, match="a broker is registered with it"):
             await node.start()
         await node.stop(controlled=False)
         await store.close()

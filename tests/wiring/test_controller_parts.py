@@ -1,4 +1,4 @@
-"""The controller of a node: built over the store, measured under Kafka's names."""
+"""The controller of a node: built on the store, with metrics under Kafka's names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from signalbox.common.clock import SystemClock
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.wiring.controller_parts import build_controller
-from signalbox.wiring.guards import read_guards
 from signalbox.wiring.policies import Policies
+from signalbox.wiring.security_config import read_guards
 from tests.wiring.settings import config_of
 
 

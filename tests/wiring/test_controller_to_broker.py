@@ -1,4 +1,4 @@
-"""UpdateMetadata reaches the cache, and the coordinator where its topic or a group's topics change."""
+"""UpdateMetadata reaches the cache, and the coordinator when its own topic or a topic of a group changes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_offsets_topics_size_is_told_when_it_is_spoken_of() -> None:
 
 
 def test_a_topic_whose_entry_is_damaged_is_neither_empty_nor_gone() -> None:
-    """Groups stay on the partitions they are on, and keep the offsets they have committed."""
+    """Groups keep their partitions and their committed offsets."""
     control, _, coordinator, _ = requests()
     whole = {"__consumer_offsets": {index: (1, [1]) for index in range(3)}, "t": {0: (1, [1])}}
     named: dict[str, dict[int, tuple[int, list[int]]]] = {"__consumer_offsets": {}, "t": {}}

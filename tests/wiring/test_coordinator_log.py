@@ -26,7 +26,7 @@ class Coordinator:
 
 def test_only_the_offsets_topic_moves_groups() -> None:
     leadership, coordinator = OffsetsLeadership(), Coordinator()
-    leadership.on_elected(TopicPartition(OFFSETS_TOPIC, 1), 5)  # before there is a coordinator
+    leadership.on_elected(TopicPartition(OFFSETS_TOPIC, 1), 5)  # before the coordinator exists
     leadership.coordinator = coordinator  # type: ignore[assignment]
     leadership.on_elected(TopicPartition(OFFSETS_TOPIC, 2), 5)
     leadership.on_resigned(TopicPartition(OFFSETS_TOPIC, 2), None)
@@ -35,7 +35,7 @@ def test_only_the_offsets_topic_moves_groups() -> None:
     assert coordinator.heard == [("elected", 2, 5), ("resigned", 2, None)]
 
 
-def test_appends_are_read_back_and_others_are_refused() -> None:
+def test_appends_are_read_back_and_others_are_rejected() -> None:
     with Cluster(brokers=1) as cluster:
         house = House(cluster)
         house.create_topic(OFFSETS_TOPIC)
@@ -47,11 +47,11 @@ def test_appends_are_read_back_and_others_are_refused() -> None:
             assert (log.start_offset(0), log.end_offset(0)) == (0, before + 2)
             assert len(log.read(0, before, 1 << 20)) > 61
             assert log.read(0, before + 2, 1 << 20) == b""
-            with pytest.raises(KafkaError) as refused:
+            with pytest.raises(KafkaError) as rejected:
                 await log.append(0, 99, batch(b"a"))
-            assert refused.value.error in (Error.UNKNOWN_LEADER_EPOCH, Error.NOT_LEADER_OR_FOLLOWER)
-            with pytest.raises(KafkaError) as refused:
+            assert rejected.value.error in (Error.UNKNOWN_LEADER_EPOCH, Error.NOT_LEADER_OR_FOLLOWER)
+            with pytest.raises(KafkaError) as rejected:
                 log.end_offset(7)
-            assert refused.value.error is Error.NOT_LEADER_OR_FOLLOWER
+            assert rejected.value.error is Error.NOT_LEADER_OR_FOLLOWER
 
         cluster.run(scenario())

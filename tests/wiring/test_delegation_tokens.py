@@ -1,4 +1,4 @@
-"""Tokens of a node: on with a secret, looked up at every login by one."""
+"""Delegation tokens of a node: enabled by a secret, and looked up at every login with a token."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from signalbox.common.clock import ManualClock
 from signalbox.metadata.delegation_token import encode_token
 from signalbox.metadata.layout import token_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create
+from signalbox.metadata.store.port import Create, Delete
 from signalbox.security.delegation_token import DelegationToken, TokenSecret
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.sasl.salts import Salts
@@ -35,6 +35,8 @@ def test_the_secret_has_two_names() -> None:
 def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         tokens = DelegationTokens(store, ManualClock(), SECRET, Salts())
+        changes: list[dict[str, int | None]] = []
+        tokens.on_changed = lambda ends_ms: changes.append(dict(ends_ms))
         await tokens.start()
         assert tokens.login("SCRAM-SHA-256", "t") is None
         token = DelegationToken("t", ALICE, CAROL, (), issue_ms=1, expiry_ms=2, max_ms=9)
@@ -47,6 +49,10 @@ def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
             assert (login.owner, login.expires_at_ms) == ("alice", 2)
             password = encode_base64(SECRET.hmac("t"))
             assert login.credential == make_credential(mechanism, password, login.credential.salt)
+        await store.commit([Delete(token_path("t"))])
+        await store.commit([Create("/delegation_token/token_changes/token_change_", b"t", numbered=True)])
+        assert not await tokens.current()
+        assert [each for each in changes if each] == [{"t": 2}, {"t": None}]
         await tokens.stop()
 
     run_with_stores(1, scenario)

@@ -1,4 +1,4 @@
-"""What a broker key's value is now: this broker's, all brokers', server.properties', the default."""
+"""The current value of a broker key: this broker's, all brokers', server.properties', the default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOR_ALL, FOR_THIS = "brokers/<default>", "brokers/1"
 
 
 def values(stored: Mapping[str, Mapping[str, str]], **static: str) -> Mapping[str, Value]:
-    """The values of broker 1 where this is stored."""
+    """The values of broker 1 when the store has these configs."""
 
     async def scenario() -> Mapping[str, Value]:
         store = MemoryMetadataStore(SharedEntries())
@@ -55,7 +55,7 @@ def test_the_nearest_counts(stored: Mapping[str, str], value: int) -> None:
 
 def test_what_cannot_be_read_is_said(caplog: pytest.LogCaptureFixture) -> None:
     values({FOR_ALL: {"log.retention.ms": "soon"}})
-    assert "log.retention.ms is not obeyed: 'soon' is not a whole number" in caplog.text
+    assert "log.retention.ms ignored: 'soon' is not a whole number" in caplog.text
 
 
 @pytest.mark.parametrize("key", ["socket.send.buffer.bytes", "ssl.client.auth", "a.plugins.key"])
@@ -90,3 +90,14 @@ def test_whose_entities_are_this_brokers(repository: ConfigRepository) -> None:
     dynamic = DynamicBrokerConfig(repository, 1, NODE_CONFIG, {})
     paths = (FOR_ALL, FOR_THIS, "brokers/11", "topics/1")
     assert [dynamic.is_set_by(path) for path in paths] == [True, True, False, False]
+
+
+@pytest.mark.spec("D15")
+def test_a_key_that_nobody_knows_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    values({FOR_THIS: {"log.retension.ms": "5"}, FOR_ALL: {"num.io.threads": "4", "log.retension.ms": "6"}})
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 2
+    assert "log.retension.ms" in warnings[1]
+    assert "is not a known key (did you mean log.retention.ms?)" in warnings[1]
+    assert "num.io.threads" in warnings[0]
+    assert "has no effect" in warnings[0]

@@ -1,16 +1,16 @@
-"""A node and the features its cluster has finalized: refused at the start, ended while it runs."""
+"""A node and the finalized features of its cluster: a node that does not support them does not start, or stops."""
 
 from __future__ import annotations
 
 import pytest
 
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.feature_levels import FinalizedFeatures, encode_features
 from signalbox.metadata.layout import FEATURE
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Write
-from signalbox.wiring.finalized_features import follow_features, refuse_unsupported_features
+from signalbox.wiring.finalized_features import follow_features, reject_unsupported_features
 from tests.metadata.participants import run_with_stores
 
 VALUES = {"zookeeper.connect": None, "metadata.store": "sqlite:m.db"}
@@ -18,20 +18,20 @@ VALUES = {"zookeeper.connect": None, "metadata.store": "sqlite:m.db"}
 
 def test_a_start_needs_what_is_finalized() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
-        await refuse_unsupported_features(store, VALUES)
+        await reject_unsupported_features(store, VALUES)
         await store.commit([Create(FEATURE, encode_features({"signalbox.version": 1}))])
-        await refuse_unsupported_features(store, VALUES)
+        await reject_unsupported_features(store, VALUES)
         await store.commit([Write(FEATURE, encode_features({"signalbox.version": 2, "group.version": 1}))])
-        with pytest.raises(StartRefused) as refused:
-            await refuse_unsupported_features(store, VALUES)
-        assert str(refused.value) == (
+        with pytest.raises(StartError) as rejected:
+            await reject_unsupported_features(store, VALUES)
+        assert str(rejected.value) == (
             "metadata.store (sqlite:m.db): group.version is finalized at 1 and not supported; signalbox.version is"
             " finalized at 2 and supported from 1 to 1. Run a release that supports it, or take it back first:"
             " kafka-features.sh downgrade --feature NAME=LEVEL"
         )
         await store.commit([Write(FEATURE, b"torn")])
-        with pytest.raises(StartRefused, match=r"/feature holds no JSON"):
-            await refuse_unsupported_features(store, VALUES)
+        with pytest.raises(StartError, match=r"/feature holds no JSON"):
+            await reject_unsupported_features(store, VALUES)
 
     run_with_stores(1, scenario)
 

@@ -1,4 +1,4 @@
-"""When cycles are looked for: old objects only while nobody is held up by it."""
+"""When cyclic garbage is collected: old objects only while the broker is idle, or when its memory has grown."""
 
 from __future__ import annotations
 

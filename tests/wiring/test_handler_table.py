@@ -1,4 +1,4 @@
-"""Every route of a running node has its handler, from a file that says which API it serves and at which versions."""
+"""Every route of a running node has its handler, from a file whose header names the API and its versions."""
 
 from __future__ import annotations
 

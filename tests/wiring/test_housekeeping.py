@@ -1,4 +1,4 @@
-"""Chores come round again, whatever happened to them before; long ones let the loop turn."""
+"""Periodic tasks run again whatever happened before; long ones yield to the event loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.transport.long_lane import LongLane
+from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.housekeeping import Housekeeping, repeat
 from tests.wiring.settings import config_of
 
@@ -40,7 +40,7 @@ def test_a_chore_that_fails_comes_round_again(trouble: Exception, caplog: pytest
         assert len(times) >= 3
 
     asyncio.run(scenario())
-    assert "a chore failed" in caplog.text
+    assert "Background task failed" in caplog.text
 
 
 def test_a_chore_in_slices_lets_others_run_between() -> None:
@@ -56,9 +56,18 @@ def test_a_chore_in_slices_lets_others_run_between() -> None:
             enough.set()
 
         await until(
-            asyncio.ensure_future(repeat(0.0, slices, LongLane(asyncio.get_running_loop(), slice_us=0).run)), enough
+            asyncio.ensure_future(repeat(0.0, slices, TaskScheduler(asyncio.get_running_loop(), slice_us=0).run)),
+            enough,
         )
         assert order[:6] == ["slice", "other"] * 3
+
+    asyncio.run(scenario())
+
+
+def test_the_first_time_has_a_delay_of_its_own() -> None:
+    async def scenario() -> None:
+        done = asyncio.Event()
+        await until(asyncio.ensure_future(repeat(3_600.0, done.set, at_once, 0.0)), done)
 
     asyncio.run(scenario())
 

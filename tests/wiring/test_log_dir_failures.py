@@ -1,4 +1,4 @@
-"""A failed log directory: told to the controller once it can be, and fatal when it was the last one."""
+"""A failed log directory: reported to the controller as soon as possible; the broker stops if it was the last one."""
 
 import asyncio
 from pathlib import Path

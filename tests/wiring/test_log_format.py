@@ -39,3 +39,27 @@ def test_an_exception_follows_its_line() -> None:
     first, *rest = LineFormat("7").format(record("failed", failed=True)).splitlines()
     assert first.endswith("signalbox.x: failed")
     assert rest[-1] == "ValueError: why"
+
+
+FORGED = "\n2026-11-22T00:00:00.000Z ERROR   node=7 signalbox: forged"
+
+
+def test_a_client_cannot_forge_a_line() -> None:
+    hostile = f"a\x00b\x1b[2J\r\t\x9b\u202e\u2028\udcff{FORGED}"
+    line = LineFormat("7").format(record("client id %s", hostile))
+    assert line.isprintable()
+    assert line.endswith(
+        r"client id a\x00b\x1b[2J\r\t\x9b\u202e\u2028\udcff\n2026-11-22T00:00:00.000Z ERROR   node=7 signalbox: forged"
+    )
+    assert LineFormat("7").format(record("Zürich 東京")).endswith(": Zürich 東京")
+
+
+def test_nor_in_an_exception() -> None:
+    try:
+        raise ValueError(f"bad name{FORGED}\x00")
+    except ValueError:
+        failed = logging.LogRecord("signalbox.x", logging.ERROR, "f.py", 1, "failed", (), sys.exc_info())
+    first, *rest = LineFormat("7").format(failed).split("\n")
+    assert first.endswith("signalbox.x: failed")
+    assert rest[-1].startswith("  2026-11-22T")
+    assert all(line.isprintable() for line in rest)

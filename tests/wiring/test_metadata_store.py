@@ -1,4 +1,4 @@
-"""Which store a configuration asks for, and what is wrong with how it asks."""
+"""The store that a configuration names, and the faults of such a setting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import check_store, open_store
@@ -72,20 +72,20 @@ def test_a_store_is_opened_with_a_session(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_an_ensemble_that_is_not_there_refuses_the_start_and_names_the_key() -> None:
+def test_an_ensemble_that_is_not_there_rejects_the_start_and_names_the_key() -> None:
     async def scenario() -> None:
         given = {"zookeeper.connect": "127.0.0.1:1", "zookeeper.connection.timeout.ms": "200"}
         values, _ = NODE_CONFIG.read(given)
-        with pytest.raises(StartRefused) as refused:
+        with pytest.raises(StartError) as rejected:
             await open_store(values, SystemClock())
-        [fault] = refused.value.faults
+        [fault] = rejected.value.faults
         assert fault.key == "zookeeper.connect"
         assert "no ZooKeeper at 127.0.0.1:1" in fault.problem
 
     asyncio.run(scenario())
 
 
-def test_a_java_keystore_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
+def test_a_java_keystore_is_rejected_with_the_way_to_convert_it(tmp_path: Path) -> None:
     store = tmp_path / "broker.jks"
     store.write_bytes(b"\xfe\xed\xfe\xed" + b"\0" * 20)
     [(key, _, problem)] = faults({**TLS, "zookeeper.ssl.keystore.location": str(store)})

@@ -1,4 +1,4 @@
-"""A node's life: ready when it can serve, gone without a trace, also when its start fails."""
+"""A node's life: ready when it can serve; no resources are left after its stop, nor after a failed start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from signalbox.client.topic_admin import NewTopic
 from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.properties_file import Properties
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import Create
@@ -20,8 +20,8 @@ from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.configuration import read_node_config
-from signalbox.wiring.guards import ConfigRefused
 from signalbox.wiring.node import Node
+from signalbox.wiring.security_config import ConfigRejected
 from tests.wiring.settings import VALUES
 
 
@@ -38,7 +38,7 @@ def node_in(folder: Path, **changes: str) -> Node:
 
 
 async def tasks_left() -> set[str]:
-    """Names of tasks beside this one, after the loop had its turns."""
+    """Names of other tasks that are left after some iterations of the event loop."""
     for _ in range(20):
         await asyncio.sleep(0)
     return {str(task.get_coro()) for task in asyncio.all_tasks() if task is not asyncio.current_task()}
@@ -66,7 +66,7 @@ def test_parts_are_there_after_the_start_alone(tmp_path: Path) -> None:
         node = node_in(tmp_path)
         with pytest.raises(RuntimeError, match="has not started"):
             _ = node.parts
-        await node.stop()  # safe before any start
+        await node.stop()  # a stop before any start is safe
 
     asyncio.run(scenario())
 
@@ -86,7 +86,7 @@ def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path, trouble: str) 
         node = node_in(tmp_path, **changes)
         with pytest.raises((OSError, RuntimeError, KafkaError)) as failed:
             await node.start()
-        assert isinstance(failed.value, ConfigRefused) == (trouble == "authorizer")
+        assert isinstance(failed.value, ConfigRejected) == (trouble == "authorizer")
         await node.stop(controlled=False)
         taken.close()
         await taken.wait_closed()
@@ -103,9 +103,9 @@ def test_a_broker_whose_ports_are_taken_is_never_registered(tmp_path: Path, trou
         listeners = VALUES["listeners"].replace("CLIENT://127.0.0.1:0", f"CLIENT://127.0.0.1:{port}")
         changes = {"metrics__http__port": str(port)} if trouble == "metrics port" else {"listeners": listeners}
         node = node_in(tmp_path, **changes)
-        with pytest.raises(StartRefused) as refused:
+        with pytest.raises(StartError) as rejected:
             await node.start()
-        (fault,) = refused.value.faults
+        (fault,) = rejected.value.faults
         assert fault.key == ("metrics.http.port" if trouble == "metrics port" else "listeners")
         assert node.parts.keeper.broker_epoch == -1
         await node.stop(controlled=False)
@@ -125,9 +125,9 @@ def test_a_broker_that_advertises_anothers_address_is_never_registered(tmp_path:
         registration = BrokerRegistration(broker_id=2, endpoints=(endpoint,))
         await other.commit([Create(broker_id_path(2), registration.encode())])
         node = node_in(tmp_path, advertised__listeners="CLIENT://kafka:9092,REPLICATION://kafka:1,CONTROL://kafka:2")
-        with pytest.raises(StartRefused) as refused:
+        with pytest.raises(StartError) as rejected:
             await node.start()
-        assert [(fault.key, fault.entry) for fault in refused.value.faults] == [
+        assert [(fault.key, fault.entry) for fault in rejected.value.faults] == [
             ("advertised.listeners", "CLIENT://kafka:9092")
         ]
         assert node.parts.keeper.broker_epoch == -1
@@ -147,15 +147,15 @@ def test_a_broker_that_advertises_anothers_address_is_never_registered(tmp_path:
         ("sqlite:{folder}/text/m.db", "{folder}/text: File exists"),
     ],
 )
-def test_a_store_that_cannot_be_is_refused_with_its_key(tmp_path: Path, setting: str, problem: str) -> None:
+def test_a_store_that_cannot_be_is_rejected_with_its_key(tmp_path: Path, setting: str, problem: str) -> None:
     (tmp_path / "text").write_text("a text, no database")
     value = setting.format(folder=tmp_path)
 
     async def scenario() -> None:
         node = node_in(tmp_path, metadata__store=value)
-        with pytest.raises(StartRefused) as refused:
+        with pytest.raises(StartError) as rejected:
             await node.start()
-        (fault,) = refused.value.faults
+        (fault,) = rejected.value.faults
         assert (fault.key, fault.entry) == ("metadata.store", value)
         assert problem.format(folder=tmp_path) in fault.problem
         await node.stop(controlled=False)

@@ -1,4 +1,4 @@
-"""How this broker dials its peers: the listener's own security, with the server's own credentials."""
+"""Connections of this broker to other brokers: with the listener's security and the server's own credentials."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def test_a_mechanism_that_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("enabled", "protocol", "refused"),
+    ("enabled", "protocol", "rejected"),
     [("PLAIN", "SASL_SSL", False), ("SCRAM-SHA-256", "SASL_SSL", True), ("SCRAM-SHA-256", "SSL", False)],
 )
-def test_brokers_of_one_kind_take_each_other(enabled: str, protocol: str, refused: bool) -> None:
+def test_brokers_of_one_kind_take_each_other(enabled: str, protocol: str, rejected: bool) -> None:
     given = {f"{PREFIX}sasl.enabled.mechanisms": enabled, "sasl.mechanism.inter.broker.protocol": "PLAIN"}
     settings, _ = read_network_settings(given, ["REPLICATION"])
     faults = own_mechanism_faults("REPLICATION", SecurityProtocol[protocol], settings)
     assert [(fault.key, fault.entry) for fault in faults] == [
         ("sasl.mechanism.inter.broker.protocol", "PLAIN")
-    ] * refused
+    ] * rejected
 
 
 def test_the_client_id_is_the_node_id() -> None:

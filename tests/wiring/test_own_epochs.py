@@ -13,7 +13,7 @@ def test_a_registration_brings_a_new_epoch_and_tells() -> None:
     assert (epochs.broker_epoch, heard) == (7, [7])
 
 
-def test_an_older_controller_is_refused() -> None:
+def test_an_older_controller_is_rejected() -> None:
     epochs = OwnEpochs(1)
     assert [epochs.accept_controller_epoch(epoch) for epoch in (3, 3, 5, 4)] == [True, True, True, False]
     assert epochs.controller_epoch == 5

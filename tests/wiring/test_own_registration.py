@@ -1,10 +1,15 @@
-"""What a broker tells the cluster about itself."""
+"""The registration that a broker stores for itself."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from signalbox.common.clock import SystemClock
 from signalbox.metadata.feature_levels import SUPPORTED_FEATURES
+from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.log_manager import LogManager
 from signalbox.wiring.own_registration import own_controller_registration, own_registration
 from tests.wiring.settings import VALUES, config_of, controller_config_of
 
@@ -43,3 +48,26 @@ def test_a_controller_tells_of_its_own_listeners_and_a_broker_of_its_own() -> No
     as_broker = own_registration(combined, combined.listeners, 0)
     assert [each.listener_name for each in as_broker.endpoints] == ["CLIENT", "REPLICATION", "CONTROL"]
     assert as_broker.privileged_listener is None
+
+
+@pytest.mark.spec("D3")
+def test_log_directories_as_they_were_found(tmp_path: Path) -> None:
+    """A new directory, one after a clean shutdown, and one after a kill."""
+    config = config_of()
+    clean, killed, new = (str(tmp_path / name) for name in ("clean", "killed", "new"))
+
+    def opened(*folders: str) -> LogManager:
+        logs = LogManager(folders, RealFileSystem(), SystemClock())
+        logs.start("cluster", 1)
+        return logs
+
+    opened(clean).close(broker_epoch=77)
+    for directory in opened(killed).directories:
+        directory.unlock()  # as the kernel does when a process ends
+    logs = opened(clean, killed, new)
+    told = own_registration(config, config.listeners, 0, logs.directories)
+    assert [each.previous_broker_epoch for each in told.log_dirs] == [77, -1, -1]
+    assert [each.directory_id for each in told.log_dirs] == [each.directory_id for each in logs.directories]
+    logs.directories[0].fail(OSError("gone"), "reading")
+    assert len(own_registration(config, config.listeners, 0, logs.directories).log_dirs) == 2
+    logs.close()

@@ -1,11 +1,11 @@
-"""The parts of a node are of one node: the same cache, epochs and trail everywhere."""
+"""The parts of a node belong together: each uses the same cache, epochs and audit trail."""
 
 from __future__ import annotations
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.parts import Trail
+from signalbox.wiring.parts import Telemetry
 from tests.wiring.settings import config_of
 
 
@@ -21,6 +21,6 @@ def test_shared_parts(cluster: Cluster) -> None:
 
 def test_a_trail_that_is_off_keeps_nothing() -> None:
     for enabled, last_seq in (("true", 0), ("false", -1)):
-        trail = Trail.begin(config_of(audit__enable=enabled), ManualClock())
+        trail = Telemetry.begin(config_of(audit__enable=enabled), ManualClock())
         trail.audit.record(AuditEvent(kind=AuditKind.ADMIN))
         assert trail.audit.last_seq == last_seq

@@ -1,4 +1,5 @@
-"""A peer's listener is dialled as that listener wants it, whatever this broker's own inter-broker listener is."""
+"""A connection to another broker's listener uses the security of that listener, whatever this broker's own inter-broker
+listener is."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def test_what_is_missing_is_said_once_and_without_secrets(caplog: pytest.LogCapt
         with pytest.raises(ConnectFailed, match="listener REPLICATION wants SASL_PLAINTEXT"):
             asyncio.run(login_ready(Address("h", 9092), ConnectionSettings(security=lacking)))
     [line] = caplog.messages
-    assert "peers cannot be reached on listener REPLICATION" in line
+    assert "Brokers cannot be reached on listener REPLICATION" in line
     assert "listener.name.replication.plain.sasl.jaas.config" in line
     assert "secret" not in line
 
@@ -70,7 +71,7 @@ def test_another_password_is_used_from_the_next_login_on() -> None:
         assert secured.sasl is not None
         return bytes(secured.sasl.begin().first()).rpartition(b"\0")[2]
 
-    known.renew(settings, ())  # of other listeners
+    known.renew(settings, ())  # the settings of other listeners
     assert password() == b"secret"
     known.renew(settings, {"SECURED"})
     assert known.of(where) is secured

@@ -1,4 +1,4 @@
-"""Policies by import path, and what their refusals leave behind (SPEC F11)."""
+"""Policies by import path, and what their rejections log and audit (SPEC F11)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HERE = "tests.wiring.test_policies"
 
 
 class OnlySmall:
-    """A user's policy: topics of up to `only.small.partitions` partitions; nothing of compaction."""
+    """A user's policy: topics of up to `only.small.partitions` partitions."""
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
         self.limit = int(configuration.get("only.small.partitions", "4"))
@@ -46,13 +46,13 @@ class Broken:
 
 
 class Silent:
-    """Has no method validate."""
+    """A class without a method validate."""
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
         pass
 
 
-class Trail:
+class AuditRecorder:
     def __init__(self) -> None:
         self.events: list[AuditEvent] = []
 
@@ -60,11 +60,11 @@ class Trail:
         self.events.append(event)
 
 
-def read(**keys: str) -> tuple[Policies, Trail]:
+def read(**keys: str) -> tuple[Policies, AuditRecorder]:
     config = config_of(**keys)
     policies, faults = read_policies(config.values, config.given)
     assert faults == []
-    trail = Trail()
+    trail = AuditRecorder()
     return told(policies, trail), trail
 
 
@@ -74,13 +74,13 @@ def test_without_a_name_there_is_none() -> None:
 
 
 @pytest.mark.spec("F11")
-def test_a_refusal_names_the_policy_in_log_and_trail(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_rejection_names_the_policy_in_log_and_trail(caplog: pytest.LogCaptureFixture) -> None:
     policies, trail = read(create__topic__policy__class__name=f"{HERE}.OnlySmall")
     assert policies.create_topic is not None
     policies.create_topic.validate("fits", 4, 3, None, {})
     with caplog.at_level(logging.INFO), pytest.raises(PolicyViolation, match="at most 4"):
         policies.create_topic.validate("large", 5, 3, None, {})
-    assert f"{HERE}.OnlySmall refuses topic:large" in caplog.text
+    assert f"{HERE}.OnlySmall rejected topic:large" in caplog.text
     [event] = trail.events
     assert (event.kind, event.resource, event.error) == (AuditKind.POLICY, "topic:large", "POLICY_VIOLATION")
     assert event.reason == f"{HERE}.OnlySmall: large: at most 4 partitions"
@@ -94,7 +94,7 @@ def test_configs_have_a_policy_of_their_own() -> None:
     assert [event.resource for event in trail.events] == ["topic:t"]
 
 
-def test_a_policy_that_breaks_refuses_and_is_no_violation(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_policy_that_breaks_rejects_and_is_no_violation(caplog: pytest.LogCaptureFixture) -> None:
     policies, trail = read(create__topic__policy__class__name=f"{HERE}.Broken")
     assert policies.create_topic is not None
     with pytest.raises(KafkaError, match="Broken failed") as failed:
@@ -106,14 +106,14 @@ def test_a_policy_that_breaks_refuses_and_is_no_violation(caplog: pytest.LogCapt
 
 @pytest.mark.parametrize("name", ["no.such.Policy", "NoDot", f"{HERE}.Missing", f"{HERE}.Silent"])
 @pytest.mark.parametrize("key", ["create.topic.policy.class.name", "alter.config.policy.class.name"])
-def test_a_name_that_is_none_refuses_the_start(key: str, name: str) -> None:
+def test_a_name_that_is_none_rejects_the_start(key: str, name: str) -> None:
     config = config_of(**{key.replace(".", "__"): name})
     [fault] = policy_faults(config.values)
     assert (fault.key, fault.entry) == (key, name)
     assert read_policies(config.values, config.given) == (Policies(), [fault])
 
 
-def test_a_policy_that_cannot_be_made_refuses_the_start() -> None:
+def test_a_policy_that_cannot_be_made_rejects_the_start() -> None:
     config = config_of(create__topic__policy__class__name=f"{HERE}.OnlySmall", only__small__partitions="many")
     _, [fault] = read_policies(config.values, config.given)
     assert (fault.key, fault.entry) == ("create.topic.policy.class.name", f"{HERE}.OnlySmall")

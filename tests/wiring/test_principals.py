@@ -1,4 +1,4 @@
-"""Builders by import path and rules per listener; what is wrong with them refuses the start."""
+"""Principal builders by import path and mapping rules per listener; the broker does not start with invalid ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from signalbox.security.principal import (
     DefaultPrincipalBuilder,
     KafkaPrincipal,
     PrincipalDeserializationError,
-    PrincipalRefused,
+    PrincipalRejected,
     build_principal,
 )
 from signalbox.wiring.principals import Principals, principal_faults, read_principals
@@ -23,7 +23,7 @@ NAMES = ["CLIENT", "OTHER"]
 
 
 class AddressBuilder(DefaultPrincipalBuilder):
-    """Whoever comes is named after the address."""
+    """Each principal is named after its client's address."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ def test_rules_of_one_listener_and_of_all() -> None:
         listener__name__other__ssl__principal__mapping__rules="RULE:CN=(.*?),.*/$1/L",
     )
     assert [found.build(evidence(name)).name for name in NAMES] == ["Alice", "alice"]
-    with pytest.raises(PrincipalRefused, match=r"no rule of ssl\.principal\.mapping\.rules is for O=y"):
+    with pytest.raises(PrincipalRejected, match=r"no rule of ssl\.principal\.mapping\.rules is for O=y"):
         build_principal(found, evidence("CLIENT", "O=y"))
     assert principals().build(evidence("CLIENT")).name == "CN=Alice,O=x"
 
@@ -99,7 +99,7 @@ def test_kafkas_own_name_is_the_default() -> None:
 
 
 @pytest.mark.spec("F7")
-def test_a_builder_that_is_no_serde_refuses_the_start() -> None:
+def test_a_builder_that_is_no_serde_rejects_the_start() -> None:
     (fault,) = faults_of(principal__builder__class=f"{HERE}.Speechless")
     assert fault == (
         "principal.builder.class: cannot be made: it has no serialize, deserialize; "
@@ -113,7 +113,7 @@ def test_below_the_gate_a_builder_that_is_no_serde_is_warned_of(caplog: pytest.L
     found, faults = read_principals(settings, NAMES, text, forwards=False)
     assert faults == []
     assert found.build(evidence("CLIENT")).name == "x"
-    assert "Speechless is no principal serde: this broker forwards nothing" in caplog.text
+    assert "Speechless is no principal serde: this broker neither forwards" in caplog.text
     with pytest.raises(PrincipalDeserializationError):
         found.serde.deserialize(b"")
     with pytest.raises(TypeError, match="nothing can be forwarded"):
@@ -138,7 +138,7 @@ def test_every_fault_with_its_key() -> None:
 def test_whatever_a_builder_raises_keeps_the_peer_out(caplog: pytest.LogCaptureFixture) -> None:
     found = principals(principal__builder__class=f"{HERE}.AddressBuilder")
     found.serde.prefix = None  # type: ignore[attr-defined]
-    with pytest.raises(PrincipalRefused, match="the principal builder failed"):
+    with pytest.raises(PrincipalRejected, match="the principal builder failed"):
         build_principal(found, evidence("CLIENT"))
     assert "TypeError" in caplog.text
 

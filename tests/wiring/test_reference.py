@@ -1,9 +1,10 @@
-"""The reference pages say what the tables say."""
+"""The reference pages match the tables."""
 
 from pathlib import Path
 
 import pytest
 
+from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.common.audit_event import AuditKind
 from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.configuration import NODE_CONFIG
@@ -20,6 +21,11 @@ def test_the_page_is_current(name: str) -> None:
 def test_every_key_of_a_node_has_a_line() -> None:
     page = configuration_page()
     assert [row.name for row in NODE_CONFIG if f"| `{row.name}` |" not in page] == []
+
+
+def test_every_key_of_a_client_has_a_line_of_its_own() -> None:
+    section = configuration_page().partition("## Signalbox clients")[2]
+    assert [row.name for row in CLIENT_CONFIG if f"| `{row.name}` |" not in section] == []
 
 
 def test_keys_without_effect_say_so() -> None:

@@ -1,4 +1,4 @@
-"""Both sides of the gate as clients meet them: brokers below it, above it, and a cluster half-way (F17, F12)."""
+"""Both sides of the gate as clients see them: brokers below it, above it, and a cluster with both (F17, F12)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entity_config import Configs, decode_configs
 from signalbox.metadata.image import MetadataImage
-from signalbox.metadata.shared_changes import decode_shared_changes
+from signalbox.metadata.metadata_change_log import decode_shared_changes
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error, KafkaError
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.spec("F17")
 
 
 class MixedCluster(Cluster):
-    """A cluster whose brokers do not all have the same version."""
+    """A cluster whose brokers have different values of inter.broker.protocol.version."""
 
     def __init__(self, folder: Path, versions: Mapping[int, str]) -> None:
         super().__init__(len(versions), folder)
@@ -55,7 +55,7 @@ class MixedCluster(Cluster):
         return found
 
     def ask(self, node_id: int, message: Any) -> Any:
-        """What that very broker says."""
+        """The response of exactly this broker."""
 
         async def asking() -> Any:
             async with AdminClient.of(self.nodes[node_id].describe()["listeners"]["CLIENT"]) as admin:
@@ -81,7 +81,7 @@ class MixedCluster(Cluster):
         return {} if entry is None else decode_configs(entity_path, entry.data)
 
     def named(self) -> list[str]:
-        """What brokers stored by themselves since the controller stored something last."""
+        """The paths that brokers stored themselves after the controller's last commit."""
         return [path for _, path in decode_shared_changes(self.entry(layout.SHARED_CHANGES)).named]
 
 
@@ -168,7 +168,7 @@ def test_below_2_7_registrations_are_of_version_4_and_versions_are_a_brokers_own
 @pytest.mark.spec("F2", "F4", "F12")
 @pytest.mark.parametrize("version", ["3.9", "3.3"])
 def test_half_way_those_above_forward_to_the_controller_whichever_side_it_is_on(tmp_path: Path, version: str) -> None:
-    """Broker 1 is below the gate and broker 2 above; 3, which becomes the controller, is on either side."""
+    """Broker 1 is below the gate and broker 2 above; broker 3, which becomes the controller, is below or above."""
     with MixedCluster(tmp_path, {1: "3.3", 2: "3.9", 3: version}) as cluster:
         while (leaving := cluster.controller) != 3:
             cluster.stop_broker(leaving)

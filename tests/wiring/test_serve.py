@@ -1,4 +1,4 @@
-"""The broker as a process: ready in one line, stopped in order, refused with everything that is wrong."""
+"""The broker as a process: one line when it is ready, an ordered stop, and a failed start that reports every fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.config_table import ConfigFault
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.serve import load_config, main
 from tests.wiring.settings import VALUES
@@ -77,8 +77,8 @@ def test_arguments_that_are_none(arguments: list[str], capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (StartRefused([ConfigFault("log.dirs", "/a", "is full", "Make room")]), "not started: log.dirs (/a): is full."),
-        (KeyError("unforeseen"), "ended by an error that nobody foresaw"),
+        (StartError([ConfigFault("log.dirs", "/a", "is full", "Make room")]), "not started: log.dirs (/a): is full."),
+        (KeyError("unforeseen"), "Unexpected error, the node stops"),
     ],
 )
 def test_whatever_ends_a_start_is_exit_code_1(
@@ -124,7 +124,7 @@ def test_one_line_when_ready_and_an_orderly_end(tmp_path: Path, number: signal.S
 
 
 def test_a_broker_that_is_stopped_before_it_is_ready_goes_at_once(tmp_path: Path) -> None:
-    # Another process holds this node's id: the start waits until its session would have ended.
+    # Another process is registered with this node's id: the start waits until its session would have expired.
     first = start(properties(tmp_path, broker__session__timeout__ms="30000"))
     assert first.stdout is not None
     first.stdout.readline()

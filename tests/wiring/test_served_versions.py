@@ -1,4 +1,4 @@
-"""What the network lets in: every route at every version of its row."""
+"""The requests that the network accepts: every route at every version of its row."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def test_the_routes_versions_on_every_listener() -> None:
     for row in config_of().listeners:
         versions = gate.versions(row)
         assert set(versions) == {int(route.api_key) for route in ROUTES}
-        assert versions[0] == (3, 13)  # advertised from 0, taken from 3
+        assert versions[0] == (3, 13)  # listed from 0 on, accepted from 3 on
         assert all(versions[key] == (API_TABLE[key].min_version, API_TABLE[key].max_version) for key in versions)

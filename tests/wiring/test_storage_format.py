@@ -1,4 +1,5 @@
-"""A store made before the first start: the users are there, twice is once, and a controller is the only writer."""
+"""A store that is created before the first start: its users exist, a second run changes nothing, and nothing is written
+while a controller is active."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.controller.claim import try_to_claim
 from signalbox.metadata.cluster_id import read_cluster_id
 from signalbox.metadata.entity_config import decode_configs, encode_configs
@@ -120,5 +121,5 @@ def test_beside_an_active_controller_nothing_is_written(tmp_path: Path) -> None:
 
 def test_a_store_that_cannot_be_opened_names_the_key(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StartRefused, match=r"metadata\.store"):
+    with pytest.raises(StartError, match=r"metadata\.store"):
         asyncio.run(formatted(tmp_path / "file"))

@@ -1,4 +1,4 @@
-"""Stores copied, backed up and restored without a broker: by the settings that a broker has."""
+"""Stores copied, backed up and restored without a broker, with the settings that a broker has."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
-from signalbox.metadata.store_copy import CopyRefused
+from signalbox.metadata.store_copy import CopyRejected
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import open_store
 from signalbox.wiring.store_tools import back_up, copy, restore
@@ -29,7 +29,7 @@ async def opened(setting: str) -> SqliteMetadataStore:
 
 
 async def filled(setting: str) -> None:
-    """A cluster's store with one topic."""
+    """Creates a cluster's store with one topic."""
     store = await opened(setting)
     await create_roots(store)
     await read_or_create_cluster_id(store)
@@ -46,7 +46,7 @@ async def topic_in(setting: str) -> bytes | None:
 
 
 def ignored(*_: object) -> None:
-    """Nobody watches the progress."""
+    """Ignores the progress."""
 
 
 def test_one_store_becomes_another(tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_a_backup_becomes_a_store(tmp_path: Path) -> None:
 
 def test_a_store_to_read_from_is_not_made_by_looking(tmp_path: Path) -> None:
     missing, target = tmp_path / "none.db", tmp_path / "new.db"
-    with pytest.raises(CopyRefused, match="is not there"):
+    with pytest.raises(CopyRejected, match="is not there"):
         asyncio.run(copy(f"sqlite:{missing}", f"sqlite:{target}", {}, ignored))
-    with pytest.raises(CopyRefused, match="is not there"):
+    with pytest.raises(CopyRejected, match="is not there"):
         asyncio.run(back_up(f"sqlite:{missing}", tmp_path / "backup", {}))
     assert list(tmp_path.iterdir()) == []
 
@@ -91,13 +91,13 @@ def test_a_store_to_read_from_is_not_made_by_looking(tmp_path: Path) -> None:
 def test_settings_that_no_broker_could_start_with(
     setting: str, given: dict[str, str], key: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StartRefused) as refused:
+    with pytest.raises(StartError) as rejected:
         asyncio.run(back_up(setting, tmp_path / "backup", given))
-    assert key in str(refused.value)
+    assert key in str(rejected.value)
 
 
 def test_of_a_brokers_file_only_the_access_counts(tmp_path: Path) -> None:
-    """zookeeper.connect beside metadata.store would be refused: the command names the store itself."""
+    """zookeeper.connect beside metadata.store would be a fault: the command itself names the store."""
     source = f"sqlite:{tmp_path / 'old.db'}"
 
     async def main() -> int:

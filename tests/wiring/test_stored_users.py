@@ -1,4 +1,4 @@
-"""Who may log in by SCRAM is what the store says at that moment."""
+"""SCRAM logins use the users that are in the store at that moment."""
 
 from __future__ import annotations
 

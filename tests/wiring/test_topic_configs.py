@@ -1,4 +1,4 @@
-"""A topic's own configs over the broker's."""
+"""A topic's own configs override the broker's."""
 
 from __future__ import annotations
 

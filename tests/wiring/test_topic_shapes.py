@@ -1,10 +1,12 @@
-"""How internal topics are made: from their config keys."""
+"""Partitions, replicas and configs of internal topics: from their config keys."""
 
 from __future__ import annotations
 
+import pytest
+
 from signalbox.broker.topic_creation import TopicShape
 from signalbox.common.audit_event import AUDIT_TOPIC
-from signalbox.wiring.topic_shapes import creation_settings
+from signalbox.wiring.topic_shapes import audit_topic_configs, creation_settings
 from tests.wiring.settings import config_of
 
 
@@ -20,5 +22,38 @@ def test_shapes_follow_the_keys() -> None:
     offsets = settings.shapes["__consumer_offsets"]
     assert (offsets.partitions, offsets.replication_factor) == (7, 2)
     assert offsets.configs["cleanup.policy"] == "compact"
-    assert settings.shapes[AUDIT_TOPIC] == TopicShape(3, 3, {"retention.ms": "5"})
+    assert settings.shapes[AUDIT_TOPIC] == TopicShape(3, 3, audit_topic_configs(5, 268_435_456))
     assert settings.request_timeout_ms == 99
+
+
+@pytest.mark.parametrize(
+    ("retention_bytes", "configs"),
+    [
+        (-1, {}),
+        (268_435_456, {"retention.bytes": "268435456", "segment.bytes": "67108864"}),
+        (40_000_000, {"retention.bytes": "40000000", "segment.bytes": "10000000"}),
+        (0, {"retention.bytes": "0", "segment.bytes": "1048576"}),
+    ],
+)
+def test_the_audit_topic_is_bounded_by_size(retention_bytes: int, configs: dict[str, str]) -> None:
+    assert audit_topic_configs(7, retention_bytes) == {"retention.ms": "7", **configs}
+
+
+@pytest.mark.spec("F10")
+def test_the_transactions_topic_has_its_own_shape() -> None:
+    shape = creation_settings(
+        config_of(
+            transaction__state__log__num__partitions="5",
+            transaction__state__log__replication__factor="2",
+            transaction__state__log__min__isr="1",
+        )
+    ).shapes["__transaction_state"]
+    assert (shape.partitions, shape.replication_factor) == (5, 2)
+    assert shape.configs == {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "unclean.leader.election.enable": "false",
+        "min.insync.replicas": "1",
+        "segment.bytes": "104857600",
+    }
+    assert creation_settings(config_of()).shapes["__transaction_state"].partitions == 50

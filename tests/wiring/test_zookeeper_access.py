@@ -1,4 +1,5 @@
-"""How the configuration gets a broker into ZooKeeper: the JAAS file's section, and what it is refused for."""
+"""The settings with which a broker connects to ZooKeeper: the JAAS file's section, and the faults that stop the
+start."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ HALF = DIGEST.partition(" password")[0]
 
 
 def values(tmp_path: Path, sections: str = "", **given: str) -> dict[str, Value]:
-    """With a JAAS file of these sections; keys of `given` with two underscores for a dot."""
+    """Values of a configuration with a JAAS file of these sections; two underscores in a name in `given` are a dot."""
     (tmp_path / "jaas.conf").write_text(sections or "Other { x.Y required; };")
     changes = {key.replace("__", "."): value for key, value in given.items()}
     asked = {"zookeeper.connect": "zk", "sasl.jaas.file": str(tmp_path / "jaas.conf"), **changes}
@@ -50,7 +51,7 @@ def test_the_section_is_the_login(tmp_path: Path, section: str, given: dict[str,
         ("", {"zookeeper__set__acl": "true"}, "zookeeper.set.acl", "needs an identity"),
     ],
 )  # fmt: skip
-def test_what_is_refused_names_its_key_and_no_password(
+def test_what_is_rejected_names_its_key_and_no_password(
     tmp_path: Path, sections: str, given: dict[str, str], key: str, gist: str
 ) -> None:
     [fault] = access_faults(values(tmp_path, sections, **given))

@@ -1,34 +1,57 @@
-"""Which versions this broker offers: the route table's, narrowed for forwardable APIs to what the active controller
-takes as well (F9), and to the few of C4 on a forced control plane. A controller's listener lists what it takes there
-and what it takes inside an Envelope: brokers learn from it what they may offer to clients."""
+"""The API versions that this broker advertises. They are those of the route table. The ranges of forwardable APIs are
+intersected with those of the active controller (F9). A forced control plane lists only the APIs of C4. Client listeners
+do not list the APIs of brokers (PEER in the route table), which are always rejected there. A controller's listener
+lists the APIs that it accepts directly or inside an Envelope: brokers read from it what they may advertise to
+clients."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from enum import Enum
 from typing import Protocol
 
-from signalbox.broker.routes import ROUTES
+from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.broker.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.security.request_context import RequestContext
 
 Ranges = dict[int, tuple[int, int]]
+_OF_PEERS = frozenset(row.api_key for row in ROUTES if row.disposition is Disposition.PEER)
+
+
+class ListenerKind(Enum):
+    """The kind of listener: the response depends on it besides versions and features."""
+
+    CLIENTS = "clients"
+    BROKERS = "brokers"
+    FORCED_CONTROL_PLANE = "forced control plane"
+    CONTROLLERS = "controllers"
 
 
 class ControllerVersions(Protocol):
-    """The active controller's ApiVersions table as the channel learnt it when it connected."""
+    """The active controller's ApiVersions table, which the channel received when it connected."""
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
-        """None while no controller is connected, or while it is this node."""
+        """API key → (lowest, highest) version; None while no controller is connected, or while this node is the
+        controller."""
         ...
 
 
 class AdvertisedVersions:
-    """The ranges per plane; the same object as long as nothing has changed."""
+    """The ranges per kind of listener; the same object as long as nothing has changed. `peer_listeners`: listeners that
+    other brokers use besides this broker's internal listeners while listeners are changed in a rolling restart
+    (`broker/cluster_action.py`)."""
 
     def __init__(
-        self, controller: ControllerVersions, forced_control_plane: bool, ceilings: VersionCeilings = NO_CEILINGS
+        self,
+        controller: ControllerVersions,
+        forced_control_plane: bool,
+        ceilings: VersionCeilings = NO_CEILINGS,
+        peer_listeners: Container[str] = (),
     ) -> None:
         self._controller = controller
+        self._peer_listeners = peer_listeners
         self._forced_control_plane = forced_control_plane
         self._seen: Mapping[int, tuple[int, int]] | None = None
         keys = [int(row.api_key) for row in ROUTES]
@@ -37,23 +60,33 @@ class AdvertisedVersions:
             key: (API_TABLE[key].advertised_min_version, ceilings.get(key, API_TABLE[key].max_version))
             for key in sorted(keys)
         }
-        self._current = self._own
+        self._alone = self._current = _by_kind(self._own)
         self._control = {key: span for key, span in self._own.items() if API_TABLE[key].control_plane}
         self._of_controllers = {
             key: span for key, span in self._own.items() if API_TABLE[key].controller or API_TABLE[key].forwardable
         }
 
-    def ranges(self, control_plane: bool, controller_plane: bool = False) -> Ranges:
+    def kind_of(self, context: RequestContext) -> ListenerKind:
+        """The kind of the listener that accepted the connection."""
+        if context.controller_plane:
+            return ListenerKind.CONTROLLERS
+        if context.control_plane and self._forced_control_plane:
+            return ListenerKind.FORCED_CONTROL_PLANE
+        if by_a_door_of_brokers(context) or context.listener_name in self._peer_listeners:
+            return ListenerKind.BROKERS
+        return ListenerKind.CLIENTS
+
+    def ranges(self, kind: ListenerKind) -> Ranges:
         """API key → (lowest, highest) version, in key order."""
-        if controller_plane:
+        if kind is ListenerKind.CONTROLLERS:
             return self._of_controllers
-        if control_plane and self._forced_control_plane:
+        if kind is ListenerKind.FORCED_CONTROL_PLANE:
             return self._control
         theirs = self._controller.controller_ranges()
         if theirs is not self._seen:
             self._seen = theirs
-            self._current = self._own if theirs is None else self._intersected(theirs)
-        return self._current
+            self._current = self._alone if theirs is None else _by_kind(self._intersected(theirs))
+        return self._current[kind]
 
     def _intersected(self, theirs: Mapping[int, tuple[int, int]]) -> Ranges:
         ranges: Ranges = {}
@@ -66,3 +99,10 @@ class AdvertisedVersions:
             if low <= high:
                 ranges[key] = (low, high)
         return ranges
+
+
+def _by_kind(ranges: Ranges) -> Mapping[ListenerKind, Ranges]:
+    return {
+        ListenerKind.BROKERS: ranges,
+        ListenerKind.CLIENTS: {key: span for key, span in ranges.items() if key not in _OF_PEERS},
+    }

@@ -1,10 +1,10 @@
-"""A request on its way through the house, and what a handler may answer it with.
+"""A decoded request, and the responses that a handler may return for it.
 
-Handlers see the decoded body and the context; they never see the socket. What they return is one of
+Handlers see the decoded body and the context; they never see the socket. A handler returns one of
 - a response message (it is encoded at the request's version),
-- an awaitable of one (the answer is not known yet: nothing waits, the connection stays muted),
-- `NO_ANSWER` (produce with acks=0), `RawAnswer` (bytes that another node made, header included), or
-- `CloseConnection` (Kafka closes instead of answering).
+- an awaitable of one (the response comes later: no thread blocks, the connection stays muted),
+- `NO_ANSWER` (produce with acks=0), `RawAnswer` (bytes that another node encoded, header included), or
+- `CloseConnection` (Kafka closes the connection instead of responding).
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ class ResponseMessage(Protocol):
 class ApiRequest:
     """One decoded request.
 
-    `frame` is the request as it came (without the size), kept for forwarding; `forwarded_by` is the node whose
-    Envelope carried it, or None when it came from its client directly; `sent_on` whether this broker forwarded it, or
-    a part; `queue_s` how long it waited for the handler, `busy_s` how
-    long it has kept the thread.
+    `frame` is the request as received (without the size), kept for forwarding. `forwarded_by` is the node whose
+    Envelope carried it, or None when the client sent it directly. `sent_on` is true when this broker forwarded the
+    request or a part of it. `queue_s` is the time it waited for the handler, `busy_s` the time it occupied the thread.
     """
 
     __slots__ = ("body", "busy_s", "context", "forwarded_by", "frame", "header", "queue_s", "received_at", "sent_on")
@@ -54,7 +53,7 @@ class ApiRequest:
 
 
 class NoAnswer:
-    """Nothing is sent: the client asked for no acknowledgement."""
+    """No response is sent: the client requested no acknowledgement (acks=0)."""
 
     __slots__ = ()
 
@@ -63,8 +62,8 @@ NO_ANSWER = NoAnswer()
 
 
 class RawAnswer:
-    """A payload with its response header, as another node made it; sent on as it is. `throttle_time_ms`: how long the
-    client is told in it to wait."""
+    """A payload with its response header, encoded by another node and sent unchanged. `throttle_time_ms`: the throttle
+    time that the payload contains."""
 
     __slots__ = ("payload", "throttle_time_ms")
 
@@ -74,7 +73,7 @@ class RawAnswer:
 
 
 class CloseConnection:
-    """The connection is closed without an answer, for the reason that the log gives."""
+    """The connection is closed without a response; `reason` is logged."""
 
     __slots__ = ("reason",)
 

@@ -1,4 +1,4 @@
-"""What an admin request was about, and what became of it, in a few words for its audit event."""
+"""Text for the audit event of an admin request: the resources that it names, and its first error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _acl_filters(body: Any) -> Iterable[str]:
 
 
 def _acl(resource_type: int, name: str | None, principal: str | None) -> str:
-    """Whom it is about, on what; an open field of a filter is a question mark."""
+    """Resource type, resource name and principal; a null field of a filter is a question mark."""
     kind = known_code(ResourceType, resource_type).name
     return f"{kind}:{'?' if name is None else name} {'?' if principal is None else principal}"
 
@@ -50,13 +50,13 @@ def _reassigned_partitions(body: Any) -> Iterable[str]:
 
 
 def _scram_users(body: Any) -> Iterable[str]:
-    """Whose credentials; never what they are."""
+    """The user names; never the credentials."""
     return dict.fromkeys(each.name for each in (*body.deletions, *body.upsertions))
 
 
 def _new_token(body: Any) -> Iterable[str]:
-    """Whose token, where that is somebody else, and who may renew it. What renews or expires one names it by its HMAC,
-    which belongs in no trail."""
+    """The owner of the token, if the request names one, and the renewers. Requests that renew or expire a token name it
+    by its HMAC, which must not be in the audit trail."""
     if body.owner_principal_name:
         yield f"owner {body.owner_principal_type}:{body.owner_principal_name}"
     yield from (f"renewer {each.principal_type}:{each.principal_name}" for each in body.renewers)
@@ -91,7 +91,7 @@ _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
 
 
 def named_resources(api_key: int, body: Any) -> str:
-    """Comma-separated names, the first twenty; "" for APIs that name none."""
+    """Comma-separated names, at most the first twenty; "" for APIs without names."""
     names = _NAMES.get(api_key)
     if names is None:
         return ""
@@ -101,7 +101,7 @@ def named_resources(api_key: int, body: Any) -> str:
 
 
 def first_error(answer: Any) -> str:
-    """The name of the first error code in an answer that this node made; "" when there is none."""
+    """The name of the first error code in a response of this node; "" when there is none."""
     parts = [answer]
     for name in ("topics", "responses", "results", "filter_results", "replica_election_results"):
         for entry in getattr(answer, name, None) or ():

@@ -1,20 +1,20 @@
-"""Roll-ups: what one connection asked of one API in a time window, as one event (counts, bytes, durations)."""
+"""Roll-ups: the requests of one connection for one API in a time window, as one event (counts, bytes, durations)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from signalbox.broker.api_request import ApiRequest
-from signalbox.broker.hot_tally import HotTally
+from signalbox.broker.fast_path_stats import FastPathStats
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.clock import Clock
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 
 ROLLUP_WINDOW_S = 10.0
 
 
 def _nothing() -> None:
-    """Nobody counts by himself."""
+    """Default of `before_flush`: no component has counts of its own."""
 
 
 class _Window:
@@ -23,7 +23,7 @@ class _Window:
     )  # fmt: skip
 
     def __init__(self, request: ApiRequest, started_ms: int) -> None:
-        # Not the request itself: its frame, a megabyte perhaps, would be kept until the window closes.
+        # Not the request itself: its frame, up to megabytes, would stay in memory until the window closes.
         self.context, self.header = request.context, request.header
         self.started_ms = started_ms
         self.count = self.errors = self.request_bytes = self.response_bytes = 0
@@ -37,10 +37,10 @@ class AuditRollups:
         self._sink = sink
         self._clock = clock
         self._windows: dict[str, dict[str, _Window]] = {}
-        self.before_flush: Callable[[], None] = _nothing  # who counts by himself tells it before windows close
+        self.before_flush: Callable[[], None] = _nothing  # the fast path adds its counts before windows close
 
     def add(self, request: ApiRequest, api: str, failed: bool, response_bytes: int, duration_s: float) -> None:
-        """One request that ended."""
+        """Count one completed request."""
         window = self._window(request, api)
         window.count += 1
         window.errors += failed
@@ -49,8 +49,8 @@ class AuditRollups:
         window.total_s += duration_s
         window.longest_s = max(window.longest_s, duration_s)
 
-    def add_hot(self, api: str, tally: HotTally) -> None:
-        """Requests of one connection that took the hot path."""
+    def add_hot(self, api: str, tally: FastPathStats) -> None:
+        """Count the requests of one connection that took the fast path."""
         assert tally.sample is not None
         window = self._window(tally.sample, api)
         window.count += tally.count
@@ -69,15 +69,15 @@ class AuditRollups:
         return window
 
     def flush(self) -> None:
-        """Every window becomes an event; the next request opens a new one."""
+        """Emit every window as an event; the next request opens a new window. Yields between connections."""
         self.before_flush()
         windows, self._windows = self._windows, {}
         for apis in windows.values():
             self._emit(apis)
-            breathe()
+            yield_if_due()
 
     def close(self, connection_id: str) -> None:
-        """The windows of a connection that ended."""
+        """Emit the windows of a connection that was closed."""
         apis = self._windows.pop(connection_id, None)
         if apis is not None:
             self._emit(apis)

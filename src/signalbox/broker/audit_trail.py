@@ -1,8 +1,8 @@
 """The audit trail of one broker: events are numbered, queued and written to the audit topic, in order.
 
-Numbering happens when an event is recorded, writing later and in batches: a request never waits for its audit. A
-full queue drops the event and keeps its number used, so a reader sees the gap. What the writer could not deliver
-is tried again until the broker stops; at stop the queue is given a bounded time to drain.
+An event is numbered when it is recorded, and written later in a batch: a request never waits for its audit event. When
+the queue is full, the event is dropped but its number stays used, so that a reader sees the gap. A failed delivery is
+retried until the broker stops; at stop the queue has a bounded time to drain.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ _DROPPED = MetricName("signalbox.audit", "AuditTrail", "DroppedEvents")
 _WRITTEN = MetricName("signalbox.audit", "AuditTrail", "WrittenEvents")
 _LINGER_S = 0.2
 _RETRY_S = 1.0
+_PATIENCE_S = 10.0  # failures are logged as warnings only after this time
 _EVENTS_PER_SLICE = 8
 
 
 class AuditDelivery(Protocol):
-    """Where the trail goes: an ordinary idempotent producer on the audit topic."""
+    """Destination of the audit trail: an ordinary idempotent producer on the audit topic."""
 
     async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
-        """Returns once all are acknowledged by all in-sync replicas; raises when they are not."""
+        """Returns when all in-sync replicas have acknowledged all values; raises otherwise."""
         ...
 
 
 class AuditTrail:
-    """Sink of all rooms of a broker, and the task that writes."""
+    """The audit sink of all packages of a broker, and the task that writes."""
 
     def __init__(self, node_id: int, clock: Clock, metrics: Metrics, enabled: bool = True) -> None:
-        self._enabled = enabled  # audit.enable: without a writer nothing may pile up
+        self._enabled = enabled  # audit.enable: without a writer the queue must stay empty
         self._node_id = node_id
         self._clock = clock
         self._broker_epoch = -1
@@ -49,8 +50,8 @@ class AuditTrail:
         self._delivering: asyncio.Task[None] | None = None
         self.dropped = 0
         self.written = 0
-        metrics.gauge(_DROPPED, lambda: self.dropped)
-        metrics.gauge(_WRITTEN, lambda: self.written)
+        metrics.counter_from(_DROPPED, lambda: self.dropped)
+        metrics.counter_from(_WRITTEN, lambda: self.written)
 
     def record(self, event: AuditEvent) -> None:
         """Number and queue an event; never blocks, never raises."""
@@ -68,11 +69,12 @@ class AuditTrail:
 
     @property
     def last_seq(self) -> int:
-        """The number of the newest event, -1 before the first."""
+        """The number of the newest event; -1 before the first."""
         return self._next_seq - 1
 
     async def write(self, broker_epoch: int, delivery: AuditDelivery) -> None:
-        """Write what is recorded until cancelled. `broker_epoch` tells this life of the broker from its others."""
+        """Write recorded events until cancelled. `broker_epoch` distinguishes this registration of the broker from its
+        others."""
         self._broker_epoch = broker_epoch
         while True:
             await self._wake.wait()
@@ -82,23 +84,23 @@ class AuditTrail:
                 await self._write_batch(delivery)
 
     async def drain(self, delivery: AuditDelivery, timeout_s: float) -> None:
-        """Write the rest at stop, for at most `timeout_s`."""
+        """Write the queued events at stop, for at most `timeout_s`."""
         try:
             async with asyncio.timeout(timeout_s):
                 while self._queue:
                     await self._write_batch(delivery)
         except TimeoutError:
-            log.warning("stopped with %d audit events that could not be written", len(self._queue))
+            log.warning("Audit trail closed with unwritten events (count=%d): these events are lost", len(self._queue))
 
     async def close(self) -> None:
-        """Nothing more is delivered; a delivery that is under way is given up."""
+        """Stop delivering; a delivery in progress is cancelled."""
         if self._delivering is not None:
             self._delivering.cancel()
             await asyncio.gather(self._delivering, return_exceptions=True)
 
     async def _write_batch(self, delivery: AuditDelivery) -> None:
-        """One batch. Who is cancelled here leaves the delivery running, and the next caller waits for that one: sent
-        anew, its events would stand in the topic twice."""
+        """Write one batch. If the caller is cancelled, the delivery continues and the next caller waits for it: a
+        second delivery would write the same events twice."""
         if self._delivering is None or self._delivering.done():
             self._delivering = asyncio.ensure_future(self._deliver_batch(delivery))
         await asyncio.shield(self._delivering)
@@ -110,12 +112,17 @@ class AuditTrail:
             values.append(encode_audit_event(event, broker_id=self._node_id, broker_epoch=self._broker_epoch, seq=seq))
             if not number % _EVENTS_PER_SLICE:
                 await asyncio.sleep(0)
+        failing_since: float | None = None
         while True:
             try:
                 await delivery.deliver(str(self._node_id).encode(), values)
                 break
             except Exception as error:
-                log.warning("audit events are waiting (%d queued): %s", len(self._queue), error)
+                now = self._clock.monotonic()
+                failing_since = now if failing_since is None else failing_since
+                # A cluster that starts does not have the audit topic yet.
+                level = logging.INFO if now - failing_since < _PATIENCE_S else logging.WARNING
+                log.log(level, "Audit events are queued (count=%d): %s", len(self._queue), error)
                 await asyncio.sleep(_RETRY_S)
         for _ in batch:
             self._queue.popleft()

@@ -1,4 +1,4 @@
-"""Shorthands over the authorizer for handlers: which of these names may the principal touch, and in which ways."""
+"""Helper functions for handlers that call the authorizer: on which resources the principal may do an operation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
 
-# Which operations exist per resource type, for the authorised-operations bit fields.
+# The operations of each resource type, for the authorized-operations bit fields.
 SUPPORTED_OPERATIONS: dict[ResourceType, tuple[AclOperation, ...]] = {
     ResourceType.TOPIC: (
         AclOperation.READ,
@@ -59,8 +59,8 @@ def may(authorizer: Authorizer, context: RequestContext, operation: AclOperation
 
 
 def may_change_records(authorizer: Authorizer, context: RequestContext, operation: AclOperation, topic: str) -> bool:
-    """The same for the records of a topic: the audit trail's are written by brokers alone, and nobody on a listener of
-    clients forges or cuts it, whatever the authorizer says."""
+    """Whether the principal may do `operation` on the records of a topic. On client listeners the records of the audit
+    topic cannot be written or deleted, whatever the authorizer returns: only brokers write it."""
     if topic == AUDIT_TOPIC and not by_a_door_of_brokers(context):
         return False
     return may(authorizer, context, operation, topic)

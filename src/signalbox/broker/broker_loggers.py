@@ -1,8 +1,9 @@
-"""Loggers of this broker as a config resource (KIP-412): levels shown and changed by whoever is asked, never forwarded.
+"""Loggers of this broker as a config resource (KIP-412): the broker that receives the request reads or changes its own
+levels; requests are never forwarded.
 
-The names are those of Python's loggers (`signalbox.controller.runtime`, `kazoo`, and `root` above all); a level that is
-taken back is again that of the next logger above. Kafka's TRACE is below DEBUG, its FATAL is Python's CRITICAL. What is
-set here holds until the process ends.
+The names are those of Python's loggers (`signalbox.controller.runtime`, `kazoo`, and `root` as the parent of all). A
+logger whose level is deleted inherits the level of its parent again. Kafka's TRACE is below DEBUG, its FATAL is
+Python's CRITICAL. A level that is set here is valid until the process ends.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class BrokerLoggers:
     def __init__(self, node_id: int) -> None:
         self._node_id = node_id
 
-    def refuse_name(self, name: str) -> None:
+    def reject_name(self, name: str) -> None:
         """KafkaError(INVALID_REQUEST) unless `name` is this broker's id."""
         if not name:
             raise KafkaError(Error.INVALID_REQUEST, "Broker id must not be empty")
@@ -47,26 +48,26 @@ class BrokerLoggers:
             )
 
     def levels(self) -> dict[str, str]:
-        """Every logger there is with the level that holds for it."""
+        """Every existing logger with its effective level."""
         names = sorted(logging.root.manager.loggerDict)
         levels = {name: _level_name(_effective(name)) for name in names}
         return {ROOT_LOGGER: _level_name(logging.root.level), **levels}
 
     def alter(self, name: str, configs: Sequence[Any], validate_only: bool) -> None:
-        """Set and take back levels, all or none; KafkaError with the first thing that is wrong."""
-        self.refuse_name(name)
+        """Set and delete levels, all or none; KafkaError with the first error found."""
+        self.reject_name(name)
         repeated = sorted(each for each, times in Counter(each.name for each in configs).items() if times > 1)
         if repeated:
             raise KafkaError(Error.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(repeated)}")
         for config in configs:
-            _refuse(config)
+            _reject(config)
         for config in () if validate_only else configs:
             level = _LEVELS[config.value] if config.config_operation == ConfigOperation.SET else logging.NOTSET
             _logger(config.name).setLevel(level)
-            log.info("the level of logger %s is %s now", config.name, _level_name(_effective(config.name)))
+            log.info("Logger level changed (logger=%s, level=%s)", config.name, _level_name(_effective(config.name)))
 
 
-def _refuse(config: Any) -> None:
+def _reject(config: Any) -> None:
     name, operation = config.name, config.config_operation
     if operation not in (ConfigOperation.SET, ConfigOperation.DELETE):
         known = operation in tuple(ConfigOperation)
@@ -91,7 +92,7 @@ def _logger(name: str) -> logging.Logger:
 
 
 def _effective(name: str) -> int:
-    """The level that holds, found without making a logger of what is only a part of longer names."""
+    """The effective level of a logger. Does not create loggers for names that are only a prefix of longer names."""
     known = logging.root.manager.loggerDict
     while name and name != ROOT_LOGGER:
         found = known.get(name)
@@ -102,6 +103,6 @@ def _effective(name: str) -> int:
 
 
 def _level_name(level: int) -> str:
-    """Kafka's name of the lowest of its levels that a logger of this one would write; a level above all is FATAL."""
+    """Kafka's name of the lowest of its levels that a logger with this level writes; FATAL for a level above all."""
     fitting = [(number, name) for name, number in _LEVELS.items() if number >= level]
     return min(fitting)[1] if fitting else "FATAL"

@@ -1,11 +1,11 @@
-"""Brokers' logins are for brokers: no changes under them on listeners of clients (F15, KIP-590).
+"""Principals of brokers may make no changes on client listeners (F15, KIP-590).
 
-A broker's password is in a file on every host, and with it comes every right. Who acts as a broker (fetches as a
-replica, forwards, speaks as the controller), on a listener where brokers speak, is known by his principal from then on:
-wherever else it shows up, it may look at what it has rights on, produce and fetch, but create, delete and alter
-nothing. ANONYMOUS is nobody's login: a cluster in which brokers do not prove themselves is as open as it was.
+A broker's password is in a file on every host, and it gives all rights. When a principal acts as a broker (fetches as a
+replica, forwards, sends control requests) on an internal listener, it is remembered as a broker's principal. On client
+listeners such a principal may describe, produce and fetch what it has rights on, but create, delete and alter nothing.
+ANONYMOUS is never remembered: in a cluster whose brokers do not authenticate, the rule has no effect.
 
-A rule before the authorizer: every handler, and the filter before forwarding (F6), asks it without knowing of it.
+The rule decorates the authorizer: it applies to every handler and to the filter before forwarding (F6).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import logging
 from signalbox.broker.doors import by_a_door_of_brokers
 from signalbox.common.limits import MAX_BROKER_PRINCIPALS
 from signalbox.security.acl import AclOperation, ResourceType
-from signalbox.security.authorizer import Authorizer
+from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 
@@ -33,7 +33,7 @@ _CHANGES = frozenset(
 
 
 class BrokerPrincipalRule:
-    """An authorizer before the authorizer."""
+    """Decorates `Authorizer`."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -42,7 +42,7 @@ class BrokerPrincipalRule:
 
     @property
     def stamp(self) -> int:
-        """The authorizer's own: hot paths change nothing that the rule refuses."""
+        """The stamp of the decorated authorizer: the rule rejects no operation that the fast path serves."""
         return self._authorizer.stamp
 
     def authorize(
@@ -59,8 +59,17 @@ class BrokerPrincipalRule:
     def authorize_any(self, context: RequestContext, operation: AclOperation, resource_type: ResourceType) -> bool:
         return self._authorizer.authorize_any(context, operation, resource_type)
 
+    @property
+    def allows_all(self) -> bool:
+        """Whether no authorizer is configured."""
+        return isinstance(self._authorizer, AllowAllAuthorizer)
+
+    def is_known(self, principal: KafkaPrincipal) -> bool:
+        """Whether the principal has used CLUSTER_ACTION on an internal listener."""
+        return principal in self._brokers
+
     def acted(self, context: RequestContext) -> None:
-        """The principal has made use of CLUSTER_ACTION."""
+        """Remember that the principal has used CLUSTER_ACTION; no effect on client listeners and for ANONYMOUS."""
         principal = context.principal
         if principal in self._brokers or principal == ANONYMOUS or not by_a_door_of_brokers(context):
             return
@@ -68,12 +77,12 @@ class BrokerPrincipalRule:
             self._brokers.add(principal)
 
     def _tell(self, context: RequestContext) -> None:
-        """Once: what is refused after that is in the audit trail."""
+        """Log once per principal; later rejections are in the audit trail only."""
         if context.principal not in self._told:
             self._told.add(context.principal)
             log.warning(
-                "%s is how a broker logs in: changes under it are refused on listener %s, where clients speak; log in"
-                " as somebody else, or set broker.principal.changes.on.client.listeners.enable",
+                "Change by a broker's principal rejected (principal=%s, client listener=%s): log in as another "
+                "user, or set broker.principal.changes.on.client.listeners.enable",
                 context.principal,
                 context.listener_name,
             )

@@ -1,8 +1,8 @@
-"""Which quota holds for whom, and how much of it is used (KIP-13, KIP-55, KIP-599).
+"""The quotas of users and client ids, and how much of each is used (KIP-13, KIP-55, KIP-599).
 
-The most specific entity that has the quota counts (`_LEVELS`). A quota of a default entity is everybody's
-own: each user or client id it stands for has a bucket of its own. Quotas come from the dynamic configs of
-`/config/users` and `/config/clients`; on a broker without any, nothing is looked up.
+The most specific entity that has the quota applies (`_LEVELS`). The quota of a default entity is not shared: each user
+or client id that it applies to has its own bucket. Quotas come from the dynamic configs of `/config/users` and
+`/config/clients`; a broker without quotas does no lookups.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from signalbox.security.principal import KafkaPrincipal
 log = logging.getLogger(__name__)
 
 _OWN, _DEFAULT = True, False
-# Users and client ids of an entity, most specific first; None: the entity is not about it.
+# (user, client id) of an entity, most specific first; None: the entity does not have that part.
 _LEVELS: tuple[tuple[bool | None, bool | None], ...] = (
     (_OWN, _OWN),
     (_OWN, _DEFAULT),
@@ -30,20 +30,21 @@ _LEVELS: tuple[tuple[bool | None, bool | None], ...] = (
     (None, _OWN),
     (None, _DEFAULT),
 )
-_Key = tuple[bool, str | None, bool, str | None]  # about users? which; about client ids? which (None: the default)
+_Key = tuple[bool, str | None, bool, str | None]  # has a user? user; has a client id? client id (None: the default)
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaWindows:
-    """How much of a rate may come at once, in seconds' worth: of bytes and time, and of changes by the controller."""
+    """The burst that a rate allows, in seconds of that rate: `client_seconds` for bytes and request time,
+    `controller_seconds` for changes by the controller."""
 
     client_seconds: float = 10.0
     controller_seconds: float = 11.0
-    window_ms: int = 1_000  # the longest wait for time that was taken
+    window_ms: int = 1_000  # the longest throttle time of a request_percentage quota
 
 
 class ClientQuotas:
-    """One per broker. `changed` is called whenever any quota changes."""
+    """One per broker. `changed` is called when any quota changes."""
 
     def __init__(
         self, windows: QuotaWindows, monotonic: Callable[[], float], changed: Callable[[], None] = lambda: None
@@ -55,14 +56,14 @@ class ClientQuotas:
         self._buckets: dict[tuple[str, str | None, str | None], TokenBucket] = {}
 
     def take_configs(self, entity_path: str, configs: Mapping[str, str]) -> None:
-        """The configs of an entity have changed; what is no quota of clients is passed over."""
+        """Apply changed configs of an entity; entities without a user or client id are ignored."""
         entity = quota_entity(entity_path)
         if entity is None or not {USER, CLIENT_ID} & entity.keys():
             return
         try:
             quotas = quotas_of(entity, configs)
         except ValueError as error:
-            log.error("the quotas at %s are not obeyed: %s", entity_path, error)
+            log.error("Invalid quotas ignored (path=%s): %s", entity_path, error)
             return
         key = _key(entity)
         if quotas == self._quotas.get(key, {}):
@@ -79,11 +80,11 @@ class ClientQuotas:
         return self._windows.window_ms
 
     def holds_for(self, quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
-        """Whether this quota is set for them."""
+        """Whether the quota is set for this principal and client id."""
         return self._find(quota, principal, client_id) is not None
 
     def bucket(self, quota: str, principal: KafkaPrincipal, client_id: str | None) -> TokenBucket | None:
-        """What is left of a quota, None without one."""
+        """The bucket of a quota for this principal and client id; None when there is no such quota."""
         found = self._find(quota, principal, client_id)
         if found is None:
             return None
@@ -92,7 +93,7 @@ class ClientQuotas:
             self._windows.controller_seconds if quota == CONTROLLER_MUTATION_RATE else self._windows.client_seconds
         )
         now = self._monotonic()
-        # The one used last stands last: who has not been heard of for longest is forgotten first.
+        # The dictionary is in order of last use: the least recently used bucket is evicted first.
         bucket = self._buckets.pop((quota, user, client), None)
         if bucket is None:
             bucket = TokenBucket(rate, rate * seconds, now)
@@ -106,7 +107,8 @@ class ClientQuotas:
     def _find(
         self, quota: str, principal: KafkaPrincipal, client_id: str | None
     ) -> tuple[float, str | None, str | None] | None:
-        """(rate, user, client id) of the level that holds; None for a user or client id that it is not about."""
+        """(rate, user, client id) of the level that applies, with None for a part that the level does not have; None
+        without a quota."""
         if not self._quotas:
             return None
         user, client = principal.name, client_id or ""

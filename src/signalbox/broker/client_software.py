@@ -1,9 +1,9 @@
-"""Which client software is connected, by name and version (KIP-511, F16): when nobody of the old is left, a protocol
-can go.
+"""Connections by client software name and version (KIP-511, F16): when no connection of old software is left, support
+for an old protocol version can be removed.
 
-Kafka's gauge `connections` of `socket-server-metrics`, one a listener and software, gone when its last connection is. A
-client that says nothing of itself (ApiVersions before version 3, or none at all) is "unknown", as in Kafka. Peers may
-invent names: past the cap, and past any sensible length, they share one row.
+Kafka's gauge `connections` of `socket-server-metrics`: one per listener and software, removed with its last connection.
+A client that does not name its software (ApiVersions before version 3, or no ApiVersions) is "unknown", as in Kafka.
+Clients can send any name: above the maximum number of rows, or the maximum length, they share one row.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class ClientSoftware:
         self._of: dict[str, _Row] = {}
 
     def opened(self, context: RequestContext) -> None:
-        """A connection may send requests from now on; it may have named its software before it logged in."""
+        """Count a connection that may send requests from now on; it may have named its software before it logged in."""
         self._of[context.connection_id] = self._enter(context)
 
     def named(self, context: RequestContext) -> None:
-        """The software of a connection is another now."""
+        """Update the software of a connection after it changed."""
         before = self._of.get(context.connection_id)
         if before is not None:  # None: not logged in yet
             self._leave(before)

@@ -1,8 +1,8 @@
-"""Which right on the cluster a change needs that the active controller decides whole.
+"""The right on the cluster that a change needs, for APIs that the active controller authorizes as a whole.
 
-Two readers: the broker that is asked, which does not even forward what its client may not do (F6), and the handler on
-the active controller, which judges again by the original principal and host. APIs that are judged resource by resource
-have no row here but one in `resource_requests.py`.
+The table is read twice: by the broker that receives the request, which does not forward what the client may not do
+(F6), and by the handler on the active controller, which authorizes again with the original principal and host. APIs
+that are authorized resource by resource are in `resource_requests.py` instead.
 """
 
 from __future__ import annotations

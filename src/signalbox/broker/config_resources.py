@@ -1,4 +1,4 @@
-"""Config resources on the wire: which types there are, and who may read or change the configs of one."""
+"""Config resources on the wire: their types, and the authorization to read or change the configs of one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConfigResourceType(IntEnum):
     GROUP = 32
 
 
-def refusal(
+def rejection(
     authorizer: Authorizer, context: RequestContext, operation: AclOperation, resource_type: int, name: str
 ) -> tuple[Error, str] | None:
     """None when the principal may do `operation` on the resource's configs, else the error for that resource."""

@@ -1,4 +1,4 @@
-"""Which door a request came by: brokers speak to each other on listeners of their own (SPEC, *Resolved* of C)."""
+"""Internal listeners: brokers send each other requests on listeners of their own (SPEC, *Resolved* of C)."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from signalbox.security.request_context import RequestContext
 
 
 def by_a_door_of_brokers(context: RequestContext) -> bool:
-    """Whether the connection is on a listener where brokers speak to each other."""
+    """Whether the connection is on an internal listener: inter-broker, control plane or privileged."""
     return context.inter_broker or context.control_plane or context.privileged

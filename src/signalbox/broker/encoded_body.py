@@ -1,4 +1,4 @@
-"""An answer that is bytes already: the same body for everybody who asks alike, at one version."""
+"""A response body that is already encoded: the same bytes for all equal requests at one version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class EncodedBody:
-    """Stands in for a response message; its chunks are shared and never changed."""
+    """Used in place of a response message; its chunks are shared between responses and never changed."""
 
     __slots__ = ("chunks", "error_code")
 

@@ -1,6 +1,6 @@
-"""The inside of an Envelope: who really asks, from where, and what (KIP-590, F3).
+"""The content of an Envelope: the client's principal, its address and its request (KIP-590, F3).
 
-Unwrapping is pure: it gives the inner request or the Envelope-level error, in the order in which Kafka checks.
+Unwrapping is pure: it returns the inner request or the Envelope-level error, in the order of Kafka's checks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Decode = Callable[[int, bytes | memoryview, int, int], Any]
 def unwrap(envelope: ApiRequest, decode: Decode, serde: PrincipalSerde) -> ApiRequest:
     """The inner request with the original principal and address.
 
-    Without a principal (null) the broker asks for itself, as whom it is known on this connection: an Envelope is the
-    one way in to a dedicated controller (F15; Kafka refuses it, error 97).
+    Without a principal (null) the request is the sending broker's own, with the principal of its connection: a
+    dedicated controller accepts such requests only in an Envelope (F15; Kafka rejects a null principal with error 97).
 
-    KafkaError carries the Envelope's error code: PRINCIPAL_DESERIALIZATION_FAILURE, INVALID_REQUEST (an address that is
-    none, an API that may not be forwarded) or UNSUPPORTED_VERSION (a header or body that does not parse).
+    KafkaError carries the Envelope's error code: PRINCIPAL_DESERIALIZATION_FAILURE, INVALID_REQUEST (an invalid
+    address, an API that may not be forwarded) or UNSUPPORTED_VERSION (a header or body that does not parse).
     """
     body = envelope.body
     principal = envelope.context.principal
@@ -65,6 +65,6 @@ def _address(raw: bytes) -> str:
         raise KafkaError(
             Error.INVALID_REQUEST, f"a client address has 4 or 16 bytes, this one has {len(raw)}"
         ) from error
-    # An IPv4 peer of a socket for both families: ACLs know it by its IPv4 address.
+    # An IPv4 client on an IPv6 socket has a mapped address; ACLs contain the IPv4 address.
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(mapped or address)

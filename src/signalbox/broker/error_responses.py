@@ -1,7 +1,7 @@
 """The error response of each API that brokers serve, for a request that fails as a whole.
 
-The shapes stand in `protocol/error_shapes`; here are those that take more than the protocol to say. A test encodes
-each API's answer at every version.
+Most builders are in `protocol/error_shapes`; here are those that need other packages than the protocol. A test encodes
+each API's error response at every version.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswe
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_shapes import Asked, Shape, changes, groups, records, top_level
 from signalbox.protocol.error_table import Error
-from signalbox.replication.leadership import refuse_leader_and_isr
+from signalbox.replication.leadership import reject_leader_and_isr
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 _TOKEN_NAMES_REQUESTER_FROM = 3
 
 
 def error_response(request: ApiRequest, error: Error, message: str | None = None) -> ResponseMessage:
-    """The API's response that carries `error` for everything that was asked."""
+    """The API's response with `error` for every entry of the request."""
     header = request.header
     shape = _SHAPES.get(ApiKey(header.api_key), top_level)
     asked = Asked(request.body, header.api_version)
@@ -28,19 +28,19 @@ def error_response(request: ApiRequest, error: Error, message: str | None = None
 
 
 def failure(request: ApiRequest, error: Error, message: str | None = None) -> FinalAnswer:
-    """What a client is told when its request fails as a whole. Who asked for no acknowledgement reads no answer: the
-    next one would be taken for it, so its connection is closed, as in Kafka."""
+    """The result for a request that fails as a whole. A client that sent acks=0 expects no response and would mistake
+    an error response for that of its next request, so its connection is closed, as in Kafka."""
     if request.header.api_key == ApiKey.PRODUCE and request.body.acks == 0:
         return CloseConnection(f"produce with acks=0 failed: {error.name}")
     return error_response(request, error, message)
 
 
 def _leader_and_isr(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
-    return refuse_leader_and_isr(asked.body, asked.version, Error.of(code))
+    return reject_leader_and_isr(asked.body, asked.version, Error.of(code))
 
 
 def _create_delegation_token(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
-    # Kafka puts ANONYMOUS for owner and requester where a request fails before they are looked at.
+    # Kafka returns ANONYMOUS as owner and requester when a request fails before it reads them.
     requester = ANONYMOUS if asked.version >= _TOKEN_NAMES_REQUESTER_FROM else KafkaPrincipal("", "")
     return response(
         error_code=code,

@@ -1,4 +1,4 @@
-"""How often something happens: events a second over the last half minute, counted by the second."""
+"""Rate of an event: events per second over the last 30 seconds, counted per second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WINDOW_S = 30
 
 
 class EventRate:
-    """Costs one small list a second in which something happened."""
+    """Uses one small list per second that has events."""
 
     __slots__ = ("_clock", "_seconds")
 
@@ -19,7 +19,7 @@ class EventRate:
         self._seconds: deque[list[int]] = deque()  # [second, events in it]
 
     def add(self) -> None:
-        """It happened."""
+        """Count one event."""
         now = int(self._clock.monotonic())
         if self._seconds and self._seconds[-1][0] == now:
             self._seconds[-1][1] += 1
@@ -28,7 +28,7 @@ class EventRate:
             self._seconds.append([now, 1])
 
     def per_second(self) -> float:
-        """Mean over the window; what began less than a window ago is spread over all of it."""
+        """Mean over the window, also when the first event is less than one window ago."""
         self._forget(int(self._clock.monotonic()))
         return sum(events for _, events in self._seconds) / WINDOW_S
 

@@ -1,7 +1,7 @@
-"""Which broker clients are told is the controller (F12).
+"""The controller id that responses to clients contain (F12).
 
-From the gate of the roll-out on: a random live one of the listener, drawn each time. The real controller is nobody's
-business, since every broker forwards. Below it: the real one, whom clients must find.
+At and above the gate: a random live broker of the listener, chosen for each response. The real controller is not
+exposed, since every broker forwards. Below the gate: the real controller, which clients must find.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from signalbox.metadata.cache import MetadataCache
 
 class ControllerShown(Protocol):
     def id_for(self, listener_name: str) -> int:
-        """The broker that clients of this listener may take for the controller; -1 when there is none."""
+        """The broker that clients of this listener use as the controller; -1 when there is none."""
         ...
 
 
@@ -24,7 +24,7 @@ class ExposedController:
         self._random = random
 
     def id_for(self, listener_name: str) -> int:
-        """A live broker that has the listener; -1 when there is none."""
+        """A random live broker that has the listener; -1 when there is none."""
         ids = list(self._cache.image.nodes(listener_name))
         return self._random.choice(ids) if ids else -1
 
@@ -34,5 +34,5 @@ class RealController:
         self._cache = cache
 
     def id_for(self, listener_name: str) -> int:
-        """The controller, as it told this broker last, whether it has the listener or not."""
+        """The controller of the current image, whether or not it has the listener."""
         return self._cache.image.controller_id

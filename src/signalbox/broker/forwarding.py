@@ -1,15 +1,15 @@
 """Forwarding: a client's change goes to the active controller inside an Envelope (KIP-590, F2 and F5).
 
-The client's header and body travel byte for byte; beside them the principal and the address of the client, since
-the controller authorises again with those. What comes back is passed on as it is; what went wrong is told to the
-client as F5 has it:
+The Envelope contains the client's header and body byte for byte, and the principal and address of the client, with
+which the controller authorizes again. The response is returned unchanged; errors are returned to the client by the
+rules of F5:
 
-    Envelope error                       the client sees
-    NONE                                 the inner answer, untouched
-    NOT_CONTROLLER                       nothing yet: the channel asks the next controller, until the deadline
-    (deadline)                           REQUEST_TIMED_OUT in the request's own shape
-    UNSUPPORTED_VERSION                  its connection closed, so that it negotiates again
-    CLUSTER_AUTHORIZATION_FAILED         UNKNOWN_SERVER_ERROR; logged and counted as a fault inside the cluster
+    Envelope error                       result for the client
+    NONE                                 the inner response, unchanged
+    NOT_CONTROLLER                       none yet: the channel retries with the next controller, until the deadline
+    (deadline)                           REQUEST_TIMED_OUT in the API's error response
+    UNSUPPORTED_VERSION                  the connection is closed, so that the client negotiates versions again
+    CLUSTER_AUTHORIZATION_FAILED         UNKNOWN_SERVER_ERROR; logged and counted as an error inside the cluster
     PRINCIPAL_DESERIALIZATION_FAILURE    UNKNOWN_SERVER_ERROR
     any other                            UNKNOWN_SERVER_ERROR
 """
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class EnvelopeForwarder:
-    """Wraps requests that belong to the active controller and unwraps its answers."""
+    """Wraps requests for the active controller and unwraps its responses."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class EnvelopeForwarder:
         self._numbering = numbering
 
     async def forward(self, request: ApiRequest) -> FinalAnswer:
-        """The active controller's answer to `request`, or the error of the table above; never later than the
-        request timeout."""
+        """The active controller's response to `request`, or the error of the table above, within the request
+        timeout."""
         context = request.context
         self._metrics.started(request.header.client_id)
         forwarding_id = self._numbering.begin()
@@ -80,10 +80,11 @@ class EnvelopeForwarder:
         if envelope.error_code == Error.UNSUPPORTED_VERSION:
             return CloseConnection("the active controller does not take this version; negotiate again")
         if envelope.error_code == Error.CLUSTER_AUTHORIZATION_FAILED:
-            # BROKER_AUTHORIZATION_FAILURE of the KIP has no number on the wire: it lives in our log and metric.
+            # BROKER_AUTHORIZATION_FAILURE of the KIP has no error code on the wire: it is in the log and the metric
+            # only.
             log.error(
-                "the active controller refused this broker's Envelope: BROKER_AUTHORIZATION_FAILURE; give the"
-                " brokers' principal CLUSTER_ACTION on the cluster, or list it in super.users"
+                "Envelope rejected by the active controller: BROKER_AUTHORIZATION_FAILURE; give the brokers' "
+                "principal CLUSTER_ACTION on the cluster, or list it in super.users"
             )
         return error_response(request, Error.UNKNOWN_SERVER_ERROR)
 
@@ -94,14 +95,19 @@ class EnvelopeForwarder:
         except DecodeError:
             correlation_id, body = None, 0
         if response_data is None or correlation_id != header.correlation_id:
-            log.error("the active controller's inner answer is not one to request %d", header.correlation_id)
+            log.error(
+                "Envelope response of the active controller does not contain the response to the request "
+                "(correlation id=%d)",
+                header.correlation_id,
+            )
             self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
             return error_response(request, Error.UNKNOWN_SERVER_ERROR)
         return RawAnswer(bytes(response_data), _throttle_time_ms(header, response_data, body))
 
 
 def _throttle_time_ms(header: RequestHeader, payload: bytes, body: int) -> int:
-    """How long the controller's quotas have the client wait: it is held back here, where it is connected (KIP-219)."""
+    """The throttle time of the controller's quotas in ms; this broker mutes the client's connection for it
+    (KIP-219)."""
     first = API_TABLE[header.api_key].response.schema.root.fields[0]
     if first.attribute != "throttle_time_ms" or header.api_version not in first.versions:
         return 0

@@ -1,8 +1,9 @@
-"""What is counted about forwarding (F16): by client id, in flight, in total, and what went wrong.
+"""Metrics of forwarding (F16): requests by client id, in flight and in total, and failures.
 
-Names are those of KIP-590: of its drafts (`num-...`, `request-forwarding-...`) and of its final text
+Names in `kafka.server` are those of KIP-590: of its drafts (`num-...`, `request-forwarding-...`) and of its final text
 (`NumRequestsForwardingToControllerPerSec`, a meter whose count is the counter here). `num-client-forwarding-to-
-controller-count` is the number of clients that wait for the controller now, its rate how often one begins to.
+controller-count` is the number of clients that wait for the controller now; its rate is how many clients per second
+begin to wait. Metrics that the KIP does not name are in `signalbox.broker`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from signalbox.protocol.error_table import Error
 
 _GROUP, _TYPE = "kafka.server", "ForwardingManager"
 _BY_CLIENT = MetricName(_GROUP, "RequestMetrics", "NumRequestsForwardingToControllerPerSec")
-_FAILED = MetricName(_GROUP, _TYPE, "ForwardingFailuresPerSec")
+_OWN = "signalbox.broker"
+_FAILED = MetricName(_OWN, _TYPE, "ForwardingFailures")
 
 
 class ForwardingMetrics:
-    """Of one broker. `controller_id`: whom it takes for the active controller, -1 nobody."""
+    """One per broker. `controller_id` returns the active controller that this broker knows; -1 for none."""
 
     def __init__(self, metrics: Metrics, clock: Clock, controller_id: Callable[[], int]) -> None:
         self._metrics = metrics
@@ -32,20 +34,22 @@ class ForwardingMetrics:
         self.in_flight = 0
         self.total = 0
         self.authorization_failures = 0
-        gauges: dict[str, Callable[[], float]] = {
-            "ActiveControllerId": controller_id,
-            "RequestsForwardingInFlight": lambda: self.in_flight,
-            "num-client-forwarding-to-controller-count": lambda: len(self._waiting),
-            "num-client-forwarding-to-controller-rate": self._clients.per_second,
-            "num-messages-redirected-count": lambda: self.total,
-            "num-messages-redirected-rate": self._messages.per_second,
-            "request-forwarding-to-controller-authorization-fail-count": lambda: self.authorization_failures,
-        }
-        for name, read in gauges.items():
-            metrics.gauge(MetricName(_GROUP, _TYPE, name), read)
+        for group, name, read in (
+            (_OWN, "ActiveControllerId", controller_id),
+            (_OWN, "RequestsForwardingInFlight", lambda: self.in_flight),
+            (_GROUP, "num-client-forwarding-to-controller-count", lambda: len(self._waiting)),
+            (_GROUP, "num-client-forwarding-to-controller-rate", self._clients.per_second),
+            (_GROUP, "num-messages-redirected-rate", self._messages.per_second),
+        ):
+            metrics.gauge(MetricName(group, _TYPE, name), read)
+        for name, count in (
+            ("num-messages-redirected-count", lambda: self.total),
+            ("request-forwarding-to-controller-authorization-fail-count", lambda: self.authorization_failures),
+        ):
+            metrics.counter_from(MetricName(_GROUP, _TYPE, name), count)
 
     def started(self, client_id: str | None) -> None:
-        """A request of this client goes to the controller; `ended` follows, whatever comes of it."""
+        """A request of this client is forwarded to the controller; `ended` is called after success and failure."""
         client = client_id or ""
         self.in_flight += 1
         self.total += 1
@@ -63,14 +67,14 @@ class ForwardingMetrics:
             del self._waiting[client]
 
     def failed(self, error: Error) -> None:
-        """Why the controller did not take a request, or no answer came."""
+        """Count a request that the controller rejected or did not respond to."""
         if error is Error.CLUSTER_AUTHORIZATION_FAILED:
             self.authorization_failures += 1
         self._metrics.counter(_FAILED, {"error": error.name}).add()
 
     def _counted_as(self, client: str) -> str:
         if client not in self._client_ids:
-            # A peer may invent client ids for ever; past the cap they share one row.
+            # A client can send any number of client ids; above the maximum they share one row.
             client = client if len(self._client_ids) < MAX_CLIENT_IDS_COUNTED else "other"
             self._client_ids.add(client)
         return client

@@ -1,4 +1,4 @@
-"""The numbers a broker gives to what it forwards: unique in one of its lives, and telling which are settled."""
+"""Forwarding ids of a broker: unique within one broker epoch. An id also contains the oldest number still in flight."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from signalbox.common.forwarding_id import ForwardingId
 
 
 class BrokerLife(Protocol):
-    """Who this broker is at the moment."""
+    """This broker's node id and current broker epoch."""
 
     @property
     def node_id(self) -> int: ...
@@ -18,19 +18,19 @@ class BrokerLife(Protocol):
 
 
 class ForwardingNumbers:
-    """One per broker. `begin` and `end` enclose the life of a forwarded request here."""
+    """One per broker. `begin` is called before a request is forwarded, `end` after it."""
 
     def __init__(self, broker: BrokerLife) -> None:
         self._broker = broker
         self._last = 0
-        self._open: dict[int, None] = {}  # numbers in the order they were given out
+        self._open: dict[int, None] = {}  # numbers in flight, in ascending order
 
     def begin(self) -> ForwardingId:
-        """The next request's id."""
+        """The forwarding id of the next request."""
         self._last += 1
         self._open[self._last] = None
         return ForwardingId(self._broker.node_id, self._broker.broker_epoch, self._last, next(iter(self._open)))
 
     def end(self, forwarding_id: ForwardingId) -> None:
-        """It was answered, or nobody waits for its answer any more."""
+        """The request got its response, or the broker does not wait for it any more."""
         self._open.pop(forwarding_id.number, None)

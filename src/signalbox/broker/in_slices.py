@@ -1,4 +1,4 @@
-"""Long work in the middle of a coroutine: what a handler does with a large answer that it has waited for."""
+"""Runs a cooperative task from a coroutine, for example to process a large response that a handler has awaited."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.ports import LongLane
+from signalbox.broker.ports import TaskScheduler
 
 
-def in_slices(lane: LongLane, work: Callable[[], Any]) -> asyncio.Future[Any]:
-    """What `work`, which breathes (`common/long_work.py`), comes to, or its error."""
+def in_slices(scheduler: TaskScheduler, work: Callable[[], Any]) -> asyncio.Future[Any]:
+    """Future of the result of `work`, which yields (`common/cooperative_task.py`), or of its exception."""
     done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
@@ -26,5 +26,5 @@ def in_slices(lane: LongLane, work: Callable[[], Any]) -> asyncio.Future[Any]:
         else:
             done.set_exception(failure)
 
-    lane.run(run, again=True)
+    scheduler.run(run, again=True)
     return done

@@ -1,26 +1,31 @@
-"""The registry behind the metrics port: what rooms count, by Kafka's MBean names, until somebody scrapes.
+"""The registry behind the metrics page: the metrics of all packages, by Kafka's MBean names.
 
-Prometheus names are made from the MBean as the usual JMX exporter rules do: `kafka.network:type=RequestMetrics,
-name=RequestsPerSec` becomes `kafka_network_requestmetrics_requestspersec`. Histograms keep a bounded window of
-recent values and give the quantiles Kafka gives.
+A name is one family: it has one kind, and one source per set of tags. `wiring/metrics_text.py` determines its name on
+the page. If a source cannot be read, only its own lines are missing.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-from signalbox.common.metrics import Counter, Histogram, MetricName
+from signalbox.common.metrics import Counter, Histogram, MetricName, Rows
 
 log = logging.getLogger(__name__)
 
-_WINDOW = 1_024
-_QUANTILES = (0.5, 0.75, 0.95, 0.99, 0.999)
+QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
 
 Tags = tuple[tuple[str, str], ...]
-_Key = tuple[MetricName, Tags]
+
+
+class Kind(StrEnum):
+    """The types of Prometheus that are used here."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    SUMMARY = "summary"
 
 
 class _Counter:
@@ -33,84 +38,106 @@ class _Counter:
         self.value += amount
 
 
-class _Histogram:
-    __slots__ = ("count", "recent", "total")
-
-    def __init__(self) -> None:
-        self.recent: deque[float] = deque(maxlen=_WINDOW)
-        self.count = 0
-        self.total = 0.0
-
-    def record(self, value: float) -> None:
-        self.recent.append(value)
-        self.count += 1
-        self.total += value
-
-    def quantile(self, share: float) -> float:
-        """0.0 while nothing was recorded."""
-        ordered = sorted(self.recent)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value of a scrape. `kind` is counter, gauge or summary."""
+    """One value of a scrape. `suffix` is "_count" or "_sum" of a summary, else ""."""
 
     name: MetricName
     tags: Tags
-    kind: str
+    kind: Kind
     value: float
+    suffix: str = ""
+
+
+@dataclass(slots=True)
+class _Family:
+    kind: Kind
+    counters: dict[Tags, _Counter] = field(default_factory=dict)
+    readers: dict[Tags, Callable[[], float]] = field(default_factory=dict)
+    histograms: dict[Tags, Histogram] = field(default_factory=dict)
+    read_all: Callable[[], Rows] | None = None
 
 
 class MetricRegistry:
     """The metrics port of one node."""
 
     def __init__(self) -> None:
-        self._counters: dict[_Key, _Counter] = {}
-        self._histograms: dict[_Key, _Histogram] = {}
-        self._gauges: dict[_Key, Callable[[], float]] = {}
+        self._families: dict[MetricName, _Family] = {}
+        self._before_scrape: list[Callable[[], None]] = []
 
     def counter(self, name: MetricName, tags: Mapping[str, str] | None = None) -> Counter:
-        key = _key(name, tags)
-        found = self._counters.get(key)
-        if found is None:
-            found = self._counters[key] = _Counter()
-        return found
+        return self._family(name, Kind.COUNTER).counters.setdefault(_key(tags), _Counter())
 
-    def histogram(self, name: MetricName, tags: Mapping[str, str] | None = None) -> Histogram:
-        key = _key(name, tags)
-        found = self._histograms.get(key)
-        if found is None:
-            found = self._histograms[key] = _Histogram()
-        return found
+    def counter_from(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
+        self._family(name, Kind.COUNTER).readers[_key(tags)] = read
+
+    def counters(self, name: MetricName, read: Callable[[], Rows]) -> None:
+        self._family(name, Kind.COUNTER).read_all = read
+
+    def histogram(self, name: MetricName, tags: Mapping[str, str] | None = None, window: int = 1_024) -> Histogram:
+        return self._family(name, Kind.SUMMARY).histograms.setdefault(_key(tags), Histogram(window))
 
     def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
-        self._gauges[_key(name, tags)] = read
+        self._family(name, Kind.GAUGE).readers[_key(tags)] = read
+
+    def gauges(self, name: MetricName, read: Callable[[], Rows]) -> None:
+        self._family(name, Kind.GAUGE).read_all = read
+
+    def before_scrape(self, settle: Callable[[], None]) -> None:
+        self._before_scrape.append(settle)
 
     def remove(self, name: MetricName, tags: Mapping[str, str] | None = None) -> None:
-        key = _key(name, tags)
-        self._counters.pop(key, None)
-        self._histograms.pop(key, None)
-        self._gauges.pop(key, None)
+        family = self._families.get(name)
+        if family is None:
+            return
+        for rows in (family.counters, family.readers, family.histograms):
+            rows.pop(_key(tags), None)
+        if not (family.counters or family.readers or family.histograms or family.read_all):
+            del self._families[name]
 
     def samples(self) -> Iterator[Sample]:
-        """Every value as it is now."""
-        for (name, tags), counter in list(self._counters.items()):
-            yield Sample(name, tags, "counter", counter.value)
-        for (name, tags), read in list(self._gauges.items()):
-            try:
-                value = float(read())
-            except Exception:
-                # One subject that cannot be read must not cost the whole page.
-                log.exception("the gauge %s cannot be read", name)
-                continue
-            yield Sample(name, tags, "gauge", value)
-        for (name, tags), histogram in list(self._histograms.items()):
-            yield Sample(name, (*tags, ("stat", "count")), "summary", histogram.count)
-            yield Sample(name, (*tags, ("stat", "sum")), "summary", histogram.total)
-            for share in _QUANTILES:
-                yield Sample(name, (*tags, ("quantile", str(share))), "summary", histogram.quantile(share))
+        """Every current value, family by family."""
+        for settle in self._before_scrape:
+            settle()
+        for name, family in list(self._families.items()):
+            for tags, counter in list(family.counters.items()):
+                yield Sample(name, tags, family.kind, counter.value)
+            for tags, read in list(family.readers.items()):
+                try:
+                    value = float(read())
+                except Exception:
+                    log.exception("Metric cannot be read (metric=%s)", name)
+                    continue
+                yield Sample(name, tags, family.kind, value)
+            for tags, histogram in list(family.histograms.items()):
+                yield from _summary(name, tags, histogram)
+            if family.read_all is not None:
+                yield from _rows(name, family.kind, family.read_all)
+
+    def _family(self, name: MetricName, kind: Kind) -> _Family:
+        family = self._families.get(name)
+        if family is None:
+            family = self._families[name] = _Family(kind)
+        if family.kind is not kind:
+            raise ValueError(f"{name} is a {family.kind}, and was asked for as a {kind}")
+        return family
 
 
-def _key(name: MetricName, tags: Mapping[str, str] | None) -> _Key:
-    return name, tuple(sorted(tags.items())) if tags else ()
+def _summary(name: MetricName, tags: Tags, histogram: Histogram) -> Iterator[Sample]:
+    yield Sample(name, tags, Kind.SUMMARY, histogram.count, "_count")
+    yield Sample(name, tags, Kind.SUMMARY, histogram.total, "_sum")
+    if histogram.recent.maxlen:
+        for share, value in zip(QUANTILES, histogram.quantiles(QUANTILES), strict=True):
+            yield Sample(name, (*tags, ("quantile", str(share))), Kind.SUMMARY, value)
+
+
+def _rows(name: MetricName, kind: Kind, read: Callable[[], Rows]) -> Iterator[Sample]:
+    try:
+        for tags, value in read():
+            yield Sample(name, _key(tags), kind, value)
+    except Exception:
+        log.exception("Metric cannot be read (metric=%s)", name)
+
+
+def _key(tags: Mapping[str, str] | None) -> Tags:
+    return tuple(sorted(tags.items())) if tags else ()

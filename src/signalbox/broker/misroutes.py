@@ -1,4 +1,4 @@
-"""Refused identities: counted by listener and kind, logged once per interval, written to the audit trail (R3)."""
+"""Misroutes: counted by listener and kind, logged once per interval and source, and audited (R3)."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ import logging
 from signalbox.broker.api_request import ApiRequest
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.common.clock import Clock
+from signalbox.common.log_limiter import LogLimiter
 from signalbox.common.metrics import MetricName, Metrics
 
 log = logging.getLogger(__name__)
 
-_METRIC = MetricName("kafka.network", "SocketServer", "MisroutedConnections")
-_LOG_INTERVAL_S = 10.0
+_METRIC = MetricName("signalbox.network", "SocketServer", "MisroutedConnections")
 
 Identity = tuple[str, int]
 
 
 class MisrouteLog:
-    """Everything that is told about a connection that meant somebody else."""
+    """Counts, logs and audits connections of clients that meant another node or cluster."""
 
     def __init__(self, metrics: Metrics, audit: AuditSink, clock: Clock) -> None:
         self._metrics = metrics
         self._audit = audit
-        self._clock = clock
-        self._logged: dict[str, tuple[float, int]] = {}
+        self._limiter = LogLimiter(clock.monotonic)
         self.count = 0
 
-    def refused(self, request: ApiRequest, expected: Identity, actual: Identity) -> None:
-        """One refusal. `expected` is what the peer sent, `actual` what this node is."""
+    def rejected(self, request: ApiRequest, expected: Identity, actual: Identity) -> None:
+        """Record one rejection. `expected` is the identity that the client sent, `actual` the identity of this node."""
         context = request.context
         kind = "cluster" if expected[0] != actual[0] else "node"
         self.count += 1
@@ -55,15 +54,12 @@ class MisrouteLog:
 
     def _log(self, request: ApiRequest, kind: str, expected: Identity, actual: Identity) -> None:
         context = request.context
-        now = self._clock.monotonic()
-        last, silent = self._logged.get(context.listener_name, (-_LOG_INTERVAL_S, 0))
-        if now - last < _LOG_INTERVAL_S:
-            self._logged[context.listener_name] = (last, silent + 1)
+        suppressed = self._limiter.admit(context.listener_name, context.client_address)
+        if suppressed is None:
             return
-        self._logged[context.listener_name] = (now, 0)
         log.warning(
-            "misrouted connection refused: wrong %s on listener %s, client id %s at %s (connection %s) expected"
-            " cluster %s node %d, this is cluster %s node %d; %d more since the last such line",
+            "Misrouted connection rejected (wrong %s, listener=%s, client id=%s, client address=%s, "
+            "connection=%s): expected cluster %s node %d, this is cluster %s node %d%s",
             kind,
             context.listener_name,
             request.header.client_id,
@@ -71,5 +67,5 @@ class MisrouteLog:
             context.connection_id,
             *expected,
             *actual,
-            silent,
+            suppressed,
         )

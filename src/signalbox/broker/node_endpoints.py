@@ -1,5 +1,5 @@
-"""Where the current leaders are, on the listener of the request: the node endpoints of Produce >= 10 and Fetch >= 16
-answers (KIP-951). A leader that lacks the listener is not named: its address is nobody's business there (L10)."""
+"""Addresses of current leaders on the request's listener: the node endpoints in responses of Produce >= 10 and Fetch >=
+16 (KIP-951). A leader without that listener is left out: its other addresses must not be exposed there (L10)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ E = TypeVar("E")
 
 
 def node_endpoints(cache: MetadataCache, listener_name: str, leader_ids: Iterable[int], make: type[E]) -> list[E]:
-    """One `make(node_id, host, port, rack)` per distinct leader that can be named, by ascending id."""
+    """One `make(node_id, host, port, rack)` per distinct leader that has the listener, by ascending id."""
     image = cache.image
     nodes = image.nodes(listener_name)
     return [

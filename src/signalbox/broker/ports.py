@@ -1,4 +1,4 @@
-"""What the broker's rooms need of their neighbours, in the broker's own words; wiring hands them the real ones."""
+"""Ports of the broker package: its requirements of other packages. `wiring` passes the implementations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from signalbox.security.request_context import RequestContext
 
 
 class InboundRequest(Protocol):
-    """Network's request: ends with exactly one of the four methods that answer or refuse."""
+    """A request of the network package. It ends with exactly one call of `respond`, `respond_nothing`,
+    `close_connection` or `reject`."""
 
     @property
     def header(self) -> RequestHeader: ...
@@ -32,7 +33,7 @@ class InboundRequest(Protocol):
     def received_at(self) -> float: ...
 
     def throttle(self, milliseconds: int) -> None:
-        """Before the answer: read nothing from the client for so long after it."""
+        """To be called before the response: mute the connection for this time after the response."""
         ...
 
     def respond(self, chunks: list[Any]) -> None: ...
@@ -41,8 +42,8 @@ class InboundRequest(Protocol):
 
     def close_connection(self, reason: str) -> None: ...
 
-    def refuse(self, reason: str) -> None:
-        """As `close_connection`, counted and logged: what came was no request."""
+    def reject(self, reason: str) -> None:
+        """As `close_connection`, counted and logged: the frame was not a valid request."""
         ...
 
 
@@ -59,28 +60,28 @@ class ActiveController(Protocol):
 
 class Forwarder(Protocol):
     def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
-        """The active controller's answer to a request that came to another broker (KIP-590)."""
+        """The active controller's response to a request that another broker received (KIP-590)."""
         ...
 
 
 class RequestObserver(Protocol):
-    """Sees every request that ended: metrics and the audit trail."""
+    """Called for every completed request: metrics and the audit trail."""
 
     def observe(
         self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
     ) -> None: ...
 
 
-class LongLane(Protocol):
-    """Where work runs that may be too long for one go (`common/long_work.py`)."""
+class TaskScheduler(Protocol):
+    """Runs cooperative tasks (`common/cooperative_task.py`)."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
-        """Begin at once; `again`: the rest of something that was begun. `work` catches its own errors."""
+        """Begin at once; `again`: `work` continues an earlier task. `work` must catch its own errors."""
         ...
 
 
 class ControllerRequests(Protocol):
-    """Requests of this broker to the active controller, wherever it is (itself included)."""
+    """Requests of this broker to the active controller, on any node including this one."""
 
     async def request(self, message: Any, timeout_ms: int) -> Any:
         """The response message; KafkaError(REQUEST_TIMED_OUT) at the deadline."""
@@ -88,7 +89,8 @@ class ControllerRequests(Protocol):
 
 
 class EnvelopeChannel(Protocol):
-    """The way of Envelopes to the active controller: pipelined, with a deadline, NOT_CONTROLLER looked up again."""
+    """The channel for Envelopes to the active controller: pipelined, with a deadline; after NOT_CONTROLLER it looks up
+    the active controller again."""
 
     async def envelope(
         self,
@@ -98,15 +100,14 @@ class EnvelopeChannel(Protocol):
         timeout_ms: int,
         forwarding_id: bytes | None = None,
     ) -> Any:
-        """The EnvelopeResponse. Without a `principal` the broker asks for itself.
-        `forwarding_id` is the same however often it is sent. KafkaError(REQUEST_TIMED_OUT)
-        at the deadline, UNSUPPORTED_VERSION when the controller takes no Envelope, SASL_AUTHENTICATION_FAILED when it
-        does not let us in."""
+        """The EnvelopeResponse. Without a `principal` the request is this broker's own. `forwarding_id` is the same for
+        every retry. KafkaError(REQUEST_TIMED_OUT) at the deadline, UNSUPPORTED_VERSION when the controller does not
+        support Envelope, SASL_AUTHENTICATION_FAILED when this broker cannot log in."""
         ...
 
 
 class ConfigValues(Protocol):
-    """Configs of topics, brokers and subscriptions as they stand now: what is set, over the defaults."""
+    """Current configs of topics, brokers and subscriptions: the values that are set, which override the defaults."""
 
     def topic_overrides(self, topic: str) -> Mapping[str, str]: ...
 
@@ -118,32 +119,33 @@ class ConfigValues(Protocol):
 
 
 class AclReading(Protocol):
-    """The cluster's ACLs, where the authorizer decides by them."""
+    """The cluster's ACLs, for an authorizer that uses ACLs."""
 
     async def current(self) -> AclIndex:
-        """With all that was stored before this was asked."""
+        """The ACLs, including everything that was stored before the call."""
         ...
 
 
 class StoredConfigs(Protocol):
-    """Dynamic configs as they are stored: SCRAM credentials and quotas among them, which no view of configs shows."""
+    """Dynamic configs as stored, including SCRAM credentials and quotas, which `ConfigValues` does not contain."""
 
     async def current(self) -> Mapping[str, Mapping[str, str]]:
-        """Configs by entity path (`users/alice`), with all that was stored before this was asked."""
+        """Configs by entity path (`users/alice`), including everything that was stored before the call."""
         ...
 
 
 class TokenReading(Protocol):
-    """The cluster's delegation tokens, where they are on."""
+    """The cluster's delegation tokens, where they are enabled."""
 
     async def current(self) -> Mapping[str, DelegationToken]:
-        """By id, with all that was stored before this was asked."""
+        """Tokens by id, including everything that was stored before the call."""
         ...
 
 
 class TopicCreation(Protocol):
-    """Creates missing topics on behalf of Metadata and FindCoordinator (F10): in-flight requests are joined."""
+    """Creates missing topics on behalf of Metadata and FindCoordinator (F10); requests for the same topic share one
+    creation in flight."""
 
     async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
-        """(error code, message) once the controller has answered; 0 when the topic is there."""
+        """(error code, message) of the controller's response; 0 when the topic exists."""
         ...

@@ -1,4 +1,4 @@
-"""Blocks of producer ids: fetched from the active controller, handed out one by one (AllocateProducerIds, KIP-730)."""
+"""Blocks of producer ids: fetched from the active controller and assigned one by one (AllocateProducerIds, KIP-730)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OwnIdentity(Protocol):
 
 
 class ProducerIdBlocks:
-    """The broker's current block. A block whose rest is lost with the process leaves a gap, never a duplicate."""
+    """The broker's current block. When the process ends, unused ids of the block are lost: a gap, never a duplicate."""
 
     def __init__(self, requests: ControllerRequests, identity: OwnIdentity, request_timeout_ms: int) -> None:
         self._requests = requests
@@ -30,7 +30,7 @@ class ProducerIdBlocks:
         self._fetching = asyncio.Lock()
 
     async def next(self) -> int:
-        """A producer id that nobody has had; KafkaError(COORDINATOR_LOAD_IN_PROGRESS) while none can be had."""
+        """An unused producer id; KafkaError(COORDINATOR_LOAD_IN_PROGRESS) when the controller returns no block."""
         while self._next >= self._end:
             async with self._fetching:
                 if self._next >= self._end:

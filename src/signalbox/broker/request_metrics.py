@@ -1,74 +1,108 @@
-"""Kafka's request metrics, kept as plain numbers per API and read when somebody scrapes.
+"""Kafka's request metrics, kept as plain numbers per API and read on a scrape.
 
-Times are sums since the start: their growth over the growth of the count is a mean over any stretch of time. What took
-the hot path waited for nobody after it was read, so it adds nothing to the queue time.
+Requests have Kafka's names: the API, and for Fetch also FetchConsumer or FetchFollower. TotalTimeMs is measured from
+the last byte of the request until its response is in the connection's output; RequestQueueTimeMs until a handler takes
+the request. The fast path takes a request as soon as it is read, so its queue time is 0. LocalTimeMs, RemoteTimeMs,
+ResponseQueueTimeMs and ResponseSendTimeMs are not measured and not exported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 
-from signalbox.broker.hot_tally import HotTally
+from signalbox.broker.fast_path_stats import FastPathStats
 from signalbox.common.metrics import MetricName, Metrics
-from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 
-_GROUP, _TYPE = "kafka.network", "RequestMetrics"
-_REQUESTS = MetricName(_GROUP, _TYPE, "RequestsPerSec")
-_QUEUE_TIME = MetricName(_GROUP, _TYPE, "RequestQueueTimeMs")
-_TOTAL_TIME = MetricName(_GROUP, _TYPE, "TotalTimeMs")
-_REQUEST_BYTES = MetricName(_GROUP, _TYPE, "RequestBytes")
-_RESPONSE_BYTES = MetricName(_GROUP, _TYPE, "ResponseBytes")
+_TYPE = "RequestMetrics"
+_REQUESTS = MetricName("kafka.network", _TYPE, "RequestsPerSec")
+_QUEUE_TIME = MetricName("kafka.network", _TYPE, "RequestQueueTimeMs")
+_TOTAL_TIME = MetricName("kafka.network", _TYPE, "TotalTimeMs")
+_REQUEST_BYTES = MetricName("kafka.network", _TYPE, "RequestBytes")
+_RESPONSE_BYTES = MetricName("signalbox.network", _TYPE, "ResponseBytes")
+_FAST_PATH_WINDOW = 1_024
+
+_Rows = Iterator[tuple[dict[str, str], float]]
 
 
 class _Api:
-    __slots__ = ("count", "queue_s", "request_bytes", "response_bytes", "total_s")
+    """Metrics of one request name; times in ms."""
 
-    def __init__(self) -> None:
-        self.count = self.request_bytes = self.response_bytes = 0
-        self.queue_s = self.total_s = 0.0
+    __slots__ = ("queue_time", "request_bytes", "response_bytes", "total_time", "versions")
+
+    def __init__(self, metrics: Metrics, name: str) -> None:
+        tags = {"request": name}
+        self.versions: Counter[int] = Counter()
+        self.total_time = metrics.histogram(_TOTAL_TIME, tags)
+        self.queue_time = metrics.histogram(_QUEUE_TIME, tags)
+        self.request_bytes = metrics.histogram(_REQUEST_BYTES, tags, window=0)
+        self.response_bytes = 0
 
 
 class RequestMetrics:
-    """One row per API that was asked at least once."""
+    """One row per request name received at least once. `before_reading` adds the counts of the fast path before a
+    scrape."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._apis: dict[int, _Api] = {}
-        self.before_reading: Callable[[], None] = _nothing  # who counts by himself tells it before a scrape
+        self._apis: dict[str, _Api] = {}
+        self._fast: dict[ApiKey, deque[float]] = {}
+        self.before_reading: Callable[[], None] = lambda: None
+        metrics.before_scrape(lambda: self.before_reading())
+        metrics.counters(_REQUESTS, self._requests)
+        metrics.counters(_RESPONSE_BYTES, self._response_bytes)
 
     def ended(
-        self, api_key: ApiKey, request_bytes: int, response_bytes: int, duration_s: float, queue_s: float
+        self, names: tuple[str, ...], version: int, sizes: tuple[int, int], duration_s: float, queue_s: float
     ) -> None:
-        api = self._apis.get(api_key) or self._first(api_key)
-        api.count += 1
-        api.request_bytes += request_bytes
-        api.response_bytes += response_bytes
-        api.total_s += duration_s
-        api.queue_s += queue_s
+        """Count one completed request under each of `names`. `sizes`: bytes of request and response."""
+        for name in names:
+            api = self._api(name)
+            api.versions[version] += 1
+            api.request_bytes.record(sizes[0])
+            api.response_bytes += sizes[1]
+            api.total_time.record(duration_s * 1000)
+            api.queue_time.record(queue_s * 1000)
 
-    def hot(self, api_key: ApiKey, tally: HotTally) -> None:
-        """Requests that took the hot path, told in bulk."""
-        api = self._apis.get(api_key) or self._first(api_key)
-        api.count += tally.count
-        api.request_bytes += tally.request_bytes
-        api.response_bytes += tally.response_bytes
-        api.total_s += tally.total_s
+    def fast_durations(self, api_key: ApiKey) -> deque[float]:
+        """The queue to which connections add the latest durations (s) of their fast-path requests of an API."""
+        return self._fast.setdefault(api_key, deque(maxlen=_FAST_PATH_WINDOW))
 
-    def _first(self, api_key: ApiKey) -> _Api:
-        api = self._apis[api_key] = _Api()
-        tags = {"request": api_key.name}
+    def fast_path(self, api_key: ApiKey, version: int, tally: FastPathStats) -> None:
+        """Count fast-path requests in bulk."""
+        recent = [duration_s * 1000 for duration_s in self.fast_durations(api_key)]
+        self.fast_durations(api_key).clear()
+        for name in request_names(api_key):
+            api = self._api(name)
+            api.versions[version] += tally.count
+            api.request_bytes.count += tally.count
+            api.request_bytes.total += tally.request_bytes
+            api.response_bytes += tally.response_bytes
+            api.total_time.recent.extend(recent)
+            api.total_time.count += tally.count
+            api.total_time.total += tally.total_s * 1000
+            api.queue_time.record_zeros(tally.count)
 
-        def settled() -> _Api:
-            self.before_reading()
-            return api
-
-        self._metrics.gauge(_REQUESTS, lambda: settled().count, tags)
-        self._metrics.gauge(_QUEUE_TIME, lambda: settled().queue_s * 1000, tags)
-        self._metrics.gauge(_TOTAL_TIME, lambda: settled().total_s * 1000, tags)
-        self._metrics.gauge(_REQUEST_BYTES, lambda: settled().request_bytes, tags)
-        self._metrics.gauge(_RESPONSE_BYTES, lambda: settled().response_bytes, tags)
+    def _api(self, name: str) -> _Api:
+        api = self._apis.get(name)
+        if api is None:
+            api = self._apis[name] = _Api(self._metrics, name)
         return api
 
+    def _requests(self) -> _Rows:
+        for name, api in list(self._apis.items()):
+            for version, count in list(api.versions.items()):
+                yield {"request": name, "version": str(version)}, count
 
-def _nothing() -> None:
-    """Nobody counts by himself."""
+    def _response_bytes(self) -> _Rows:
+        for name, api in list(self._apis.items()):
+            yield {"request": name}, api.response_bytes
+
+
+def request_names(api_key: ApiKey, from_follower: bool = False) -> tuple[str, ...]:
+    """The names under which a request is counted."""
+    name = API_TABLE[api_key].name
+    if api_key is not ApiKey.FETCH:
+        return (name,)
+    return name, "FetchFollower" if from_follower else "FetchConsumer"

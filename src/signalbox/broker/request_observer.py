@@ -1,9 +1,9 @@
-"""Every request that ended: into Kafka's request metrics and into the audit trail.
+"""Adds every completed request to Kafka's request metrics and to the audit trail.
 
-Admin requests and refusals are events of their own; the frequent ones are rolled up per connection and API. What
-the audit trail itself causes is left out, or it would write about its own writing for ever: what brokers produce to the
-audit topic alone, follower fetches, AlterPartition. Only on the listener of the brokers: a client cannot hide there by
-naming the audit topic or a replica id.
+Admin requests and rejections get an event each; frequent requests are rolled up per connection and API. Requests that
+the audit trail causes are left out, since each event would cause further events forever: Produce requests for
+the audit topic only, follower fetches, AlterPartition. The first two are left out on the inter-broker listener only: a
+client must not avoid the audit trail by naming the audit topic or a replica id.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from signalbox.broker.api_request import ApiRequest, FinalAnswer
 from signalbox.broker.audit_resources import first_error, named_resources
 from signalbox.broker.audit_rollups import AuditRollups
-from signalbox.broker.request_metrics import RequestMetrics
+from signalbox.broker.request_metrics import RequestMetrics, request_names
 from signalbox.broker.routes import Audited, RouteRow
 from signalbox.common.audit_event import AUDIT_TOPIC, AuditEvent, AuditKind, AuditSink
 from signalbox.protocol.api_table import ApiKey
@@ -31,12 +31,14 @@ class AuditingObserver:
     def observe(
         self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
     ) -> None:
-        self._metrics.ended(row.api_key, len(request.frame), response_bytes, duration_s, request.queue_s)
+        follower = row.api_key is ApiKey.FETCH and _fetches_as_follower(request.body)
+        names, sizes = request_names(row.api_key, follower), (len(request.frame), response_bytes)
+        self._metrics.ended(names, request.header.api_version, sizes, duration_s, request.queue_s)
         if row.audited is Audited.NEVER or _about_the_trail_itself(request):
             return
         failed = bool(getattr(answer, "error_code", 0))
         if row.audited is Audited.ROLLED_UP:
-            if request.forwarded_by is None:  # else it is rolled up where its client is connected
+            if request.forwarded_by is None:  # else the broker of the client's connection rolls it up
                 self._rollups.add(request, row.api_key.name, failed, response_bytes, duration_s)
         else:
             self._audit.record(self._single(request, row, answer, duration_s))

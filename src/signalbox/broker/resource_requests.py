@@ -1,8 +1,8 @@
-"""Requests about many resources, each judged for itself: where an API keeps what it is asked, and what it answers.
+"""Requests with many resources, which are authorized one by one: the fields of requests and responses per API.
 
-Two readers: the broker that is asked, which answers for the resources that its client may not touch and forwards the
-rest (F6), and the handler on the active controller, which puts its own refusals and the controller's results together.
-Either way the results stand in the order of the request.
+The table is read twice: by the broker that receives the request, which returns errors for unauthorized resources and
+forwards the remaining request (F6), and by the handler on the active controller, which combines its own rejections with
+the controller's results. In both cases the results are in the order of the request.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.limits import MAX_RESOURCES_PER_CHANGE
-from signalbox.common.long_work import unhurried
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 
-Refused = dict[Hashable, Any]
-"""Results of the resources that are not asked for any further, by the key of their entry."""
+Rejected = dict[Hashable, Any]
+"""Results of the rejected resources, which are not forwarded or executed, by the key of their entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceRequests:
-    """The shape of one API. `asked`: its request's lists of entries; `answered`: its response's list of results; what
-    an entry is about, and which entries a result may be about; whether what is named twice is answered twice."""
+    """Description of one API. `asked`: the request's lists of entries. `answered`: the response's list of results.
+    `entry_key`: the key of an entry. `result_keys`: the keys of the entries that a result may belong to. `repeats`:
+    whether a resource that is named twice has two results."""
 
     api_key: ApiKey
     asked: tuple[str, ...]
@@ -35,14 +36,14 @@ class ResourceRequests:
     repeats: bool = False
 
     def entries(self, body: Any) -> Iterator[tuple[Hashable, Any]]:
-        """Every entry with its key, in the order of the request; breathes."""
+        """Every entry with its key, in the order of the request. Yields."""
         for field in self.asked:
-            for entry in unhurried(getattr(body, field)):
+            for entry in yielding(getattr(body, field)):
                 yield self.entry_key(entry), entry
 
     def times(self, body: Any) -> Counter[Hashable]:
-        """How often each resource is named. KafkaError(POLICY_VIOLATION): too many are, as Kafka's bound on the records
-        of one request has it; each of them would be a step of one decision."""
+        """How often each resource is named. Yields. KafkaError(POLICY_VIOLATION) for too many resources, like Kafka's
+        limit on the records of one request: each resource would be a step of one decision."""
         asked = sum(len(getattr(body, field)) for field in self.asked)
         if asked > MAX_RESOURCES_PER_CHANGE:
             raise KafkaError(
@@ -52,27 +53,27 @@ class ResourceRequests:
             )
         return Counter(key for key, _ in self.entries(body))
 
-    def rest(self, body: Any, refused: Refused) -> Any | None:
-        """The request without what is refused: itself when that is nothing, None when nothing is left of it.
-        Breathes."""
-        if not refused:
+    def rest(self, body: Any, rejected: Rejected) -> Any | None:
+        """The request without rejected resources: the same object when none is rejected, None when no resource remains.
+        Yields."""
+        if not rejected:
             return body
         rest = copy(body)
         for field in self.asked:
             setattr(
-                rest, field, [each for each in unhurried(getattr(body, field)) if self.entry_key(each) not in refused]
+                rest, field, [each for each in yielding(getattr(body, field)) if self.entry_key(each) not in rejected]
             )
         return rest if any(getattr(rest, field) for field in self.asked) else None
 
-    def merged(self, body: Any, refused: Refused, answer: Any | None) -> Any:
-        """The whole answer; the controller's own is None when it was not asked. Breathes."""
+    def merged(self, body: Any, rejected: Rejected, answer: Any | None) -> Any:
+        """The combined response. `answer`: the controller's response, None if it received no request. Yields."""
         whole = API_TABLE[self.api_key].response() if answer is None else copy(answer)
-        found: Refused = {
-            key: result for result in unhurried(getattr(whole, self.answered)) for key in self.result_keys(result)
-        } | refused
+        found: Rejected = {
+            key: result for result in yielding(getattr(whole, self.answered)) for key in self.result_keys(result)
+        } | rejected
         results = [found[key] for key, _ in self.entries(body) if key in found]
-        if not self.repeats:  # by identity: a topic that was asked for by its name and by its id has one result
-            results = list({id(result): result for result in unhurried(results)}.values())
+        if not self.repeats:  # by identity: a topic that is named by name and by id has one result
+            results = list({id(result): result for result in yielding(results)}.values())
         setattr(whole, self.answered, results)
         return whole
 
@@ -86,7 +87,7 @@ def _names(result: Any) -> Iterable[Hashable]:
 
 
 def _topic_or_id(entry: Any) -> Hashable:
-    """DeleteTopics before version 6 has names, from then on names or ids."""
+    """DeleteTopics has names before version 6, names or ids from version 6 on."""
     if isinstance(entry, str):
         return entry
     return entry.topic_id if entry.name is None else entry.name  # type: ignore[no-any-return]

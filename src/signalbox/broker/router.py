@@ -1,10 +1,10 @@
-"""From a request to its handler and from the handler's answer back to the connection.
+"""Passes a request to its handler and the handler's response back to the connection.
 
-The router is network's request sink. It decodes, looks the API up in the route table, lets the handler answer
-(or the forwarder, when the active controller is elsewhere) and encodes what comes back. It decides nothing about
-an API; what it owns is that every request ends exactly once: answered, closed, or answered with nothing. What may take
-long, by the size of its frame or by its route, is long work: decoded, handled, encoded and freed in slices, while its
-connection stays muted, so that order is kept.
+The router is the request sink of the network package. It decodes a request, looks up its API in the route table, calls
+the handler (or the forwarder, when the active controller is another node) and encodes the response. It has no code for
+single APIs. It guarantees that every request ends exactly once: with a response, without one (acks=0), or with a closed
+connection. A request that may take long, by the size of its frame or by its route, runs as a cooperative task: it is
+decoded, handled, encoded and freed in slices, while its connection stays muted, so that the order is kept.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from signalbox.broker.api_request import (
 )
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.in_slices import in_slices
-from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, LongLane, RequestObserver
+from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver, TaskScheduler
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.broker.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import Clock
+from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
-from signalbox.common.long_work import is_long, own_time
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.message import Message
-from signalbox.replication.pending import Pending
+from signalbox.replication.promise import Promise
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Decoder(Protocol):
 
 
 class Router:
-    """Request sink of both planes; also answers the inner request of an Envelope (`answer`)."""
+    """Request sink of both planes; also handles the inner request of an Envelope (`answer`)."""
 
     def __init__(
         self,
@@ -62,21 +62,21 @@ class Router:
         forwarder: Forwarder,
         observer: RequestObserver,
         clock: Clock,
-        lane: LongLane,
+        scheduler: TaskScheduler,
     ) -> None:
         self._controller = controller
         self._forwarder = forwarder
         self._observer = observer
         self._clock = clock
-        self._lane = lane
+        self._scheduler = scheduler
         self._routes: RouteTable = {}
         self._throttling = NO_THROTTLING
         self._decoders: dict[int, Decoder] = {}
         self._pending: set[asyncio.Future[Any]] = set()
 
     def install(self, routes: RouteTable, throttling: Throttling) -> None:
-        """The finished route table and what its handlers throttle by; handlers such as Envelope's need the router
-        first, so both come later."""
+        """Set the route table and the throttling. They are set after construction, since handlers such as Envelope's
+        need the router."""
         self._routes = routes
         self._throttling = throttling
 
@@ -84,35 +84,36 @@ class Router:
         return self._routes.get(api_key)
 
     def submit(self, request: InboundRequest) -> None:
-        """Network's port: one request of one connection, which stays muted until this request has ended."""
+        """Port of the network package: one request of a connection, which stays muted until this request has ended."""
         header, taken_at = request.header, self._clock.monotonic()
         route = self._routes.get(header.api_key)
         if route is None:
-            request.refuse(f"API {header.api_key} is not served here")
+            request.reject(f"API {header.api_key} is not served here")
             return
         if route.row.answers_long or (len(request.frame) >= LONG_FRAME_BYTES and header.api_key != ApiKey.PRODUCE):
-            self._lane.run(lambda: self._take(request, route, taken_at, self._run_long))
+            self._scheduler.run(lambda: self._take(request, route, taken_at, self._run_long))
         else:
             self._take(request, route, taken_at, _at_once)
 
     def _take(self, request: InboundRequest, route: Route, taken_at: float, go_on: GoOn) -> None:
-        """Decode, have it answered, and end it. What comes later than now goes through `go_on`."""
+        """Decode the request, call the handler and end the request. A response that comes later is finished in
+        `go_on`."""
         header, began = request.header, own_time(self._clock.monotonic)
         try:
             row = API_TABLE[header.api_key]
             if not row.min_version <= header.api_version <= row.max_version:
-                body = None  # only ApiVersions gets this far: its handler answers any version (KIP-511)
+                body = None  # only ApiVersions: its handler responds to any version (KIP-511)
             else:
                 body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
         except DecodeError as error:
-            request.refuse(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
+            request.reject(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
         asked = ApiRequest(header, body, request.context, request.frame, request.received_at)
         asked.queue_s = max(0.0, taken_at - request.received_at)
         answer = self.answer(asked)
         asked.busy_s = own_time(self._clock.monotonic) - began
-        if isinstance(answer, Pending):
-            # A purgatory's answer: one callback, no task; the path of every acks=all produce and parked fetch.
+        if isinstance(answer, Promise):
+            # A response from a purgatory: one callback, no task. Every acks=all produce and delayed fetch comes here.
             answer.then(lambda final: go_on(lambda: self._finish(request, asked, final)))
         elif inspect.isawaitable(answer):
             self._finish_later(request, asked, answer, go_on)
@@ -120,26 +121,26 @@ class Router:
             self._finish(request, asked, answer)
 
     def _run_long(self, work: Callable[[], None]) -> None:
-        self._lane.run(work, again=True)
+        self._scheduler.run(work, again=True)
 
     def in_slices(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """What `work` comes to, as long work: of what may be large, after an answer was waited for."""
-        return in_slices(self._lane, work)
+        """Future of the result of `work`, which runs as a cooperative task: for large responses that were awaited."""
+        return in_slices(self._scheduler, work)
 
     def ended(self, request: ApiRequest, answer: FinalAnswer, size_bytes: int) -> None:
-        """Tell the observer of a request that has its answer: one of a connection, or what an Envelope carried."""
+        """Pass a completed request to the observer: a request of a connection, or the inner request of an Envelope."""
         duration_s = self._clock.monotonic() - request.received_at
         row = self._routes[request.header.api_key].row
         self._observer.observe(request, row, answer, size_bytes, duration_s)
 
     def close(self) -> None:
-        """The broker stops: whoever still waits for an answer is told so by the end of the connection."""
+        """The broker stops: connections with requests in flight are closed without a response."""
         for task in list(self._pending):
             task.cancel()
 
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any:
-        """The request's body; DecodeError when it is not one. What follows the body is ignored, as Kafka does:
-        librdkafka sends three bytes too many with Metadata 13."""
+        """The request's body; DecodeError when it does not parse. Bytes after the body are ignored, as in Kafka:
+        librdkafka sends three extra bytes with Metadata 13."""
         decoder, route = self._decoders.get(api_key), self._routes.get(api_key)
         if route is None:
             raise DecodeError(f"API {api_key} is not served here")
@@ -152,7 +153,8 @@ class Router:
         return decoder(frame, version, offset)[0]
 
     def answer(self, request: ApiRequest) -> Answer:
-        """What this node has to say to a request; errors of the handler become the API's error response."""
+        """The response of this node, or of the active controller by forwarding; errors of the handler become the API's
+        error response."""
         route = self._routes[request.header.api_key]
         try:
             if (
@@ -166,7 +168,7 @@ class Router:
             return self._failed(request, error)
 
     async def settle(self, request: ApiRequest, answer: Answer) -> FinalAnswer:
-        """An answer awaited, with the handler's errors turned into the API's error response."""
+        """Await a response; errors of the handler become the API's error response."""
         if not inspect.isawaitable(answer):
             return answer
         try:
@@ -197,18 +199,18 @@ class Router:
         try:
             size = self._end(inbound, request, answer)
         except Exception:
-            # An answer that cannot be sent must not leave the connection muted for ever.
-            log.exception("%s v%d cannot be answered", row.api_key.name, request.header.api_version)
+            # A response that cannot be sent must not leave the connection muted forever.
+            log.exception("%s v%d handler failed", row.api_key.name, request.header.api_version)
             inbound.close_connection("internal error")
             return
         self.ended(request, answer, size)
         if is_long():
             for message in (request.body, answer):
                 if isinstance(message, Message):
-                    message.crumble()
+                    message.release_incrementally()
 
     def _end(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> int:
-        """End the request; the size of its answer."""
+        """End the request; returns the size of its response in bytes."""
         size, began = 0, own_time(self._clock.monotonic)
         throttle_ms = self._throttling.settle(request, answer)
         if throttle_ms > 0:
@@ -236,7 +238,7 @@ class Router:
                 return [head, *answer.encode_long(header.api_version)]
             return [head, *answer.encode_chunks(header.api_version)]
         except EncodeError:
-            log.exception("answer of api %d does not encode at version %d", header.api_key, header.api_version)
+            log.exception("Response cannot be encoded (api key=%d, version=%d)", header.api_key, header.api_version)
             failed = error_response(request, Error.UNKNOWN_SERVER_ERROR)
             return [head, *failed.encode_chunks(header.api_version)]
 

@@ -1,9 +1,9 @@
-"""Which API is answered where: the table that ApiVersions is derived from.
+"""Which node handles which API: the table from which ApiVersions is derived.
 
-LOCAL: any broker answers. LEADER: the partition leader answers, others say so per partition. COORDINATOR: the
-group's coordinator answers. CONTROLLER: the active controller decides; any other broker forwards (KIP-590).
-PEER: broker to broker or controller to broker, never a client's business.
-Which handler serves a row is said in `wiring/handler_table.py`; `build_route_table` refuses a row without one.
+LOCAL: any broker. LEADER: the partition leader; other brokers return an error per partition. COORDINATOR: the group's
+coordinator. CONTROLLER: the active controller; any other broker forwards (KIP-590). PEER: requests between brokers or
+from the controller to brokers, never from clients.
+`wiring/handler_table.py` contains the handler of each row; `build_route_table` rejects a row without one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Disposition(Enum):
 
 
 class Audited(Enum):
-    """How a request enters the audit trail: by itself, rolled up with others of its connection, or not at all."""
+    """How a request is audited: as one event, rolled up with other requests of its connection, or not at all."""
 
     SINGLY = "singly"
     ROLLED_UP = "rolled up"
@@ -36,12 +36,12 @@ class Audited(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RouteRow:
-    """An API's place in the house."""
+    """The row of one API: which node handles it, and how it is audited."""
 
     api_key: ApiKey
     disposition: Disposition
     audited: Audited = Audited.ROLLED_UP
-    answers_long: bool = False  # a small request may have a long answer: it is made in slices
+    answers_long: bool = False  # a small request may have a long response: it is built in slices
 
 
 _LOCAL, _LEADER, _COORDINATOR = Disposition.LOCAL, Disposition.LEADER, Disposition.COORDINATOR
@@ -105,12 +105,12 @@ ROUTES: tuple[RouteRow, ...] = (
 CONTROLLER_ROUTES: tuple[RouteRow, ...] = tuple(
     row for row in ROUTES if row.disposition is _CONTROLLER or API_TABLE[row.api_key].controller
 )
-"""A dedicated controller's part (F15): what comes in on its listeners, and what comes in inside an Envelope."""
+"""The APIs of a dedicated controller (F15): those that its listeners accept, and those that arrive in an Envelope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A row with the handler that wiring built for it, and the highest version that is taken."""
+    """A row with the handler that `wiring` built for it, and the highest accepted version."""
 
     row: RouteRow
     handler: Handler
@@ -123,7 +123,7 @@ RouteTable = dict[int, Route]
 def build_route_table(
     handlers: dict[ApiKey, Handler], rows: Sequence[RouteRow] = ROUTES, ceilings: VersionCeilings = NO_CEILINGS
 ) -> RouteTable:
-    """The finished table. ValueError names the rows without a handler and the handlers without a row."""
+    """The complete table. ValueError names the rows without a handler and the handlers without a row."""
     missing = [row.api_key.name for row in rows if row.api_key not in handlers]
     strangers = [key.name for key in handlers if key not in {row.api_key for row in rows}]
     if missing or strangers:

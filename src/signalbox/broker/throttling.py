@@ -1,9 +1,10 @@
-"""What clients are held back by: byte rates of produce and fetch (KIP-13, KIP-219), the time their requests keep the
-broker's thread (KIP-124), the rate of changes (KIP-599).
+"""Throttling of clients: by byte rates of Produce and Fetch (KIP-13, KIP-219), by the time that requests occupy the
+broker's thread (KIP-124), and by the rate of changes (KIP-599).
 
-The answer is sent at once and says how long the client should wait; its connection is not read meanwhile. A produce
-costs the size of its request, a fetch the records in its answer; any request costs the time in which it is decoded,
-handled and encoded, not what it waits. What brokers do for each other costs nothing.
+The response is sent at once and contains the throttle time; the connection is muted for that time. A Produce costs the
+size of its request, a Fetch the size of the records in its response. A Fetch that exceeds the quota gets an empty
+response and costs nothing: the client fetches the records after the throttle time. Every request costs the time in
+which it is decoded, handled and encoded, without the time in which it waits. Requests between brokers cost nothing.
 """
 
 from __future__ import annotations
@@ -22,60 +23,77 @@ from signalbox.metadata.quota_entity import (
     REQUEST_PERCENTAGE,
 )
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.messages.fetch import FetchResponse
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch import replica_id_of
 
 
-def _produced(request: ApiRequest, answer: Any) -> int:
-    return len(request.frame)
-
-
-def _fetched(request: ApiRequest, answer: Any) -> int:
-    if replica_id_of(request.body) >= 0 or not isinstance(answer, FetchResponse):
-        return 0
+def _fetched(answer: FetchResponse) -> int:
     return sum(len(partition.records or b"") for topic in answer.responses for partition in topic.partitions)
 
 
-_COSTS: dict[int, tuple[str, Callable[[ApiRequest, Any], int]]] = {
-    ApiKey.PRODUCE: (PRODUCER_BYTE_RATE, _produced),
-    ApiKey.FETCH: (CONSUMER_BYTE_RATE, _fetched),
-}
+Withdraw = Callable[[FetchRequest, FetchResponse], None]
+"""Called with the response to a Fetch that is throttled, before its partitions are removed."""
 
 _OF_BROKERS = frozenset(row.api_key for row in ROUTES if row.disposition is Disposition.PEER)
 _PERCENT = 100
 
 
 class Throttling:
-    """The router asks it about every answer of the generic path; the hot path leaves clients with quotas to that."""
+    """Called by the router for every response of the generic path; clients with quotas never use the fast path."""
 
-    def __init__(self, quotas: ClientQuotas, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        quotas: ClientQuotas,
+        monotonic: Callable[[], float],
+        withdraw: Withdraw = lambda _request, _response: None,
+    ) -> None:
         self._quotas = quotas
         self._monotonic = monotonic
+        self._withdraw = withdraw
 
     def settle(self, request: ApiRequest, answer: Any) -> int:
-        """How long the connection is held back after this answer, in ms; the answer says so too."""
+        """The throttle time of the connection after this response, in ms; also set in the response."""
         told_ms: int = getattr(answer, "throttle_time_ms", 0)
-        wait_ms = max(told_ms, self._wait_for_bytes(request, answer), self._wait_for_time(request))
+        if isinstance(answer, FetchResponse) and replica_id_of(request.body) < 0:
+            wait_ms = max(told_ms, self._wait_of_fetch(request, answer))
+        else:
+            wait_ms = max(told_ms, self._wait_for_bytes(request), self._wait_for_time(request))
         if wait_ms != told_ms and hasattr(answer, "throttle_time_ms"):
             answer.throttle_time_ms = wait_ms
-        return wait_ms  # of a produce without an answer (acks=0) too
+        return wait_ms  # also for a Produce without a response (acks=0)
 
     def spent(self, request: ApiRequest, seconds: float) -> None:
-        """The time it took to send the answer, which comes too late to be told in it."""
+        """Charge the time for encoding and sending the response, which comes too late for its throttle time."""
         bucket = self._time_bucket(request)
         if bucket is not None:
             bucket.take(seconds * _PERCENT, self._monotonic())
 
-    def _wait_for_bytes(self, request: ApiRequest, answer: Any) -> int:
-        row = _COSTS.get(request.header.api_key)
-        if row is None:
+    def fetch_limit(self, request: ApiRequest) -> int | None:
+        """The maximum number of bytes for one Fetch of a consumer; None without a quota (KAFKA-9677)."""
+        bucket = self._quotas.bucket(CONSUMER_BYTE_RATE, request.context.principal, request.header.client_id)
+        return None if bucket is None else int(bucket.burst)
+
+    def _wait_of_fetch(self, request: ApiRequest, answer: FetchResponse) -> int:
+        """The throttle time of a consumer's Fetch, in ms. If it is not 0, the response is emptied and its records cost
+        nothing."""
+        bucket = self._quotas.bucket(CONSUMER_BYTE_RATE, request.context.principal, request.header.client_id)
+        now, size = self._monotonic(), 0 if bucket is None else _fetched(answer)
+        wait_ms = max(0 if bucket is None else bucket.wait_before_ms(size, now), self._wait_for_time(request))
+        if wait_ms:
+            self._withdraw(request.body, answer)
+            answer.responses, answer.node_endpoints = [], []
+        elif bucket is not None:
+            bucket.take(size, now)
+        return wait_ms
+
+    def _wait_for_bytes(self, request: ApiRequest) -> int:
+        if request.header.api_key != ApiKey.PRODUCE:
             return 0
-        quota, cost_of = row
-        bucket = self._quotas.bucket(quota, request.context.principal, request.header.client_id)
+        bucket = self._quotas.bucket(PRODUCER_BYTE_RATE, request.context.principal, request.header.client_id)
         if bucket is None:
             return 0
         now = self._monotonic()
-        bucket.take(cost_of(request, answer), now)
+        bucket.take(len(request.frame), now)
         return bucket.wait_ms(now)
 
     def _wait_for_time(self, request: ApiRequest) -> int:
@@ -87,20 +105,22 @@ class Throttling:
         return min(bucket.wait_ms(now), self._quotas.window_ms)
 
     def _time_bucket(self, request: ApiRequest) -> TokenBucket | None:
-        """In per cent of the thread times seconds; None for whom nothing is set, and for brokers."""
+        """The bucket of request time, in percent of the thread times seconds; None without a quota and for brokers."""
         key = request.header.api_key
         if key in _OF_BROKERS or (key == ApiKey.FETCH and replica_id_of(request.body) >= 0):
             return None
         return self._quotas.bucket(REQUEST_PERCENTAGE, request.context.principal, request.header.client_id)
 
     def changes(self, request: ApiRequest, strict_from: int) -> Changes:
-        """For a request that creates or deletes partitions; from version `strict_from` on too much is refused."""
+        """The quota for a request that creates or deletes partitions; from version `strict_from` on, changes are
+        rejected while the quota is exceeded."""
         bucket = self._quotas.bucket(CONTROLLER_MUTATION_RATE, request.context.principal, request.header.client_id)
         return Changes(bucket, request.header.api_version >= strict_from, self._monotonic)
 
 
 class Changes:
-    """The quota of one request for changes, in partitions; the quota of whoever asked first, not of a forwarder."""
+    """The controller mutation quota of one request, in partitions: that of the original client, not of the forwarding
+    broker."""
 
     def __init__(self, bucket: TokenBucket | None, strict: bool, monotonic: Callable[[], float]) -> None:
         self._bucket = bucket
@@ -108,7 +128,7 @@ class Changes:
         self._monotonic = monotonic
 
     def allows(self, partitions: int) -> bool:
-        """Take so many; False, and nothing taken, when the quota is used up already and the version is told so."""
+        """Charge `partitions`; False, and nothing charged, when the quota is used up and the version rejects that."""
         if self._bucket is None:
             return True
         now = self._monotonic()
@@ -118,15 +138,15 @@ class Changes:
         return True
 
     def give_back(self, partitions: int) -> None:
-        """They were not changed after all."""
+        """Credit partitions that were charged and then not changed."""
         if self._bucket is not None:
             self._bucket.give_back(partitions)
 
     @property
     def throttle_ms(self) -> int:
-        """How long the client should wait with its next request."""
+        """The throttle time until the client's next request, in ms."""
         return 0 if self._bucket is None else self._bucket.wait_ms(self._monotonic())
 
 
 NO_THROTTLING = Throttling(ClientQuotas(QuotaWindows(), lambda: 0.0), lambda: 0.0)
-"""Nobody has a quota."""
+"""No client has a quota."""

@@ -1,9 +1,9 @@
 """Missing topics are created through the active controller, internal ones too (F10, F11).
 
-Metadata asks in its client's name: the request travels in an Envelope and is authorised with that principal.
-FindCoordinator asks for an internal topic as the broker itself, in an Envelope without a principal, since a dedicated
-controller takes creations in no other way (F15). Requests for a topic that is already being created
-join the one in flight. The answer is the controller's, so a policy's or placement's refusal reaches whoever asked.
+For Metadata, the Envelope contains the client's principal, and the creation is authorized with it. For FindCoordinator,
+the broker creates an internal topic as itself, in an Envelope without a principal, since a dedicated controller accepts
+creations in no other way (F15). Requests for a topic that is already being created wait for the creation in flight. The
+result is the controller's, so that a rejection by a policy or by replica placement reaches the client.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.ports import ActiveController, EnvelopeChannel
+from signalbox.common.log_limiter import LogLimiter
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TopicShape:
-    """How a topic is made when nobody said how: partitions, replicas (-1 = the broker default) and configs."""
+    """Properties of an auto-created topic: partitions, replicas (-1 = the broker default) and configs."""
 
     partitions: int = -1
     replication_factor: int = -1
@@ -36,7 +37,7 @@ class TopicShape:
 
 @dataclass(frozen=True, slots=True)
 class TopicCreationSettings:
-    """Shapes by topic name (others are left to the broker's defaults) and how long to wait for the controller."""
+    """Properties by topic name (other topics have the broker's defaults), and the timeout for the controller."""
 
     shapes: dict[str, TopicShape]
     request_timeout_ms: int
@@ -59,6 +60,7 @@ class TopicCreator:
         self._broker_context = broker_context
         self._shapes = settings.shapes
         self._request_timeout_ms = settings.request_timeout_ms
+        self._limiter = LogLimiter()
         self._in_flight: dict[str, asyncio.Task[tuple[int, str]]] = {}
 
     async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
@@ -95,7 +97,14 @@ class TopicCreator:
         result = answer.topics[0]
         if result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS):
             return 0, ""
-        log.warning("topic %s was not created: %s", topic, result.error_message or Error.of(result.error_code).name)
+        source = "" if request is None else request.context.client_address
+        suppressed = self._limiter.admit("topic was not created", source)
+        if suppressed is not None:
+            problem = result.error_message or Error.of(result.error_code).name
+            # While a cluster starts, there are not enough brokers yet: the creation is retried.
+            early = request is None and result.error_code == Error.INVALID_REPLICATION_FACTOR
+            level = logging.INFO if early else logging.WARNING
+            log.log(level, "Topic not created (topic=%s): %s%s", topic, problem, suppressed)
         return result.error_code, result.error_message or ""
 
     async def _ask(self, wanted: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
@@ -116,9 +125,9 @@ class TopicCreator:
             header + wanted.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
         )
         if envelope.error_code != Error.NONE:
-            # What is wrong between brokers is told to the log; a client has no use for it (F5).
-            log.error("the active controller refused an Envelope: %s", Error.of(envelope.error_code).name)
-            raise KafkaError(Error.UNKNOWN_SERVER_ERROR, "the active controller refused the Envelope")
+            # Errors between brokers are logged, not returned: a client cannot use them (F5).
+            log.error("Envelope rejected by the active controller: %s", Error.of(envelope.error_code).name)
+            raise KafkaError(Error.UNKNOWN_SERVER_ERROR, "the active controller rejected the Envelope")
         try:
             _, offset = decode_response_header(envelope.response_data or b"", ApiKey.CREATE_TOPICS, version)
             answer: CreateTopicsResponse = CreateTopicsResponse.decode(envelope.response_data or b"", version, offset)

@@ -1,18 +1,18 @@
-"""A topic as one listener shows it: the partition entries of Metadata and DescribeTopicPartitions.
+"""A topic as seen on one listener: the partition entries of Metadata and DescribeTopicPartitions.
 
     leader                                   Metadata 0-5            Metadata 6 and later
     not alive, or none                       LEADER_NOT_AVAILABLE    LEADER_NOT_AVAILABLE
     alive, without the request's listener    LEADER_NOT_AVAILABLE    LISTENER_NOT_FOUND
     alive and reachable                      NONE                    NONE
 
-Version 0 alone filters replicas and in-sync replicas to those with the listener, and says REPLICA_NOT_AVAILABLE.
+Only version 0 removes replicas and in-sync replicas without the listener, and returns REPLICA_NOT_AVAILABLE.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.image import MetadataImage, PartitionImage, TopicImage
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataResponse
@@ -22,7 +22,7 @@ _LISTENER_NOT_FOUND_FROM = 6
 
 
 class TopicView:
-    """One image seen through one listener at one version of Metadata."""
+    """One image as seen on one listener at one version of Metadata."""
 
     def __init__(self, image: MetadataImage, listener_name: str, version: int) -> None:
         self._image = image
@@ -30,7 +30,7 @@ class TopicView:
         self._reachable = image.nodes(listener_name)
 
     def leader_error(self, partition: PartitionImage) -> Error:
-        """The code of the partition's row in the table above."""
+        """The partition's error code by the table above."""
         if partition.leader in self._reachable:
             return Error.NONE
         if partition.leader in self._image.brokers and self._version >= _LISTENER_NOT_FOUND_FROM:
@@ -38,7 +38,7 @@ class TopicView:
         return Error.LEADER_NOT_AVAILABLE
 
     def topic_error(self, topic: TopicImage) -> Error:
-        """A topic of which nothing but the name is known may have partitions, later: clients ask again."""
+        """LEADER_NOT_AVAILABLE for a topic without known partitions, so that clients retry; else NONE."""
         return Error.NONE if topic.partitions else Error.LEADER_NOT_AVAILABLE
 
     def topic(self, topic: TopicImage) -> MetadataResponse.MetadataResponseTopic:
@@ -53,7 +53,7 @@ class TopicView:
     def _partitions(self, topic: TopicImage) -> Iterator[MetadataResponse.MetadataResponsePartition]:
         for index in sorted(topic.partitions):
             yield self.partition(index, topic.partitions[index])
-            breathe()
+            yield_if_due()
 
     def partition(self, index: int, partition: PartitionImage) -> MetadataResponse.MetadataResponsePartition:
         error = self.leader_error(partition)

@@ -1,9 +1,9 @@
-"""`forwarded.api.versions.max`: versions of changes that a broker holds back (F9).
+"""`forwarded.api.versions.max`: maximum versions of forwardable APIs (F9).
 
-A broker with a ceiling is, towards clients and towards brokers that forward to it, one of an older release: it lists
-less, takes less, and refuses what an Envelope carries above it. An operator keeps a version of an API out of a cluster
-with it, by giving every broker the same ceilings; with different ones the cluster is mixed, as in the middle of an
-upgrade, and clients see what the broker they ask and the active controller have in common.
+A broker with a maximum behaves, towards clients and towards brokers that forward to it, like a broker of an older
+release: it advertises and accepts no higher versions, also inside an Envelope. An operator excludes a version of an API
+from a cluster by setting the same maximum on every broker. With different maximums the cluster is mixed, as during an
+upgrade: a broker advertises the versions that it and the active controller have in common.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping
 from signalbox.protocol.api_table import API_TABLE
 
 VersionCeilings = Mapping[int, int]
-"""Highest version by API key; no row is no ceiling."""
+"""Maximum version by API key; an API without an entry has no maximum."""
 
 NO_CEILINGS: VersionCeilings = {}
 _FORWARDABLE = {row.name: row for row in API_TABLE.values() if row.forwardable}
 
 
 def parse_ceilings(entries: Iterable[str]) -> dict[int, int]:
-    """`CreateTopics:5` and so on, in Kafka's names. ValueError names the entry that cannot be."""
+    """Parse entries like `CreateTopics:5`, with Kafka's API names. ValueError names the invalid entry."""
     ceilings: dict[int, int] = {}
     for entry in entries:
         name, _, version = entry.partition(":")
@@ -35,8 +35,8 @@ def parse_ceilings(entries: Iterable[str]) -> dict[int, int]:
     return ceilings
 
 
-def refuse_ceilings(value: object) -> str | None:
-    """The config row's validator."""
+def reject_ceilings(value: object) -> str | None:
+    """The config row's validator: the error, or None."""
     assert isinstance(value, list)
     try:
         parse_ceilings(value)

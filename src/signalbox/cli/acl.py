@@ -1,8 +1,7 @@
-"""`signalbox acl`: who may do what.
+"""`signalbox acl`: lists, creates and deletes ACLs.
 
-signalbox acl create --topic flights --prefixed --principal User:alice --operation READ --operation DESCRIBE
-signalbox acl list --group readers
-signalbox acl delete --topic flights --principal User:alice
+signalbox acl create --topic flights --prefixed --principal User:alice --operation READ --operation DESCRIBE signalbox
+acl list --group readers signalbox acl delete --topic flights --principal User:alice
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def create(
     deny: Annotated[bool, typer.Option("--deny", help="Forbid instead of allow.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Allow (or forbid) operations on a resource."""
+    """Allow (or deny) operations on a resource."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None or not operation:
         fail(f"say what about ({_ONE_OF}) and which --operation", code=2)
@@ -114,7 +113,7 @@ def delete(
     host: Annotated[str | None, typer.Option(help="Only those for this host.")] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Remove the ACLs of exactly this pattern, or of those that a principal has there."""
+    """Remove the ACLs of exactly this pattern, or only those of one principal."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None:
         fail(f"say what about: {_ONE_OF}", code=2)

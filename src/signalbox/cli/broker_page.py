@@ -1,4 +1,4 @@
-"""A broker's metrics page as commands read it."""
+"""A broker's metrics page, as the commands read it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Addresses = Annotated[list[str], typer.Argument(help="host:port of metrics pages
 
 
 def page_of(address: str) -> str:
-    """The text of the page. Ends the command with the reason when there is none."""
+    """Returns the text of the page. Ends the command with the reason if the page cannot be read."""
     url = address if address.startswith("http://") else f"http://{address}"
     url = url if url.endswith("/metrics") else f"{url}/metrics"
     try:
@@ -31,7 +31,7 @@ def page_of(address: str) -> str:
 
 
 class BrokerPage:
-    """The samples of a page. Ends the command when it is no broker's."""
+    """The samples of a page. Ends the command if the page is not a broker's."""
 
     def __init__(self, broker: str, page: str) -> None:
         self._samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
@@ -47,5 +47,5 @@ class BrokerPage:
         yield from self._samples.get(name, ())
 
     def read(self, name: str, **wanted: str) -> float:
-        """The sum of a metric's samples that have these labels; 0 when there is none."""
+        """The sum of a metric's samples that have these labels; 0 without such samples."""
         return sum(value for labels, value in self.all(name) if wanted.items() <= labels.items())

@@ -1,7 +1,7 @@
-"""`signalbox check server.properties ...`: would these brokers start, and would they be one cluster?
+"""`signalbox check server.properties ...`: checks whether these brokers would start, and would be one cluster.
 
-Nothing is started, bound or written. Exit codes: 0 nothing to refuse (there may be warnings), 1 faults, 2 a file cannot
-be read or the command line is wrong.
+Nothing is started, bound or written. Exit codes: 0 no faults (there may be warnings), 1 faults, 2 a file cannot be read
+or the command line is wrong.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def check(
 
 
 def _table(file: CheckedFile) -> Table:
-    """One row a listener; a column that says nothing of any of them is left out."""
+    """One row per listener; a column without any value is left out."""
     rows = [[cell(listener) for cell in _COLUMNS.values()] for listener in file.listeners]
     said = [index for index, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
     table = Table(title=f"{file.origin}: {file.name}")

@@ -1,4 +1,4 @@
-"""`signalbox cluster`: the brokers as this listener shows them."""
+"""`signalbox cluster`: the brokers, with their addresses on the bootstrap listener."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ app = typer.Typer(help="The cluster: its id and its brokers.", no_args_is_help=T
 
 @app.command("describe")
 def describe(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Cluster id and brokers, with the addresses of the listener that was asked."""
+    """Cluster id and brokers, as the bootstrap listener shows them."""
     found = ask(bootstrap, lambda admin: admin.describe_cluster())
     table = Table("broker", "address", "rack", title=f"cluster {found.cluster_id}")
     for node in sorted(found.nodes, key=lambda node: node.node_id):
@@ -22,5 +22,5 @@ def describe(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
 
 @app.command("id")
 def cluster_id(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """The cluster id alone."""
+    """The cluster id only."""
     say(ask(bootstrap, lambda admin: admin.describe_cluster()).cluster_id or "")

@@ -1,4 +1,4 @@
-"""`signalbox config`: see and change the configs of topics and brokers."""
+"""`signalbox config`: describes and changes the configs of topics and brokers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource
 app = typer.Typer(help="Configs of topics and brokers: describe, set.", no_args_is_help=True)
 
 _SOURCES = {1: "topic", 2: "this broker", 3: "all brokers", 4: "server.properties", 5: "default"}
+_CONNECTION_LIMITS = ("max.connections.per.ip", "max.connections.per.ip.overrides")
 Resource = Annotated[str, typer.Argument(help="topic:NAME, broker:ID, or broker: for the defaults of all brokers.")]
 
 
@@ -22,7 +23,7 @@ def describe(
     all_values: Annotated[bool, typer.Option("--all", help="Defaults as well.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Configs with where each value comes from."""
+    """Configs with the source of each value."""
     found = ask(bootstrap, lambda admin: admin.describe_configs(_resource(resource)))
     table = Table("config", "value", "set by", "changeable", title=resource)
     for name, entry in sorted(found.items()):
@@ -36,6 +37,7 @@ def describe(
 def set_configs(
     resource: Resource,
     values: Annotated[list[str], typer.Argument(help="key=value, or key= to go back to the default.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change even if open connections would be cut off.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Change configs; all changes of one command take effect together or not at all."""
@@ -43,7 +45,14 @@ def set_configs(
         ConfigChange(key, value or None, ConfigOp.SET if value else ConfigOp.DELETE)
         for key, value in pairs(values, "VALUES").items()
     ]
-    report(ask(bootstrap, lambda admin: admin.alter_configs({_resource(resource): changes})), "changed")
+    target = _resource(resource)
+    if not yes and target.type is ResourceType.BROKER and any(change.name in _CONNECTION_LIMITS for change in changes):
+        warnings = ask(bootstrap, lambda admin: admin.cut_off(target, changes))
+        if warnings:
+            fail(
+                "\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to change it all the same."])
+            )
+    report(ask(bootstrap, lambda admin: admin.alter_configs({target: changes})), "changed")
 
 
 def _resource(text: str) -> ConfigResource:

@@ -1,8 +1,8 @@
-"""What all client commands share: the bootstrap option, how to log in, one admin call, errors as one red line on
-standard error and exit code 1. Output that is piped is never wrapped or cut: whoever reads it is a program.
+"""Shared by all client commands: the bootstrap option, the login, one admin call, errors as one red line on standard
+error and exit code 1. Output to a pipe is never wrapped or cut: a program reads it.
 
-How to log in stands in a file of client properties (`security.protocol`, `sasl.*`, `ssl.*`), as Kafka's tools take it:
-`signalbox --command-config FILE ...`, or its name in SIGNALBOX_COMMAND_CONFIG.
+The login is in a file of client properties (`security.protocol`, `sasl.*`, `ssl.*`), as for Kafka's tools: `signalbox
+--command-config FILE ...`, or the file's name in SIGNALBOX_COMMAND_CONFIG.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ errors = Console(stderr=True)
 
 
 def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]], timeout_ms: int = 10_000) -> T:
-    """The result of `call` with an admin client; whatever goes wrong ends the command."""
+    """Returns the result of `call` with an admin client; any failure ends the command."""
 
     async def run() -> T:
         async with AdminClient(ClusterClient(_settings(bootstrap, timeout_ms))) as admin:
@@ -62,21 +62,25 @@ def _settings(bootstrap: str, timeout_ms: int) -> ClientSettings:
 
 
 def say(line: str) -> None:
-    """One line as it is."""
+    """Prints one line without wrapping or markup."""
     console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def show(table: Table) -> None:
-    """A table under its title: as wide as the terminal, or as wide as it needs to be."""
+    """Prints a table under its title: as wide as the terminal, or as wide as necessary in a pipe. Long values continue
+    on the next line; nothing is cut."""
     title, table.title = table.title, None
     if title:
         say(str(title))
-    # A console's own width bounds what `print` is told, so a pipe gets a console that is wide enough.
-    (console if console.is_terminal else Console(width=_PIPED_WIDTH)).print(table)
+    for column in table.columns:
+        column.overflow = "fold"
+    # A console's own width limits the width of `print`, so a pipe gets a console that is wide enough. With FORCE_COLOR
+    # rich takes a pipe for a terminal (of 80 columns): only the file object knows.
+    (console if console.file.isatty() else Console(width=_PIPED_WIDTH)).print(table)
 
 
 def report(outcomes: dict[str, Outcome], done: str) -> None:
-    """One line an entry; exit code 1 when one was refused."""
+    """Prints one line per entry; exit code 1 if an entry was rejected."""
     for outcome in outcomes.values():
         try:
             outcome.raise_for_error()
@@ -89,7 +93,7 @@ def report(outcomes: dict[str, Outcome], done: str) -> None:
 
 
 def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
-    """`key=value` texts as a dict; the command ends when one is not."""
+    """`key=value` texts as a dict; an invalid text ends the command."""
     found = {}
     for text in texts or []:
         key, equals, value = text.partition("=")
@@ -100,6 +104,6 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    """Say what is wrong and end the command."""
+    """Print the error and end the command."""
     errors.print(message, style="red", markup=False, soft_wrap=True)
     raise typer.Exit(code)

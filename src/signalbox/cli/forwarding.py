@@ -1,8 +1,9 @@
-"""`signalbox forwarding`: what brokers pass on to the active controller, from their metrics pages (KIP-590, SPEC F16).
+"""`signalbox forwarding`: what brokers forward to the active controller, from their metrics pages (KIP-590, SPEC F16).
 
-Four tables: the brokers, the clients whose requests they forwarded, what went wrong by kind, and the client software
-that is connected (KIP-511), added up over the brokers: when the old versions are gone from it, a protocol may go. In
-the live view a rate is of the time since the last look; `--once` has the brokers' own, of the last half minute.
+Four tables: the brokers, the clients whose requests they forwarded, the errors by kind, and the client software that is
+connected (KIP-511), summed over the brokers: when the old versions have disappeared from it, an old protocol version
+can be removed. In the live view a rate covers the time since the last refresh; with `--once` it is the brokers' own, of
+the last half minute.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from signalbox.cli.broker_page import Addresses, BrokerPage, page_of
 from signalbox.cli.connect import console
 
 _MANAGER = "kafka_server_forwardingmanager_"
-_FORWARDED = "kafka_server_requestmetrics_numrequestsforwardingtocontrollerpersec_total"
+_OWN = "signalbox_broker_forwardingmanager_"
+_FORWARDED = "kafka_server_requestmetrics_numrequestsforwardingtocontroller_total"
 _SOFTWARE = "kafka_server_socket_server_metrics_connections"
-_RETRIES = "kafka_server_nodetocontrollerchannelmanager_retriestotal"
+_RETRIES = "signalbox_client_controllerchannel_retries_total"
 _NOBODY = -1
 _COLUMNS = {
     "broker": (
@@ -39,7 +41,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class ForwardingState:
-    """One broker at one moment. Counts are since it began."""
+    """One broker at one moment. Counts are totals since the broker's start."""
 
     broker: str
     taken_at: float
@@ -55,7 +57,7 @@ class ForwardingState:
     software: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def cells(self, before: ForwardingState | None) -> tuple[str, ...]:
-        """The broker's row; `before` is what it showed at the last look."""
+        """The broker's row; `before` is its state at the last refresh."""
         rate = self.rate if before is None else (self.redirected - before.redirected) / self._seconds_since(before)
         controller = "-" if self.controller_id == _NOBODY else str(self.controller_id)
         figures = (self.in_flight, self.clients_waiting, self.redirected)
@@ -63,7 +65,7 @@ class ForwardingState:
         return (self.broker, controller, *map(str, figures), f"{rate:.1f}", *map(str, trouble))
 
     def client_cells(self, before: ForwardingState | None) -> Iterator[tuple[str, ...]]:
-        """The clients' rows, the busiest first."""
+        """The clients' rows, the clients with the most requests first."""
         for client, count in self.clients.most_common():
             recent = "-"
             if before is not None:
@@ -122,7 +124,7 @@ def _drawn(kind: str, rows: Sequence[tuple[str, ...]]) -> Table:
 
 
 def forwarding_state(broker: str, page: str) -> ForwardingState:
-    """What one page says. Ends the command when it is no broker's page."""
+    """The state on one page. Ends the command if the page is not a broker's."""
     samples = BrokerPage(broker, page)
 
     def count(name: str) -> int:
@@ -131,8 +133,8 @@ def forwarding_state(broker: str, page: str) -> ForwardingState:
     return ForwardingState(
         broker=broker,
         taken_at=time.monotonic(),
-        controller_id=count("activecontrollerid"),
-        in_flight=count("requestsforwardinginflight"),
+        controller_id=int(samples.read(_OWN + "activecontrollerid")),
+        in_flight=int(samples.read(_OWN + "requestsforwardinginflight")),
         clients_waiting=count("num_client_forwarding_to_controller_count"),
         redirected=count("num_messages_redirected_count"),
         rate=samples.read(_MANAGER + "num_messages_redirected_rate"),
@@ -140,7 +142,7 @@ def forwarding_state(broker: str, page: str) -> ForwardingState:
         not_authorized=count("request_forwarding_to_controller_authorization_fail_count"),
         clients=Counter({labels["clientId"]: int(value) for labels, value in samples.all(_FORWARDED)}),
         failures=Counter(
-            {labels["error"]: int(value) for labels, value in samples.all(_MANAGER + "forwardingfailurespersec_total")}
+            {labels["error"]: int(value) for labels, value in samples.all(_OWN + "forwardingfailures_total")}
         ),
         software=Counter(
             {

@@ -1,4 +1,4 @@
-"""`signalbox group`: consumer groups, their members, their offsets."""
+"""`signalbox group`: consumer groups, their members and their committed offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what there is and where it is done. Each command is in its own file, imported when used."""
+"""The command line: all commands. Each command is in its own file."""
 
 from __future__ import annotations
 

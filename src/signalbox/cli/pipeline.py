@@ -1,4 +1,4 @@
-"""`signalbox pipeline`: topics become lakehouse tables through Spark, exactly once."""
+"""`signalbox pipeline`: writes topics into lakehouse tables with Spark, exactly once."""
 
 from __future__ import annotations
 

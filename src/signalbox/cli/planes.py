@@ -1,7 +1,7 @@
-"""`signalbox planes`: what each plane and listener of a broker is doing, from its metrics page (KIP-291, SPEC C7).
+"""`signalbox planes`: the state of each plane and listener of a broker, from its metrics page (KIP-291, SPEC C7).
 
 Queue depth, queue time and idle share belong to a plane, the rest to a listener. In the live view the queue time is the
-mean of the requests since the last look; with `--once` it is the mean since the broker began.
+mean of the requests since the last refresh; with `--once` it is the mean since the broker's start.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from signalbox.cli.connect import console
 
 _PREFIXES = {"data": "", "control": "controlplane", "controller": "controller"}
 _COLUMNS = (
-    "broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "refused", "expired",
+    "broker", "plane", "listener", "connections", "queue", "queue ms", "idle", "requests", "rejected", "expired",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerState:
-    """One listener at one moment. `queue_ms` and `requests` are sums of its plane since the broker began."""
+    """One listener at one moment. `queue_ms` and `requests` are totals of its plane since the broker's start."""
 
     broker: str
     plane: str
@@ -37,17 +37,17 @@ class ListenerState:
     queue_ms: float
     idle: float
     requests: int
-    refused: int
+    rejected: int
     expired: int
 
     def cells(self, before: ListenerState | None) -> tuple[str, ...]:
-        """The row of the table; `before` is what the same listener showed at the last look."""
+        """The row of the table; `before` is the state of the same listener at the last refresh."""
         queue_ms, requests = self.queue_ms, self.requests
         if before is not None:
             queue_ms, requests = queue_ms - before.queue_ms, requests - before.requests
         name = f"{self.listener} (forced)" if self.forced else self.listener
         mean = f"{queue_ms / requests:.3f}" if requests else "-"
-        figures = (self.connections, self.queued, mean, f"{self.idle:.0%}", self.requests, self.refused, self.expired)
+        figures = (self.connections, self.queued, mean, f"{self.idle:.0%}", self.requests, self.rejected, self.expired)
         return (self.broker, self.plane, name, *map(str, figures))
 
 
@@ -56,7 +56,7 @@ def planes(
     once: Annotated[bool, typer.Option(help="Look once, print tab-separated lines, and end.")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
 ) -> None:
-    """Planes and listeners live: queues, idle share, refusals."""
+    """Planes and listeners live: queues, idle share, rejections."""
     if once:
         typer.echo("\t".join(_COLUMNS))
         for state in _look(addresses):
@@ -83,7 +83,7 @@ def _look(addresses: list[str]) -> Iterator[ListenerState]:
 
 
 def listener_states(broker: str, page: str) -> Iterator[ListenerState]:
-    """The listeners of one page, control planes first. Ends the command when it is no broker's page."""
+    """The listeners of one page, control planes first. Ends the command if the page is not a broker's."""
     samples = BrokerPage(broker, page)
     listeners = samples.listeners
     read = samples.read
@@ -92,6 +92,7 @@ def listener_states(broker: str, page: str) -> Iterator[ListenerState]:
         plane, listener = labels["plane"], labels["listener"]
         channel = f"kafka_network_requestchannel_{_PREFIXES[plane]}"
         server = f"kafka_network_socketserver_{_PREFIXES[plane]}"
+        own = "signalbox_network_requestchannel_"
         yield ListenerState(
             broker=broker,
             plane=plane,
@@ -99,9 +100,9 @@ def listener_states(broker: str, page: str) -> Iterator[ListenerState]:
             forced=labels["forced"] == "true",
             connections=int(read("kafka_server_socket_server_metrics_connection_count", listener=listener)),
             queued=int(read(channel + "requestqueuesize")),
-            queue_ms=read(channel + "requestqueuetimemstotal"),
+            queue_ms=read(own + "requestqueuetimems_total", plane=plane),
             idle=read(server + "networkprocessoravgidlepercent"),
-            requests=int(read(channel + "requeststotal")),
-            refused=int(read("kafka_network_socketserver_refusals_total", listener=listener)),
+            requests=int(read(own + "requests_total", plane=plane)),
+            rejected=int(read("signalbox_network_socketserver_rejections_total", listener=listener)),
             expired=int(read(server + "expiredconnectionskilledcount")),
         )

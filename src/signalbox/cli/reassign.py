@@ -1,4 +1,4 @@
-"""`signalbox reassign`: move partitions to other brokers, take a move back, and list what moves (KIP-455)."""
+"""`signalbox reassign`: moves partitions to other brokers, cancels moves, and lists current moves (KIP-455)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def start(
     topic: str,
     partition: int,
     brokers: Annotated[str, typer.Argument(help="Ids, the preferred leader first: 3,1,2")],
-    keep_factor: Annotated[bool, typer.Option(help="Refuse another number of replicas.")] = False,
+    keep_factor: Annotated[bool, typer.Option(help="Reject another number of replicas.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Begin to move PARTITION of TOPIC to BROKERS. `list` says when it has ended."""
+    """Begin to move PARTITION of TOPIC to BROKERS. `list` shows whether it is complete."""
     try:
         replicas = [int(each) for each in brokers.split(",")]
     except ValueError:
@@ -35,7 +35,7 @@ def start(
 
 @app.command("cancel")
 def cancel(topic: str, partition: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Take the move of PARTITION of TOPIC back."""
+    """Cancel the move of PARTITION of TOPIC."""
     report(
         ask(bootstrap, lambda admin: admin.reassign_partitions({TopicPartition(topic, partition): None})), "moves back"
     )
@@ -43,7 +43,7 @@ def cancel(topic: str, partition: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP)
 
 @app.command("list")
 def list_moves(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """What moves now, from where to where."""
+    """The current moves: from where to where."""
     moves = ask(bootstrap, lambda admin: admin.list_reassignments())
     if not moves:
         say("nothing moves")

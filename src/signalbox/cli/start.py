@@ -1,7 +1,7 @@
 """`signalbox start server.properties`: one broker in the foreground, under this process id.
 
-The process is replaced by a bare Python that runs the broker: the broker needs none of the command line's libraries
-and keeps their memory free.
+The process is replaced by a plain Python process that runs the broker: the broker does not need the libraries of the
+command line, and saves their memory.
 """
 
 from __future__ import annotations

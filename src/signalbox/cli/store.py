@@ -1,4 +1,4 @@
-"""`signalbox store`: a cluster's metadata made, copied, backed up, restored. The brokers' logs stay."""
+"""`signalbox store`: formats, copies, backs up and restores a cluster's metadata. The brokers' logs do not change."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from signalbox.cli.connect import errors, fail, say
+from signalbox.cli.store_accept import accept_older_command
 from signalbox.cli.store_format import format_
 from signalbox.wiring import store_tools
 from signalbox.wiring.config_file import ConfigFileError, read_config_file
@@ -23,13 +24,14 @@ To = Annotated[str, typer.Option("--to", help=f"An empty one: {_SETTING}")]
 Config = Annotated[Path | None, typer.Option("--config", help="A server.properties with zookeeper.ssl.* keys.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, write nothing.")]
 
-app = typer.Typer(help="The metadata store: format, copy, back up, restore.", no_args_is_help=True)
+app = typer.Typer(help="The metadata store: format, copy, back up, restore, accept.", no_args_is_help=True)
 app.command("format")(format_)
+app.command("accept-older")(accept_older_command)
 
 
 @app.command("copy")
 def copy(source: From, target: To, config: Config = None, dry_run: DryRun = False) -> None:
-    """Copy a stopped cluster's metadata, so that it can outgrow one host. Cut short, it is simply run again."""
+    """Copy a stopped cluster's metadata, to grow beyond one host. If interrupted, run it again."""
     with _Bar() as bar:
         report = _run(store_tools.copy(source, target, _given(config), bar.show, dry_run))
     what = "would be written" if dry_run else "written, and compared entry by entry"
@@ -42,7 +44,7 @@ def copy(source: From, target: To, config: Config = None, dry_run: DryRun = Fals
 def backup(
     source: From, file: Annotated[Path, typer.Argument(help="A file that is not there yet.")], config: Config = None
 ) -> None:
-    """Write a backup of a store, in use or not. It may hold credentials: keep it like a password."""
+    """Write a backup of a store, in use or not. It may contain credentials: protect it like a password."""
     say(f"{file}: {_run(store_tools.back_up(source, file, _given(config)))} entries")
 
 
@@ -53,7 +55,7 @@ def restore(
     config: Config = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Put a backup into an empty store."""
+    """Restore a backup into an empty store."""
     with _Bar() as bar:
         report = _run(store_tools.restore(file.read_bytes(), target, _given(config), bar.show, dry_run))
     what = "would be written" if dry_run else "written, and compared entry by entry"
@@ -61,7 +63,7 @@ def restore(
 
 
 class _Bar:
-    """Progress on standard error, so that standard output stays a program's to read."""
+    """Progress on standard error, so that a program can read standard output."""
 
     def __init__(self) -> None:
         self._progress = Progress(

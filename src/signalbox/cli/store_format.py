@@ -1,5 +1,5 @@
-"""`signalbox store format`: what is needed before a first broker starts. `signalbox storage format`, as Kafka's
-kafka-storage has it, is the same."""
+"""`signalbox store format`: prepares a metadata store before a first broker starts. `signalbox storage format`, named
+as in Kafka's kafka-storage, is the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from signalbox.cli.connect import fail, say
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.security.sasl.scram_argument import BadScramArgument, parse_scram_argument
 
 storage = typer.Typer(help="Kafka's name of `store format`.", no_args_is_help=True)
@@ -36,7 +36,7 @@ def format_(
     ] = None,
     override: Annotated[list[str] | None, typer.Option(help="key=value, over the file's; can be repeated.")] = None,
 ) -> None:
-    """Make a cluster's metadata store, with the SCRAM users that brokers log in by; what is there stays as it is."""
+    """Create a cluster's metadata store, with the SCRAM users of the brokers' logins; existing entries are kept."""
     from signalbox.wiring.serve import load_config
     from signalbox.wiring.storage_format import NotFormatted, format_storage
 
@@ -51,14 +51,14 @@ def format_(
         raise typer.Exit(2)
     try:
         lines = asyncio.run(format_storage(loaded, users))
-    except (NotFormatted, StartRefused) as error:
+    except (NotFormatted, StartError) as error:
         fail(str(error))
     for line in lines:
         say(line)
 
 
 def _texts(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Users to be, each with where it stands."""
+    """The texts of the users to add, each with the place where it is written."""
     for number, argument in enumerate(arguments, 1):
         if not argument.startswith("@"):
             yield f"--add-scram number {number}", argument

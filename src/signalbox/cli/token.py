@@ -1,4 +1,4 @@
-"""`signalbox token`: delegation tokens, by which whoever shows one logs in as its owner."""
+"""`signalbox token`: delegation tokens, credentials with which a program logs in as the token's owner."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ def create(
     max_lifetime_ms: Annotated[int, typer.Option(help="-1: the cluster's longest.")] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Make a token and print it with its HMAC, which is the password to log in with."""
-    _show([ask(bootstrap, lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))])
+    """Create a token and print it with its HMAC, which is the password to log in with."""
+    token = ask(bootstrap, lambda admin: admin.create_token(renewer or (), owner, max_lifetime_ms))
+    say(f"id={token.token_id}")
+    say(f"hmac={token.hmac}")
+    show(_table([token]))
 
 
 @app.command("renew")
@@ -37,7 +40,7 @@ def renew(
     period_ms: Annotated[int, typer.Option(help="From now; -1: the cluster's usual time.")] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Give a token another end, no later than its last moment."""
+    """Change a token's expiry time, up to its maximum lifetime."""
     ends_ms = ask(bootstrap, lambda admin: admin.renew_token(hmac, period_ms))
     say(f"the token is good until {_time(ends_ms)}")
 
@@ -48,7 +51,7 @@ def expire(
     period_ms: Annotated[int, typer.Option(help="From now; -1: at once.")] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """End a token; connections that are open stay until their session ends."""
+    """Expire a token; open connections stay until their session ends."""
     ends_ms = ask(bootstrap, lambda admin: admin.expire_token(hmac, period_ms))
     say(f"the token {'ends' if period_ms >= 0 else 'has ended'} at {_time(ends_ms)}")
 
@@ -59,28 +62,29 @@ def describe(
     show_hmac: Annotated[bool, typer.Option(help="Print the HMACs: whoever reads one can log in.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Tokens that one owns, may renew or otherwise may see."""
-    _show(ask(bootstrap, lambda admin: admin.describe_tokens(owner or ())), show_hmac)
+    """Tokens that you own, may renew or may describe."""
+    tokens = ask(bootstrap, lambda admin: admin.describe_tokens(owner or ()))
+    show(_table(tokens))
+    for token in tokens if show_hmac else ():
+        say(f"id={token.token_id} hmac={token.hmac}")
 
 
-def _show(tokens: list[TokenDescription], show_hmac: bool = True) -> None:
-    hidden = () if show_hmac else ("hmac",)
-    columns = ("id", "hmac", "owner", "requester", "renewers", "issued", "expires", "last")
-    table = Table(*(column for column in columns if column not in hidden))
+def _table(tokens: list[TokenDescription]) -> Table:
+    """The table has no HMACs: they are printed on lines of their own, which no terminal cuts."""
+    table = Table("id", "owner", "requester", "renewers", "issued", "expires", "last")
     for token in tokens:
         table.add_row(
             token.token_id,
-            *((token.hmac,) if show_hmac else ()),
             token.owner,
             token.requester,
             ",".join(token.renewers),
             *map(_time, (token.issue_ms, token.expiry_ms, token.max_ms)),
         )
-    show(table)
+    return table
 
 
 def _time(ms: int) -> str:
     try:
         return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError):
-        return f"{ms} ms"  # a year that Python's calendar does not have
+        return f"{ms} ms"  # a year outside of Python's calendar

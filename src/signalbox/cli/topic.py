@@ -1,4 +1,5 @@
-"""`signalbox topic`: list, create, describe, delete, more partitions, elections. Any broker is asked; it forwards."""
+"""`signalbox topic`: list, create, describe, delete, add partitions, elect. Any broker accepts the request and forwards
+it."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from rich.table import Table
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, say, show
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_call import Outcome
+from signalbox.client.metadata_view import TopicView
 from signalbox.client.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
@@ -55,18 +57,20 @@ def delete(names: list[str], bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
 
 @app.command("partitions")
 def partitions(name: str, count: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Raise a topic to COUNT partitions."""
+    """Increase a topic to COUNT partitions."""
     report(ask(bootstrap, lambda admin: admin.create_partitions({name: count})), f"has {count} partitions")
 
 
-@app.command("elect-leaders")
+@app.command("elect")
+@app.command("elect-leaders", hidden=True)
 def elect_leaders(
     name: str,
     partition: Annotated[list[int] | None, typer.Option(help="Only this one; can be repeated.")] = None,
     unclean: Annotated[bool, typer.Option(help="Any replica, where nobody leads; it can lose records.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Give leadership of a topic's partitions to their preferred replicas."""
+    """Elect the preferred replicas of a topic's partitions as leaders; with --unclean, elect the live replica with the
+    longest log for partitions without a leader."""
 
     async def elect(admin: AdminClient) -> dict[str, Outcome]:
         numbers = partition or [*(await admin.describe_topics([name]))[name].partitions] or [0]
@@ -81,8 +85,14 @@ def elect_leaders(
 
 @app.command("describe")
 def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Leaders, replicas and in-sync replicas of a topic's partitions."""
-    topic = ask(bootstrap, lambda admin: admin.describe_topics([name])).get(name)
+    """Leaders, replicas and in-sync replicas of a topic's partitions, and the reason where there is no leader."""
+
+    async def look(admin: AdminClient) -> tuple[TopicView | None, dict[int, str]]:
+        topic = (await admin.describe_topics([name])).get(name)
+        leaderless = topic is not None and any(each.leader_id < 0 for each in topic.partitions.values())
+        return topic, await admin.offline_reasons(name) if leaderless else {}
+
+    topic, reasons = ask(bootstrap, look)
     if topic is None or topic.error_code:
         fail(f"{name}: {Error.of(topic.error_code).message if topic else 'no such topic'}")
         return
@@ -96,3 +106,5 @@ def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
             ",".join(map(str, partition.isr_nodes)),
         )
     show(table)
+    for index, reason in sorted(reasons.items()):
+        say(f"partition {index} is offline: {reason}")

@@ -1,4 +1,5 @@
-"""`signalbox up`: a whole cluster on this host over the embedded store. Ctrl-C is a controlled shutdown of all."""
+"""`signalbox up`: a whole cluster on this host with the embedded store. Ctrl-C is a controlled shutdown of all
+nodes."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from signalbox.cli.connect import show
+from signalbox.testing.broker_logins import names_own_security
 from signalbox.testing.process_cluster import FIRST_CONTROLLER_ID, BrokerProcess, ClusterFailed, ProcessCluster
 
 
@@ -39,45 +43,66 @@ def up(
     if wrong:
         console.print(f"--override takes key=value, not {wrong[0]!r}", style="red", markup=False)
         raise typer.Exit(2)
+    own_security = names_own_security(key for key, _, _ in pairs)
     cluster = ProcessCluster(
         data.absolute(),
         brokers,
         first_port=port,
         overrides={key: value for key, _, value in pairs},
         controllers=controllers,
+        secured=not own_security,
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        for note in _notes(cluster, own_security):
+            console.print(note, style="yellow", markup=False, soft_wrap=True)
         with console.status(f"starting {len(cluster.nodes)} nodes in {data}"):
             cluster.start()
         if controllers:
-            console.print(_controllers(cluster))
-        console.print(_overview(cluster))
+            show(_controllers(cluster))
+        show(_overview(cluster))
         console.print(
             f"bootstrap.servers=[bold]{cluster.bootstrap()}[/bold]   Ctrl-C stops the cluster", soft_wrap=True
         )
         sys.stdout.flush()
         _watch(cluster, console)
     except ClusterFailed as failure:
-        console.print(str(failure), style="red", markup=False)
+        console.print(str(failure), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         with console.status("controlled shutdown"):
             cluster.stop()
         console.print("stopped")
     finally:
-        cluster.stop(graceful=False)  # who presses Ctrl-C twice has no time; nobody may be left behind
+        cluster.stop(graceful=False)  # after a second Ctrl-C no process may be left running
+
+
+def _notes(cluster: ProcessCluster, own_security: list[str]) -> Iterator[str]:
+    """Write the files; returns notes for the user."""
+    for file in cluster.write_files():
+        yield (
+            f"{file} was edited (or written by an older version) and is used as it is: --port and --override do "
+            "not apply to it. Delete it to have it generated again."
+        )
+    if own_security:
+        yield f"Traffic between brokers is not secured by up: --override sets {', '.join(own_security)}."
+    elif not cluster.secured:
+        yield (
+            "Traffic between brokers is not secured by up: an edited server.properties has no logins for it. Delete it "
+            "to have all generated with them."
+        )
 
 
 def _overview(cluster: ProcessCluster) -> Table:
     table = Table("broker", "CLIENT", "REPLICATION", "CONTROL", "metrics", "process")
     for broker in cluster.brokers.values():
         assert broker.process is not None
+        listeners = broker.ready["listeners"]  # an edited server.properties may have other listeners
         table.add_row(
             str(broker.node_id),
-            broker.address("CLIENT"),
-            ":" + broker.address("REPLICATION").rpartition(":")[2],
-            ":" + broker.address("CONTROL").rpartition(":")[2],
+            listeners.get("CLIENT", "-"),
+            ":" + listeners.get("REPLICATION", "-").rpartition(":")[2],
+            ":" + listeners.get("CONTROL", "-").rpartition(":")[2],
             str(broker.ready.get("metrics", "")).removeprefix("http://"),
             str(broker.process.pid),
         )
@@ -85,7 +110,7 @@ def _overview(cluster: ProcessCluster) -> Table:
 
 
 def _controllers(cluster: ProcessCluster) -> Table:
-    """Apart from the brokers: clients have no business there."""
+    """A table apart from the brokers': clients do not connect to controllers."""
     table = Table("controller", "CONTROLLER", "metrics", "process")
     for controller in cluster.controllers.values():
         assert controller.process is not None
@@ -99,7 +124,7 @@ def _controllers(cluster: ProcessCluster) -> Table:
 
 
 def _watch(cluster: ProcessCluster, console: Console) -> None:
-    """Say it when a node ends by itself, whichever it is; return when none is left."""
+    """Report each node that ends by itself; return when none is left."""
     ends = select.poll()
     watched: dict[int, BrokerProcess] = {}
     for broker in cluster.nodes.values():

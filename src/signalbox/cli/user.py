@@ -1,4 +1,4 @@
-"""`signalbox user`: who may log in by SCRAM."""
+"""`signalbox user`: the users of SCRAM logins."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def set_user(
     ] = "",
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Make a user, or change the password from the next login on."""
+    """Create a user, or change the password for new logins."""
     ask(bootstrap, lambda admin: admin.set_user(name, password, mechanism, iterations))
     say(f"{name}: {mechanism} set")
 
 
 @app.command("delete")
 def delete(name: str, mechanism: Mechanism = _DEFAULT_MECHANISM, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Remove a user's credential; connections that are open stay."""
+    """Remove a user's credential; open connections stay."""
     ask(bootstrap, lambda admin: admin.delete_user(name, mechanism))
     say(f"{name}: {mechanism} deleted")

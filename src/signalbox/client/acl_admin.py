@@ -1,4 +1,4 @@
-"""ACLs: DescribeAcls, CreateAcls, DeleteAcls (KIP-140, KIP-290). Any node is asked (F13)."""
+"""ACLs: DescribeAcls, CreateAcls, DeleteAcls (KIP-140, KIP-290). The requests may go to any node (F13)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class AclAdmin(AdminCall):
     async def describe_acls(
         self, wanted: AclFilter | None = None, *, timeout_ms: float | None = None
     ) -> list[AclBinding]:
-        """The ACLs that a filter means, all without one; KafkaError."""
+        """The ACLs that match a filter, all ACLs without one; KafkaError."""
         answer = await self._ask(DescribeAclsRequest(**_fields(wanted or AclFilter())), timeout_ms)
         return [AclBinding(_pattern(row), _entry(acl)) for row in answer.resources for acl in row.acls]
 
     async def create_acls(
         self, bindings: Sequence[AclBinding], *, timeout_ms: float | None = None
     ) -> dict[AclBinding, Outcome]:
-        """Add ACLs; how each ended."""
+        """Add ACLs; the outcome of each."""
         creations = [
             CreateAclsRequest.AclCreation(
                 resource_type=binding.pattern.resource_type,
@@ -52,7 +52,7 @@ class AclAdmin(AdminCall):
         }
 
     async def delete_acls(self, wanted: Sequence[AclFilter], *, timeout_ms: float | None = None) -> list[AclBinding]:
-        """Remove the ACLs that any of the filters means; those that were there. KafkaError when one was refused."""
+        """Delete the ACLs that match any of the filters; returns them. KafkaError when a filter was rejected."""
         filters = [DeleteAclsRequest.DeleteAclsFilter(**_fields(each)) for each in wanted]
         answer = await self._ask(DeleteAclsRequest(filters=filters), timeout_ms)
         for row in answer.filter_results:
@@ -61,7 +61,7 @@ class AclAdmin(AdminCall):
 
 
 def text_of(binding: AclBinding) -> str:
-    """An ACL in a line: `User:alice may READ TOPIC flights from *`."""
+    """An ACL as one line: `User:alice may READ TOPIC flights from *`."""
     pattern, entry = binding.pattern, binding.entry
     name = f"{pattern.name}*" if pattern.pattern_type is PatternType.PREFIXED else pattern.name
     verb = "may" if entry.permission is AclPermission.ALLOW else "may not"

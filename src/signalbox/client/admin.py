@@ -1,5 +1,5 @@
-"""The admin client: topics, replicas, configs, groups, offsets, ACLs, users, delegation tokens, the cluster. Any node
-is asked (KIP-590, F13)."""
+"""The admin client: topics, replicas, configs, groups, offsets, ACLs, users, delegation tokens, the cluster. The
+requests may go to any node (KIP-590, F13)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from signalbox.client.user_admin import UserAdmin
 class AdminClient(
     TopicAdmin, PartitionAdmin, ConfigAdmin, GroupAdmin, OffsetAdmin, AclAdmin, UserAdmin, TokenAdmin, ClusterAdmin
 ):
-    """`async with AdminClient.of("host:9092") as admin:`; over a client of one's own: `AdminClient(client)`."""
+    """`async with AdminClient.of("host:9092") as admin:`; with an existing client: `AdminClient(client)`."""
 
     @classmethod
     def of(cls, bootstrap_servers: str, **fields: Any) -> AdminClient:
-        """With defaults; `fields` are those of ClientSettings."""
+        """A client with defaults; `fields` are fields of ClientSettings."""
         return cls(ClusterClient(ClientSettings.of(bootstrap_servers, **fields)))
 
     async def __aenter__(self) -> AdminClient:

@@ -1,7 +1,8 @@
-"""What all admin calls share: a request of several entries, retried entry by entry until the deadline.
+"""Base of all admin calls: a request with several entries, retried entry by entry until the deadline.
 
-Any node is asked (F13). An entry is tried again when its error says that waiting helps; the others keep their outcome.
-After a lost connection a change may have been made already, as in Kafka: a repeated creation then says "exists".
+The requests may go to any node (F13). An entry is retried when its error is in `RETRIED`; the other entries keep their
+outcome. When a connection is lost, the change may have been applied, as in Kafka: a retried creation then returns
+"already exists".
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ RETRIED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How one entry of a request ended."""
+    """The result of one entry of a request."""
 
     name: str
     error: Error = Error.NONE
     message: str | None = None
 
     def raise_for_error(self) -> None:
-        """KafkaError when the broker refused the entry."""
+        """KafkaError when the broker rejected the entry."""
         if self.error != Error.NONE:
             raise KafkaError(self.error, f"{self.name}: {self.message or self.error.message}")
 
@@ -49,13 +50,13 @@ def outcome_of(name: str, error_code: int, message: str | None) -> Outcome:
 
 
 class AdminCall:
-    """Base of the admin rooms: the client, and the retry loop."""
+    """Base class of the admin classes: the client, and the retry loop."""
 
     def __init__(self, client: ClusterClient) -> None:
         self.client = client
 
     async def _ask(self, message: Any, timeout_ms: float | None) -> Any:
-        """The answer of any node; KafkaError when it has a top-level error, retried while waiting helps."""
+        """The response of any node; KafkaError when it has a top-level error. Errors in `RETRIED` are retried."""
         deadline = self.client.deadline(timeout_ms)
         return await self._retry(lambda: self.client.request_any(message, timeout_ms=left_ms(deadline)), deadline)
 
@@ -78,7 +79,7 @@ class AdminCall:
         name_of: Callable[[Entry], str],
         timeout_ms: float | None,
     ) -> dict[str, Outcome]:
-        """Outcomes by name. `attempt(entries, timeout_ms)` is repeated for those whose error asks for it."""
+        """Outcomes by name. `attempt(entries, timeout_ms)` is repeated for the entries whose error is in `RETRIED`."""
         deadline = self.client.deadline(timeout_ms)
         outcomes: dict[str, Outcome] = {}
         left = list(entries)
@@ -100,7 +101,7 @@ class AdminCall:
         return outcomes
 
     def _wire_timeout_ms(self, left_ms: float) -> int:
-        """What a request that waits on the broker's side says: short enough that its answer is not missed."""
+        """`timeout_ms` of a request that waits on the broker: below the request timeout, so that a response comes."""
         return max(1, int(min(left_ms, self.client.settings.request_timeout_ms * 0.9)))
 
     @staticmethod
@@ -114,7 +115,7 @@ def left_ms(deadline: float) -> float:
 
 
 def only(outcomes: dict[str, Outcome], name: str) -> Outcome:
-    """The outcome of the one entry that was asked about."""
+    """The outcome of the only entry of a request. ClientFailure when it is missing, KafkaError when it was rejected."""
     outcome = outcomes.get(name)
     if outcome is None:
         raise ClientFailure(f"the broker did not answer for {name}")

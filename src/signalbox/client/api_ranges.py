@@ -1,4 +1,4 @@
-"""Which versions of which APIs a peer takes, learnt from its ApiVersions answer (KIP-35, KIP-511)."""
+"""Which versions of which APIs a peer supports, from its ApiVersions response (KIP-35, KIP-511)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from signalbox.protocol.api_table import API_TABLE
 
 
 class ListedApi(Protocol):
-    """A row of an ApiVersions answer."""
+    """A row of an ApiVersions response."""
 
     api_key: int
     min_version: int
@@ -18,7 +18,7 @@ class ListedApi(Protocol):
 
 
 class ApiRanges:
-    """A peer's version ranges. Immutable: a new connection has a new one."""
+    """A peer's version ranges. Immutable: each connection has its own."""
 
     __slots__ = ("_ranges",)
 
@@ -27,7 +27,7 @@ class ApiRanges:
 
     @classmethod
     def of_answer(cls, listed: Iterable[ListedApi]) -> ApiRanges:
-        """The ranges of an answer; ValueError when a row appears twice or is upside down."""
+        """The ranges of a response; ValueError when an API is listed twice or its range is reversed."""
         ranges: dict[int, tuple[int, int]] = {}
         for row in listed:
             if row.api_key in ranges:
@@ -44,11 +44,11 @@ class ApiRanges:
         return iter(self._ranges)
 
     def range_of(self, api_key: int) -> tuple[int, int] | None:
-        """(lowest, highest) version of an API, or None when the peer does not have it."""
+        """(lowest, highest) version of an API, or None when the peer does not support the API."""
         return self._ranges.get(api_key)
 
     def version_for(self, api_key: int, max_version: int | None = None) -> int:
-        """The highest version that both sides speak, at most `max_version`; VersionUnsupported when there is none."""
+        """The highest version that both sides support, at most `max_version`; VersionUnsupported when there is none."""
         row = API_TABLE[api_key]
         theirs = self._ranges.get(api_key)
         if theirs is None:

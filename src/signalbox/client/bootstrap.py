@@ -1,8 +1,8 @@
-"""Asking the seeds: one round over the bootstrap addresses, names resolved anew, no identity sent.
+"""Metadata from the bootstrap servers: one round over their addresses, names resolved again, no identity sent.
 
-Every IP address behind a seed's name is a candidate of its own, because the name may cover several brokers, some of
-which may have moved to another cluster. The connections of a round are its own and are closed at its end: a rebootstrap
-really leaves the brokers it knew.
+Every IP address of a bootstrap server's name is a candidate of its own, because the name may cover several brokers, and
+some of them may have moved to another cluster. The connections of a round are separate and are closed at its end: a
+rebootstrap does not reuse connections to the brokers known before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RESOLVE_TIMEOUT_SECONDS = 5.0
 
 
 class Seeds:
-    """The bootstrap addresses. Each round begins with another one, so that load and trust are spread."""
+    """The bootstrap servers. Each round begins with another one, so that load and trust are spread."""
 
     def __init__(self, addresses: list[Address], settings: ConnectionSettings) -> None:
         self._addresses = addresses
@@ -34,7 +34,7 @@ class Seeds:
         self.last_failure: ClientFailure | None = None
 
     async def ask(self, request: MetadataRequest, timeout_ms: float) -> AsyncGenerator[tuple[Address, Any], None]:
-        """(seed, MetadataResponse) of every seed that answers, one after the other; stop when one will do."""
+        """(address, MetadataResponse) of every server that responds, in turn; the caller stops when one is accepted."""
         self._first = (self._first + 1) % len(self._addresses)
         for address in self._addresses[self._first :] + self._addresses[: self._first]:
             for ip in await self._resolved(address):
@@ -42,7 +42,7 @@ class Seeds:
                     yield address, await self._metadata_of(address, ip, request, timeout_ms)
                 except ClientFailure as failure:
                     self.last_failure = failure
-                    log.info("seed %s gave no metadata: %s", address, failure)
+                    log.info("Bootstrap server %s returned no metadata: %s", address, failure)
 
     async def _resolved(self, address: Address) -> list[str]:
         try:
@@ -52,7 +52,7 @@ class Seeds:
             self.last_failure = ConnectFailed(address, "resolve", "the name server did not answer in time")
         except ConnectFailed as failure:
             self.last_failure = failure
-        log.info("seed left out: %s", self.last_failure)
+        log.info("Bootstrap server ignored: %s", self.last_failure)
         return []
 
     async def _metadata_of(self, address: Address, ip: str, request: MetadataRequest, timeout_ms: float) -> Any:

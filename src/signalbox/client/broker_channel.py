@@ -1,9 +1,11 @@
 """Controller → broker: one queue and one connection per broker, strictly in order, one request in flight.
 
-A request stays at the head until its broker has answered it: a lost connection means reconnect and send again, for
-ever, until the broker is removed. Epochs in the requests make the repetition harmless. Versions are fixed,
-without negotiation. The channel connects before there is anything to send, and again at once when
-it is cut: a refused connect is a hint that the controller may act on (`on_unreachable`), silence is not.
+A request stays at the head of the queue until its broker has returned a response. After a lost connection the channel
+reconnects and sends the request again, without limit, until the broker is removed. REQUEST_TIMED_OUT is retried too: a
+broker returns it when it cannot compare the request's epochs with the metadata store (`broker/epoch_checks.py`). Epochs
+in the requests make the retries harmless. Versions are fixed, without negotiation. The channel connects before there is
+a request to send, and again at once when the connection is lost. A failed TCP connect is a hint that the controller may
+act on (`on_unreachable`); a missing response is not.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from signalbox.client.failures import ClientFailure, ConnectFailed, Misrouted
 from signalbox.client.node import Identity, Node
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import EncodeError
+from signalbox.protocol.error_table import Error
 
 CONTROL_VERSIONS = {ApiKey.LEADER_AND_ISR: 7, ApiKey.UPDATE_METADATA: 8, ApiKey.STOP_REPLICA: 4}
 _RETRY_AFTER_SECONDS = 0.1
@@ -28,11 +31,11 @@ _RETRY_AFTER_FAULT_SECONDS = 1.0
 
 log = logging.getLogger("signalbox.client.broker_channel")
 
-UnreachableCallback = Callable[[int, bool], None]  # the broker, and whether it was ever connected
+UnreachableCallback = Callable[[int, bool], None]  # the broker id, and whether the channel was ever connected
 
 
 class BrokerChannel:
-    """The channel to one broker. `node` says where its control endpoint is, `cluster_id` whose broker it must be."""
+    """The channel to one broker. `node` has its control endpoint; `cluster_id` is the cluster that it must be in."""
 
     def __init__(
         self,
@@ -58,7 +61,7 @@ class BrokerChannel:
         return len(self._queue)
 
     def send(self, message: Any) -> asyncio.Future[Any]:
-        """Queue `message`; the future gets the answer, or EncodeError. Cancelled when the channel is closed first."""
+        """Queue `message`; the future gets the response, or EncodeError. Cancelled when the channel is closed first."""
         answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._task.done():
             answered.cancel()
@@ -68,7 +71,7 @@ class BrokerChannel:
         return answered
 
     async def close(self) -> None:
-        """Stop; whatever is queued is cancelled."""
+        """Stop; queued requests are cancelled."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         if self._connection is not None:
@@ -89,8 +92,8 @@ class BrokerChannel:
                 self._note(failure)
                 await asyncio.sleep(_RETRY_AFTER_SECONDS)
             except Exception:
-                # A fault of ours must not end the channel: its broker would never hear of anything again.
-                log.exception("the channel to broker %d at %s", self.node.node_id, self.node.address)
+                # An error in our code must not end the channel: its broker would get no more requests.
+                log.exception("Channel to broker %d (%s) failed unexpectedly", self.node.node_id, self.node.address)
                 await asyncio.sleep(_RETRY_AFTER_FAULT_SECONDS)
 
     async def _connected(self) -> ClientConnection:
@@ -103,7 +106,7 @@ class BrokerChannel:
         return self._connection
 
     async def _work(self, connection: ClientConnection) -> None:
-        """Send what is queued, one at a time, until the connection ends; returns when it ended while idle."""
+        """Send queued requests, one at a time, until the connection ends; returns when it ended while idle."""
         while connection.is_open:
             if not self._queue:
                 self._wakeup.clear()
@@ -114,19 +117,22 @@ class BrokerChannel:
                 version = CONTROL_VERSIONS.get(message.api_key)
                 try:
                     answer = await connection.request(message, version=version)
-                except EncodeError as error:  # sending it again would not help, and the others wait behind it
+                except EncodeError as error:  # a retry would not help, and the other requests wait behind it
                     answered.set_exception(error)
                 else:
+                    if getattr(answer, "error_code", 0) == Error.REQUEST_TIMED_OUT:
+                        await asyncio.sleep(_RETRY_AFTER_SECONDS)
+                        continue
                     self.sent += 1
                     if not answered.done():
                         answered.set_result(answer)
             self._queue.popleft()
 
     def _note(self, failure: ClientFailure) -> None:
-        """Count misroutes (129 here means a bad route to that peer, nothing more) and pass on a refused connect."""
+        """Count misroutes (129 here only means a wrong route to that broker) and report a failed TCP connect."""
         self._connect_log.failed(failure)
         if isinstance(failure, Misrouted):
             self.misroutes += 1
-        refused = isinstance(failure, ConnectFailed) and failure.stage == "tcp"
-        if refused and self._on_unreachable is not None:
+        rejected = isinstance(failure, ConnectFailed) and failure.stage == "tcp"
+        if rejected and self._on_unreachable is not None:
             self._on_unreachable(self.node.node_id, self._connection is not None)

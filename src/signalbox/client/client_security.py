@@ -18,15 +18,15 @@ from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
 
 def sasl_login(mechanism: str, username: str, password: str, token_auth: bool = False) -> SaslLogin:
-    """Name and password by PLAIN or one of the SCRAM mechanisms; with `token_auth` by SCRAM, they are a delegation
-    token's id and HMAC."""
+    """User name and password for PLAIN or one of the SCRAM mechanisms. With `token_auth` (SCRAM) they are the id and
+    HMAC of a delegation token."""
     if mechanism == PLAIN:
         return SaslLogin(mechanism, lambda: PlainClientExchange(username, password))
     return SaslLogin(mechanism, lambda: ScramClientExchange(mechanism, username, password, token_auth=token_auth))
 
 
 def security_of(values: Mapping[str, Value]) -> tuple[ConnectionSecurity, list[ConfigFault]]:
-    """The security that typed client properties (`config_rows.py`) ask for, and what is wrong with them."""
+    """The security that typed client properties (`config_rows.py`) configure, and the faults in them."""
     protocol = SecurityProtocol[str(values["security.protocol"])]
     faults: list[ConfigFault] = []
     tls = _tls(values, faults) if protocol.uses_tls else None

@@ -1,4 +1,4 @@
-"""What one client is told: bootstrap servers, timeouts, recovery, security. Made from properties or by keyword."""
+"""The settings of one client: bootstrap servers, timeouts, recovery, security. From properties or by keyword."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from signalbox.client.client_security import security_of
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings
-from signalbox.client.failures import ConfigRefused
+from signalbox.client.failures import ConfigRejected
 from signalbox.client.node import Address, parse_bootstrap_servers
 from signalbox.client.rebootstrap import RecoveryPolicy
 from signalbox.common.config_table import ConfigFault
@@ -41,14 +41,14 @@ class ClientSettings:
 
     @classmethod
     def from_properties(cls, given: Mapping[str, str]) -> ClientSettings:
-        """Settings from Kafka's keys. ConfigRefused carries every fault at once; unknown keys are not looked at."""
+        """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored."""
         values, faults = CLIENT_CONFIG.read(given)
         if not given.get("bootstrap.servers"):
             faults.append(ConfigFault("bootstrap.servers", "", "is missing", "Name one broker as host:port"))
         security, security_faults = security_of(values)
         faults += security_faults
         if faults:
-            raise ConfigRefused("\n".join(map(str, faults)))
+            raise ConfigRejected("\n".join(map(str, faults)))
         number = {name: int(value) for name, value in values.items() if isinstance(value, int)}
         return cls(
             bootstrap=parse_bootstrap_servers(str(values["bootstrap.servers"])),
@@ -74,7 +74,7 @@ class ClientSettings:
         )
 
     def connections(self) -> ConnectionSettings:
-        """How this client's connections are made."""
+        """The settings of this client's connections."""
         return ConnectionSettings(
             client_id=self.client_id,
             connect_timeout_ms=self.connect_timeout_ms,

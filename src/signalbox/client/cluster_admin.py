@@ -1,4 +1,4 @@
-"""The cluster as a whole: DescribeCluster, and Metadata where a broker does not have it yet."""
+"""The cluster as a whole: DescribeCluster, or Metadata where a broker does not support it yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """`controller_id` is whom the cluster names: a random broker once it forwards (F12)."""
+    """`controller_id` is the controller in the response: a random broker when the cluster forwards requests (F12)."""
 
     cluster_id: str | None
     controller_id: int
@@ -22,7 +22,7 @@ class ClusterDescription:
 
 class ClusterAdmin(AdminCall):
     async def describe_cluster(self, *, timeout_ms: float | None = None) -> ClusterDescription:
-        """Cluster id, controller and nodes, as one broker tells them on the listener this client uses."""
+        """Cluster id, controller and nodes, as one broker returns them for the listener that this client uses."""
         try:
             answer = await self._ask(DescribeClusterRequest(), timeout_ms)
         except VersionUnsupported:

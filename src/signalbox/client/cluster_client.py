@@ -1,11 +1,11 @@
-"""What admin, producer and consumer stand on: requests to the right node of a cluster that may move under them.
+"""Base of admin, producer and consumer: sends requests to the right node of a cluster whose nodes may move.
 
-`request` is one attempt at one node. `request_any` asks the least loaded node and, within its deadline, others: no
-controller lookup anywhere (F13), brokers forward. A refused route (129) never reaches the caller as an error by itself;
-it costs time, and the deadline speaks when that runs out.
+`request` is one attempt at one node. `request_any` sends to the least loaded node and, within its deadline, to others:
+there is no controller lookup (F13), brokers forward. A rejected route (129) alone does not fail `request_any`: other
+nodes are tried, and at the deadline the error is DeadlinePassed.
 
-Where a message says `Any` it is a protocol message, or a function from the connection to one, for the few requests
-whose shape depends on the version (`connection.version_for`).
+Where `message` has the type `Any`, it is a protocol message, or a function that builds one from the connection, for the
+few requests whose fields depend on the version (`connection.version_for`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import asyncio
 from typing import Any
 
 from signalbox.client.client_settings import ClientSettings
-from signalbox.client.cluster_keeper import ClusterKeeper
 from signalbox.client.failures import (
     ClientFailure,
     ConnectFailed,
@@ -24,6 +23,7 @@ from signalbox.client.failures import (
     NoUsableNode,
     WrongCluster,
 )
+from signalbox.client.metadata_updater import MetadataUpdater
 from signalbox.client.metadata_view import MetadataView, TopicView
 from signalbox.client.node import Node, Purpose
 from signalbox.client.route_report import RouteReport, report_routes
@@ -32,7 +32,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error
 
-_GRACE_SECONDS = 0.05  # lets the connection's own deadline speak first when both are the same
+_GRACE_SECONDS = 0.05  # the connection's own timeout fires first when both are equal
 
 
 class ClusterClient:
@@ -40,7 +40,7 @@ class ClusterClient:
 
     def __init__(self, settings: ClientSettings) -> None:
         self.settings = settings
-        self._keeper: ClusterKeeper | None = None
+        self._keeper: MetadataUpdater | None = None
 
     async def __aenter__(self) -> ClusterClient:
         self.start()
@@ -50,9 +50,9 @@ class ClusterClient:
         await self.close()
 
     def start(self) -> None:
-        """Begin to bootstrap; calls wait for it as long as their deadlines allow."""
+        """Begin to bootstrap; calls wait for it until their deadlines."""
         if self._keeper is None:
-            self._keeper = ClusterKeeper(self.settings)
+            self._keeper = MetadataUpdater(self.settings)
 
     async def close(self) -> None:
         if self._keeper is not None:
@@ -60,8 +60,8 @@ class ClusterClient:
             await keeper.close()
 
     @property
-    def keeper(self) -> ClusterKeeper:
-        """The machinery underneath; RuntimeError before `start`."""
+    def keeper(self) -> MetadataUpdater:
+        """The client's metadata updater; RuntimeError before `start` and after `close`."""
         if self._keeper is None:
             raise RuntimeError("the client is not started, or closed")
         return self._keeper
@@ -72,15 +72,15 @@ class ClusterClient:
 
     @property
     def rebootstraps(self) -> int:
-        """How often this client started over from its bootstrap servers."""
+        """How often this client rebootstrapped."""
         return self.keeper.machine.starts_over
 
     def routes(self) -> list[RouteReport]:
-        """Per known node: its address, whether it confirmed to be there, what was refused."""
+        """Per known node: its address, whether it confirmed its identity, and how often it was rejected."""
         return report_routes(self.keeper)
 
     def deadline(self, timeout_ms: float | None = None) -> float:
-        """Loop time at which a call that begins now has to end."""
+        """Loop time at which a call that begins now must end."""
         after = timeout_ms if timeout_ms is not None else self.settings.api_timeout_ms
         return asyncio.get_running_loop().time() + after / 1000
 
@@ -93,7 +93,7 @@ class ClusterClient:
         timeout_ms: float | None = None,
         max_version: int | None = None,
     ) -> Any:
-        """One attempt at one node. ClientFailure when it did not come to an answer; `retriable` says the rest."""
+        """One attempt at one node. ClientFailure when there is no response; its `retriable` says whether to retry."""
         keeper = self.keeper
         node = keeper.view.nodes.get(node_id)
         if node is None:
@@ -114,7 +114,7 @@ class ClusterClient:
         generation = keeper.machine.generation
         timeout_ms = self.settings.request_timeout_ms if timeout_ms is None else max(1.0, timeout_ms)
         try:
-            # The caller's time may be shorter than the request's: then the caller goes, the connection stays.
+            # The caller's timeout may be shorter than the request's: then the call ends and the connection stays open.
             async with asyncio.timeout(timeout_ms / 1000 + _GRACE_SECONDS):
                 connection = await keeper.pool.get(node, purpose)
                 if connection.verified:
@@ -134,10 +134,10 @@ class ClusterClient:
             raise
 
     async def request_any(self, message: Any, *, timeout_ms: float | None = None) -> Any:
-        """The answer of whichever node is least loaded; others are tried until the deadline (DeadlinePassed).
+        """The response of the least loaded node; others are tried until the deadline (DeadlinePassed).
 
-        A node that is not the controller and forwards nothing says so (below the gate of the roll-out, and in Kafka
-        before KIP-590): the others are asked too, and the last one's word counts."""
+        A node that is not the controller and does not forward returns NOT_CONTROLLER (below the gate of a rolling
+        upgrade, and in Kafka before KIP-590): then the other nodes are tried too, and the last response is returned."""
         deadline = self.deadline(timeout_ms)
         tried: set[int] = set()
         last: ClientFailure | None = None
@@ -147,7 +147,10 @@ class ClusterClient:
             try:
                 answer = await self._ask(node, message, Purpose.REQUESTS, left_ms)
                 tried.add(node.node_id)
-                if not says_not_controller(answer) or self.keeper.least_loaded_node(tried) is None:
+                if not says_not_controller(answer):
+                    return answer
+                if self.keeper.least_loaded_node(tried) is None:
+                    self.keeper.refresh_soon()  # a controller may have registered since
                     return answer
             except ClientFailure as failure:
                 if not failure.retriable:
@@ -157,7 +160,7 @@ class ClusterClient:
             await self.pause(0 if self.keeper.least_loaded_node(tried) else 1, deadline)
 
     async def some_node(self, deadline: float, tried: set[int], last: ClientFailure | None = None) -> Node:
-        """A usable node, untried ones first; waits for one until the deadline."""
+        """A usable node, untried ones first; waits for one until the deadline (DeadlinePassed)."""
         while True:
             node = self.keeper.least_loaded_node(tried) or self.keeper.least_loaded_node()
             if node is not None and asyncio.get_running_loop().time() < deadline:
@@ -166,13 +169,13 @@ class ClusterClient:
                 raise self.out_of_time("no broker could be asked", last)
 
     async def _wait_for_view(self, deadline: float) -> bool:
-        """Wait for another view or for a backoff to end; False when the deadline has passed."""
+        """Wait until the view changes or a backoff is over; False when the deadline has passed."""
         loop = asyncio.get_running_loop()
         await self.keeper.view_changed(min(deadline, loop.time() + self.settings.retry_backoff_ms / 1000))
         return loop.time() < deadline
 
     async def pause(self, attempt: int, deadline: float) -> None:
-        """The retry backoff before attempt number `attempt` (0: none), cut off at the deadline."""
+        """Sleep for the retry backoff before attempt number `attempt` (0: none), at most until the deadline."""
         if attempt <= 0:
             return
         backoff_ms = backoff_after(attempt, self.settings.retry_backoff_ms, self.settings.retry_backoff_max_ms)
@@ -180,7 +183,7 @@ class ClusterClient:
         await asyncio.sleep(max(0.0, min(backoff_ms / 1000, left)))
 
     async def topic(self, name: str, *, timeout_ms: float | None = None) -> TopicView:
-        """A topic that exists and whose partitions are known. DeadlinePassed when it does not come to be."""
+        """A topic that exists and whose partitions are known. DeadlinePassed when there is none in time."""
         deadline = self.deadline(timeout_ms)
         while True:
             known = self.view.topics.get(name)
@@ -192,7 +195,7 @@ class ClusterClient:
                 raise self.out_of_time(f"topic {name} is not to be had ({reason})", None)
 
     async def leader_of(self, partition: TopicPartition, deadline: float) -> Node:
-        """The leader of a partition, usable; waits for one until the deadline."""
+        """The leader of a partition, when it is usable; waits for one until the deadline (DeadlinePassed)."""
         while True:
             leader_id = self.view.leader_of(partition)
             node = self.view.nodes.get(leader_id) if leader_id is not None else None
@@ -203,7 +206,7 @@ class ClusterClient:
                 raise self.out_of_time(f"partition {partition} has no leader that can be asked", None)
 
     def out_of_time(self, what: str, last: ClientFailure | None) -> DeadlinePassed:
-        """The error for a deadline that passed, with what stood in the way."""
+        """The error for a deadline that passed, with the failure that caused it."""
         cause = last or self.keeper.last_failure
         foreign = self.keeper.machine.foreign_cluster_id
         if self.view.cluster_id is None and foreign is not None:

@@ -1,14 +1,14 @@
-"""Which cluster a client may follow: `cluster.id.policy` = follow | pin:<id> | pin-first.
+"""Which cluster a client may use: `cluster.id.policy` = follow | pin:<id> | pin-first.
 
-Bootstrap is unprotected by KIP-1242: a seed that leads to another cluster is believed (misroute stories 1 to 3). A
-pinned client does not believe it. `follow` keeps Kafka's behaviour: after a rebootstrap it may find itself elsewhere.
+KIP-1242 does not protect the bootstrap: a client accepts a bootstrap server of another cluster (misroute stories 1 to
+3). A pinned client rejects it. `follow` keeps Kafka's behaviour: after a rebootstrap it may use another cluster.
 """
 
 from __future__ import annotations
 
 
 class ClusterIdPolicy:
-    """The rule, and what it has been pinned to so far."""
+    """The policy, and the cluster id that is pinned so far."""
 
     def __init__(self, text: str = "follow") -> None:
         self.text = text
@@ -18,10 +18,10 @@ class ClusterIdPolicy:
             raise ValueError(f"cluster.id.policy {text!r} is none of follow, pin-first, pin:<cluster id>")
 
     def accepts(self, cluster_id: str | None) -> bool:
-        """May Metadata of this cluster be adopted? A broker that names no cluster cannot satisfy a pin."""
+        """Whether Metadata of this cluster may be applied. A response without a cluster id never matches a pin."""
         return self.pinned is None or cluster_id == self.pinned
 
     def adopted(self, cluster_id: str | None) -> None:
-        """Metadata of this cluster was adopted: `pin-first` keeps the first id it meets."""
+        """Metadata of this cluster was applied: `pin-first` pins the first cluster id."""
         if self._pin_first and self.pinned is None:
             self.pinned = cluster_id

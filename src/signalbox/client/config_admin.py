@@ -1,7 +1,7 @@
 """Configs of topics and brokers: DescribeConfigs and IncrementalAlterConfigs (KIP-339).
 
-Changes may be sent to any node (F13). A single broker's configs are known to that broker alone, so describing them asks
-the node itself; its answer also proves who it is, on brokers of any version (`routes.py`).
+Changes may be sent to any node (F13). Only a broker itself knows its own configs, so the request to describe them goes
+to that node; its response also proves its identity, on brokers of any version (`routes.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlt
 
 
 class ResourceType(IntEnum):
-    """Config resources by their number on the wire."""
+    """Config resources by their number in the protocol."""
 
     TOPIC = 2
     BROKER = 4
@@ -49,7 +49,7 @@ class ConfigChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One config as DescribeConfigs shows it; `source` and `type` are the wire's numbers."""
+    """One config as DescribeConfigs returns it; `source` and `type` are the protocol's numbers."""
 
     name: str
     value: str | None
@@ -64,11 +64,33 @@ class ConfigEntry:
         return self.source == 5
 
 
+def _request(
+    changes: Mapping[ConfigResource, Sequence[ConfigChange]],
+    resources: Sequence[ConfigResource],
+    *,
+    validate_only: bool,
+) -> IncrementalAlterConfigsRequest:
+    """A request with the changes of `resources`."""
+    made = IncrementalAlterConfigsRequest
+    rows = [
+        made.AlterConfigsResource(
+            resource_type=resource.type,
+            resource_name=resource.name,
+            configs=[
+                made.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
+                for change in changes[resource]
+            ],
+        )
+        for resource in resources
+    ]
+    return made(resources=rows, validate_only=validate_only)
+
+
 class ConfigAdmin(AdminCall):
     async def describe_configs(
         self, resource: ConfigResource, keys: Sequence[str] | None = None, *, timeout_ms: float | None = None
     ) -> dict[str, ConfigEntry]:
-        """Configs by name, all when no keys are given; KafkaError when the resource is refused."""
+        """Configs by name, all without `keys`; KafkaError when the resource is rejected."""
         request = DescribeConfigsRequest(
             resources=[
                 DescribeConfigsRequest.DescribeConfigsResource(
@@ -111,26 +133,14 @@ class ConfigAdmin(AdminCall):
         validate_only: bool = False,
         timeout_ms: float | None = None,
     ) -> dict[str, Outcome]:
-        """Apply changes, all of a resource or none; outcomes by resource name. Those of a broker that is up are sent to
-        that broker, which alone can judge what is about its listeners; everything else may go to any."""
-        made = IncrementalAlterConfigsRequest
+        """Apply changes, all of a resource or none; outcomes by resource name. Changes of a broker that is up go to
+        that broker, because only it can validate those of its listeners; all other changes may go to any node."""
 
         async def attempt(left: list[ConfigResource], left_ms: float) -> list[Outcome]:
             deadline = self.client.deadline(left_ms)
             outcomes: list[Outcome] = []
             for node_id, resources in (await self._by_node(left, deadline)).items():
-                rows = [
-                    made.AlterConfigsResource(
-                        resource_type=resource.type,
-                        resource_name=resource.name,
-                        configs=[
-                            made.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
-                            for change in changes[resource]
-                        ],
-                    )
-                    for resource in resources
-                ]
-                request = made(resources=rows, validate_only=validate_only)
+                request = _request(changes, resources, validate_only=validate_only)
                 answer = await self._ask_node(node_id, request, deadline)
                 outcomes += [
                     outcome_of(row.resource_name, row.error_code, row.error_message) for row in answer.responses
@@ -139,15 +149,32 @@ class ConfigAdmin(AdminCall):
 
         return await self._each(list(changes), attempt, lambda resource: resource.name, timeout_ms)
 
+    async def cut_off(
+        self, resource: ConfigResource, changes: Sequence[ConfigChange], *, timeout_ms: float | None = None
+    ) -> list[str]:
+        """The warnings of the brokers concerned about open connections that the changes would cut off: changes of one
+        broker's configs, or of the defaults of all brokers. Nothing is changed. Other vendors' brokers return no
+        warning, and neither does a broker that rejects the changes: `alter_configs` returns its error."""
+        deadline = self.client.deadline(timeout_ms)
+        await self.client.some_node(deadline, set())
+        warnings: list[str] = []
+        for node_id in sorted(self.client.view.nodes):
+            if resource.name in ("", str(node_id)):
+                request = _request({resource: changes}, [resource], validate_only=True)
+                (row,) = (await self._ask_node(node_id, request, deadline)).responses
+                if row.error_code == Error.NONE and row.error_message:
+                    warnings.append(row.error_message)
+        return warnings
+
     async def _by_node(
         self, resources: Sequence[ConfigResource], deadline: float
     ) -> dict[int | None, list[ConfigResource]]:
-        """Resources by the node that is to be asked, None for any."""
+        """Resources by the node that the request goes to, None for any node."""
         by_node: dict[int | None, list[ConfigResource]] = {}
         for resource in resources:
             node_id = None
             if resource.type == ResourceType.BROKER and resource.name.isdigit():
-                await self.client.some_node(deadline, set())  # the nodes are known now
+                await self.client.some_node(deadline, set())  # now the view has the nodes
                 node_id = int(resource.name) if int(resource.name) in self.client.view.nodes else None
             by_node.setdefault(node_id, []).append(resource)
         return by_node
@@ -160,7 +187,7 @@ class ConfigAdmin(AdminCall):
     async def set_topic_configs(
         self, topic: str, configs: Mapping[str, str | None], *, timeout_ms: float | None = None
     ) -> None:
-        """Set configs of a topic; None goes back to the default. KafkaError when it was refused."""
+        """Set configs of a topic; None restores the default. KafkaError when the change was rejected."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
         changes = [
             ConfigChange(name, value, ConfigOp.DELETE if value is None else ConfigOp.SET)

@@ -1,6 +1,6 @@
-"""The keys of our clients, Kafka's names and defaults, beside two of our own (`cluster.id.policy`, KIP-1242's end).
+"""The configuration keys of our clients: Kafka's names and defaults, KIP-1242's key, and our own `cluster.id.policy`.
 
-Read by `ClientSettings.from_properties`, by the command line's `--config`, and by the reference page.
+Read by `ClientSettings.from_properties`, also for `--command-config` of the command line, and by the reference page.
 """
 
 from __future__ import annotations
@@ -39,44 +39,68 @@ def _policy(value: Value) -> str | None:
 
 
 _ROWS: tuple[tuple[str, ConfigType, Value, Validator | None, str], ...] = (
-    ("bootstrap.servers", _S, None, _servers, "host:port,host:port: where to begin, and to begin again."),
-    ("client.id", _S, "signalbox", None, "The name this client gives itself in requests."),
-    ("request.timeout.ms", _I, 30_000, at_least(1), "How long one request may wait for its answer."),
-    ("default.api.timeout.ms", _I, 60_000, at_least(1), "How long an admin call may take, retries included."),
+    ("bootstrap.servers", _S, None, _servers,
+     "The comma-separated list of brokers, host:port, to which the client connects first, and again when it"
+     " rebootstraps."),
+    ("client.id", _S, "signalbox", None, "The client id in requests."),
+    ("request.timeout.ms", _I, 30_000, at_least(1),
+     "The maximum time in milliseconds that the client waits for the response to a request."),
+    ("default.api.timeout.ms", _I, 60_000, at_least(1),
+     "The maximum time in milliseconds for an admin operation, including retries."),
     ("socket.connection.setup.timeout.ms", _I, 10_000, at_least(1),
-     "How long connecting may take, TLS and SASL included."),
-    ("reconnect.backoff.ms", _I, 50, at_least(0), "Wait after a failed connect; doubles up to the maximum."),
-    ("reconnect.backoff.max.ms", _I, 1_000, at_least(0), "The longest wait after failed connects."),
-    ("retry.backoff.ms", _I, 100, at_least(0), "Wait before a refused request is tried again; doubles."),
-    ("retry.backoff.max.ms", _I, 1_000, at_least(0), "The longest wait between tries."),
-    ("metadata.max.age.ms", _I, 300_000, at_least(1), "Metadata older than this is asked for again."),
+     "The maximum time in milliseconds to set up a connection, including TLS and SASL."),
+    ("reconnect.backoff.ms", _I, 50, at_least(0),
+     "The time in milliseconds to wait after a failed connection attempt. It doubles with each attempt up to the"
+     " maximum."),
+    ("reconnect.backoff.max.ms", _I, 1_000, at_least(0),
+     "The maximum time in milliseconds to wait after a failed connection attempt."),
+    ("retry.backoff.ms", _I, 100, at_least(0),
+     "The time in milliseconds to wait before a failed request is retried. It doubles with each retry up to the"
+     " maximum."),
+    ("retry.backoff.max.ms", _I, 1_000, at_least(0),
+     "The maximum time in milliseconds to wait before a failed request is retried."),
+    ("metadata.max.age.ms", _I, 300_000, at_least(1),
+     "The time in milliseconds after which the client refreshes its metadata."),
     ("metadata.recovery.strategy", _S, "rebootstrap", one_of("none", "rebootstrap"),
-     "What to do when the known nodes lead nowhere: begin again from bootstrap.servers, or nothing (KIP-899)."),
+     "What the client does when none of the known brokers is available: rebootstrap from bootstrap.servers, or none"
+     " (KIP-899)."),
     ("metadata.recovery.rebootstrap.trigger.ms", _I, 300_000, at_least(0),
-     "Begin again when Metadata could not be had for this long since the first failed try (KIP-1102)."),
+     "The time in milliseconds since the first failed attempt to get metadata after which the client rebootstraps"
+     " (KIP-1102)."),
     ("metadata.cluster.check.enable", _B, True, None,
-     "Tell every broker which node of which cluster it is believed to be (KIP-1242)."),
+     "Whether the client sends the expected cluster id and node id to every broker (KIP-1242)."),
     ("cluster.id.policy", _S, "follow", _policy,
-     "follow: be led to another cluster by the seeds, as Kafka is; pin:<id>, pin-first: refuse to be."),
-    ("allow.auto.create.topics", _B, False, None, "Whether asking for a topic may create it."),
+     "What the client does when the bootstrap servers belong to another cluster. follow: use it, as Kafka's clients"
+     " do. pin:<id>, pin-first: reject every cluster except <id>, or except the first one."),
+    ("allow.auto.create.topics", _B, False, None, "Whether a Metadata request of the client may create a topic."),
     ("security.protocol", _S, "PLAINTEXT", one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
-     "How connections are secured."),
-    ("sasl.mechanism", _S, "PLAIN", one_of(PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER), "The SASL mechanism."),
-    ("sasl.jaas.config", _P, None, None, "The login module: username and password, or what a token endpoint asks for."),
-    ("ssl.truststore.location", _S, None, None, "The authorities to trust; none = the system's."),
-    ("ssl.truststore.type", _S, "PEM", one_of("PEM", "PKCS12", "JKS"), "What it is; JKS: PKCS12."),
-    ("ssl.truststore.password", _P, None, None, "Opens a PKCS12 truststore."),
-    ("ssl.truststore.certificates", _P, None, None, "The authorities themselves, in PEM."),
-    ("ssl.keystore.location", _S, None, None, "Our certificate and key, for mutual TLS."),
-    ("ssl.keystore.type", _S, "PEM", one_of("PEM", "PKCS12", "JKS"), "What it is; JKS: PKCS12."),
-    ("ssl.keystore.password", _P, None, None, "Opens a PKCS12 keystore."),
-    ("ssl.keystore.key", _P, None, None, "Our private key itself, in PEM."),
-    ("ssl.keystore.certificate.chain", _P, None, None, "Our certificates themselves, in PEM."),
-    ("ssl.key.password", _P, None, None, "Opens an encrypted private key."),
-    ("ssl.protocol", _S, "TLSv1.3", one_of("TLS", "TLSv1.2", "TLSv1.3"), "The highest TLS version; TLS: no bound."),
-    ("ssl.enabled.protocols", _L, ["TLSv1.2", "TLSv1.3"], one_of("TLSv1.2", "TLSv1.3"), "TLS versions to offer."),
-    ("ssl.cipher.suites", _L, [], None, "Suites to offer, by Java's names or OpenSSL's; none = OpenSSL's choice."),
-    ("ssl.endpoint.identification.algorithm", _S, "https", None, "Empty: the broker's host name is not checked."),
+     "The security protocol of the connections."),
+    ("sasl.mechanism", _S, "PLAIN", one_of(PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER),
+     "The SASL mechanism for the authentication of the client."),
+    ("sasl.jaas.config", _P, None, None,
+     "The JAAS login module: user name and password, or the credentials for a token endpoint."),
+    ("ssl.truststore.location", _S, None, None,
+     "The location of the trust store file. If not set, the certificate authorities of the operating system are used."),
+    ("ssl.truststore.type", _S, "PEM", one_of("PEM", "PKCS12", "JKS"),
+     "The format of the trust store file, PEM or PKCS12. JKS is accepted for PKCS12 files."),
+    ("ssl.truststore.password", _P, None, None, "The password of a PKCS12 trust store file."),
+    ("ssl.truststore.certificates", _P, None, None, "The trusted certificates in PEM format."),
+    ("ssl.keystore.location", _S, None, None,
+     "The location of the key store file with the certificate and private key of the client, for mutual TLS."),
+    ("ssl.keystore.type", _S, "PEM", one_of("PEM", "PKCS12", "JKS"),
+     "The format of the key store file, PEM or PKCS12. JKS is accepted for PKCS12 files."),
+    ("ssl.keystore.password", _P, None, None, "The password of a PKCS12 key store file."),
+    ("ssl.keystore.key", _P, None, None, "The private key of the client in PEM format."),
+    ("ssl.keystore.certificate.chain", _P, None, None, "The certificate chain of the client in PEM format."),
+    ("ssl.key.password", _P, None, None, "The password of the private key."),
+    ("ssl.protocol", _S, "TLSv1.3", one_of("TLS", "TLSv1.2", "TLSv1.3"),
+     "The highest TLS version. TLS means no limit."),
+    ("ssl.enabled.protocols", _L, ["TLSv1.2", "TLSv1.3"], one_of("TLSv1.2", "TLSv1.3"),
+     "The list of TLS versions that are enabled."),
+    ("ssl.cipher.suites", _L, [], None,
+     "The list of cipher suites, by Java's names or OpenSSL's. If empty, OpenSSL's default is used."),
+    ("ssl.endpoint.identification.algorithm", _S, "https", None,
+     "The algorithm that verifies the host name of the broker. An empty value disables the verification."),
 )  # fmt: skip
 
 CLIENT_CONFIG = ConfigTable(

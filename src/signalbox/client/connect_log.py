@@ -1,8 +1,8 @@
-"""Why another node cannot be reached, in the log: at once, then at most every ten seconds while the reason is the same.
+"""Logs why another node cannot be reached: at once, then at most every ten seconds while the reason is the same.
 
-Connecting is tried many times a second, since a node that restarts should be found soon; that a node is not there is
-ordinary (information). That it is there and we do not come in, by its certificate, our password or its identity, is
-somebody's mistake (warning).
+Connects are retried many times a second, because a node that restarts should be found soon. A node that is down is
+ordinary (INFO). A node that is up but rejects the connection because of its certificate, our password or its identity
+shows a wrong configuration (WARNING).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger("signalbox.client.connect")
 
 
 class ConnectLog:
-    """Of one way: `whither` names it."""
+    """The log of the attempts on one channel; `whither` names it in the messages."""
 
     def __init__(self, whither: str, clock: Callable[[], float] = monotonic) -> None:
         self._whither = whither
@@ -30,7 +30,7 @@ class ConnectLog:
         self._left_out = 0
 
     def failed(self, failure: ClientFailure) -> None:
-        """One try was in vain."""
+        """One attempt failed."""
         text, now = str(failure), self._clock()
         if text == self._said and now < self._again_at:
             self._left_out += 1
@@ -41,5 +41,5 @@ class ConnectLog:
         log.log(logging.INFO if ordinary else logging.WARNING, "%s: %s%s", self._whither, text, often)
 
     def succeeded(self) -> None:
-        """The next failure is news."""
+        """The next failure is logged at once."""
         self._said = ""

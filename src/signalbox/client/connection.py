@@ -1,7 +1,7 @@
-"""One connection to one broker: any protocol message out, its answer back, in asyncio.
+"""One connection to one broker: sends any protocol message and returns its response, in asyncio.
 
-Requests are pipelined; every request has a deadline that ends the connection when it passes. Nothing here retries:
-whoever owns the connection decides what a failure means.
+Requests are pipelined; every request has a deadline, and the connection is closed when one passes. Nothing here
+retries: the owner of the connection decides what to do after a failure.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEAVE_AGAIN_S = 0.05
 
 
 class ClientConnection:
-    """A ready connection. Made by `connect`; when it has closed it stays closed, make another."""
+    """A connection that is ready for requests. Made by `connect`; after it is closed, make another one."""
 
     def __init__(self, stream: FrameStream, settings: ConnectionSettings, identity: Identity | None) -> None:
         self._stream = stream
@@ -35,7 +35,7 @@ class ClientConnection:
         self.address = stream.address
         self.api_ranges = ApiRanges({})
         self.verified = False
-        self.leaving = False  # its SASL session ends soon: make another for what is to come
+        self.leaving = False  # its SASL session ends soon: new requests need another connection
 
     @property
     def is_open(self) -> bool:
@@ -43,20 +43,20 @@ class ClientConnection:
 
     @property
     def in_flight(self) -> int:
-        """Requests on the wire."""
+        """The number of requests without a response yet."""
         return len(self._stream.waiting)
 
     @property
     def failure(self) -> ClientFailure | None:
-        """Why it closed."""
+        """Why the connection closed; None while it is open."""
         return self._stream.closed.result() if self._stream.closed.done() else None
 
     def on_closed(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the connection has ended, whoever ended it; `failure` says why."""
+        """Call `callback` when the connection has ended, whichever side closed it; `failure` has the reason."""
         self._stream.closed.add_done_callback(lambda _: callback())
 
     def version_for(self, request: Any, max_version: int | None = None) -> int:
-        """The version `request` would be sent at; VersionUnsupported when there is none."""
+        """The version at which `request` would be sent; VersionUnsupported when there is none."""
         return self.api_ranges.version_for(api_key_of(request), max_version)
 
     async def request(
@@ -67,9 +67,9 @@ class ClientConnection:
         max_version: int | None = None,
         timeout_ms: float | None = None,
     ) -> Any:
-        """The answer to `message`, at a fixed `version` or the highest common one (at most `max_version`).
+        """The response to `message`, at a fixed `version` or the highest common one (at most `max_version`).
 
-        ConnectionLost or PeerBroke when the connection ends first; the deadline ends it.
+        ConnectionLost or PeerBroke when the connection ends first; a passed deadline ends it.
         """
         if version is None:
             version = self.version_for(message, max_version)
@@ -83,14 +83,14 @@ class ClientConnection:
             raise failure from error
 
     def send(self, message: Any, version: int, timeout_ms: float | None = None) -> asyncio.Future[Chunk]:
-        """Put `message` on the wire now; the future gets the undecoded response payload."""
+        """Send `message` now; the future gets the undecoded response payload."""
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFF_FFFF
         chunks = encode_request(message, version, correlation_id, self._settings.client_id)
         return self._stream.send(chunks, correlation_id, timeout_ms or self._settings.request_timeout_ms)
 
     def close(self, reason: str = "closed by us") -> None:
-        """End the connection; requests on it fail with ConnectionLost."""
+        """Close the connection; requests in flight fail with ConnectionLost."""
         self._stream.fail(ConnectionLost(self.address, reason))
 
     async def shake_hands(self) -> None:
@@ -113,7 +113,7 @@ class ClientConnection:
                 return
 
     def _leave(self) -> None:
-        """Close as soon as nothing is on its way."""
+        """Close as soon as no request is in flight."""
         self.leaving = True
         if not self.in_flight:
             self.close(LEAVING)
@@ -127,10 +127,10 @@ async def connect(
     identity: Identity | None = None,
     resolved: list[str] | None = None,
 ) -> ClientConnection:
-    """A connection that has shaken hands with whoever answers at `address`, all within the connect timeout.
+    """A connection to `address` after its handshake, all within the connect timeout.
 
-    `resolved` replaces asking the name server. ConnectFailed and its kinds (Misrouted, AuthenticationRefused,
-    PeerBroke) say how far it got.
+    `resolved` (IP addresses) replaces the name lookup. ConnectFailed and its subclasses (Misrouted,
+    AuthenticationRejected, PeerBroke) have the stage that was reached.
     """
     dialling = Dialling(address, settings)
     stream: FrameStream | None = None

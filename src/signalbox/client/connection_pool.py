@@ -1,8 +1,8 @@
-"""All connections of one client, one per (node id, purpose), made when first asked for.
+"""All connections of one client, one per (node id, purpose), opened on first use.
 
-Callers that want the same connection wait for the same attempt. After a failed attempt a node is left alone for its
-reconnect backoff (50 ms doubling to 1 s); a connection that comes about clears it. Dropping a node drops every purpose:
-a refused coordinator connection does not outlive its node.
+Callers that need the same connection wait for the same attempt. After a failed attempt a node is not used for its
+reconnect backoff (50 ms doubling to 1 s); a successful connect resets it. Dropping a node closes its connections of
+every purpose: the connection to a misrouted coordinator is closed together with those of its node.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IdentityOf = Callable[[int], Identity | None]
 
 
 class _LeftAlone(Backoff):
-    """A node that could not be reached, and until when."""
+    """The reconnect backoff of a node, and when it ends."""
 
     until = 0.0
 
@@ -44,14 +44,14 @@ class ConnectionPool:
         self._backoffs: dict[int, _LeftAlone] = {}
 
     async def get(self, node: Node, purpose: Purpose = Purpose.REQUESTS) -> ClientConnection:
-        """An open connection to `node`; ConnectFailed and its kinds when there is none to be had."""
+        """An open connection to `node`; ConnectFailed and its subclasses when none can be opened."""
         key = ConnectionKey(node.node_id, purpose)
         ready = self._open.get(key)
         if ready is not None and ready.is_open and ready.address == node.address and not ready.leaving:
             return ready
         if ready is not None:
             del self._open[key]
-            if not ready.leaving:  # else it closes by itself when its answers are there
+            if not ready.leaving:  # else it closes by itself after its last response
                 ready.close("the node has another address now")
         task = self._opening.get(key)
         if task is None:
@@ -81,36 +81,36 @@ class ConnectionPool:
         if self._opening.get(key) is task:
             del self._opening[key]
         if not task.cancelled():
-            task.exception()  # every waiter may have given up
+            task.exception()  # marks it as retrieved: all waiting callers may have been cancelled
 
     def backing_off(self, node_id: int, now: float) -> bool:
-        """Did the last attempt fail, and is its backoff not over?"""
+        """Whether the last attempt failed and its backoff is not over."""
         backoff = self._backoffs.get(node_id)
         return backoff is not None and now < backoff.until
 
     def load(self, node_id: int) -> tuple[bool, int]:
-        """(no open connection, requests in flight): smaller is a better node to ask."""
+        """(no open connection, requests in flight): the node with the smallest pair is the least loaded."""
         rows = [row for key, row in self._open.items() if key.node_id == node_id and row.is_open]
         return not rows, sum(row.in_flight for row in rows)
 
     def drop_node(self, node_id: int, reason: str) -> None:
-        """Close every connection to a node, whatever its purpose."""
+        """Close every connection to a node, of all purposes."""
         for key in [key for key in self._open if key.node_id == node_id]:
             self._open.pop(key).close(reason)
         for key in [key for key in self._opening if key.node_id == node_id]:
             self._opening.pop(key).cancel()
 
     def drop_all(self, reason: str) -> None:
-        """Close everything and forget all backoffs."""
+        """Close all connections and remove all backoffs."""
         for node_id in {key.node_id for key in (*self._open, *self._opening)}:
             self.drop_node(node_id, reason)
         self._backoffs.clear()
 
     def connections(self) -> list[tuple[ConnectionKey, ClientConnection]]:
-        """The open ones."""
+        """The open connections with their keys."""
         return [(key, row) for key, row in self._open.items() if row.is_open]
 
     def last_failure(self, key: ConnectionKey) -> ClientFailure | None:
-        """Why a connection that is still remembered closed."""
+        """Why a connection closed that the pool still holds; else None."""
         row = self._open.get(key)
         return row.failure if row is not None else None

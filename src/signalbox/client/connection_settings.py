@@ -1,4 +1,4 @@
-"""How connections of one client or one broker are made: names, limits, security, whether identity is sent."""
+"""How connections of one client or one broker are made: names, limits, security, and whether identity is sent."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from signalbox.security.sasl.mechanism import SaslClientExchange
 
 @dataclass(frozen=True, slots=True)
 class SaslLogin:
-    """How to authenticate: the mechanism, and a fresh exchange for every connection. `ready` is awaited before
-    connecting where something must be fetched first: TokenUnavailable."""
+    """How to authenticate: the mechanism, and a new exchange for every connection. `ready`, if set, is awaited before
+    connecting, for a login that must fetch a token first: TokenUnavailable."""
 
     mechanism: str
     begin: Callable[[], SaslClientExchange]
@@ -23,8 +23,8 @@ class SaslLogin:
 
 @dataclass(slots=True, eq=False)
 class OutboundTls:
-    """How connections do TLS. `context` may be replaced while connections stand (KIP-226): it is looked at when one is
-    made. `handshakes` runs the steps of handshakes; None: asyncio's own threads."""
+    """TLS of outbound connections. `context` may be replaced while connections are open (KIP-226): it is read when a
+    connection is made. `handshakes` runs the steps of handshakes; None: asyncio's own threads."""
 
     context: ssl.SSLContext
     handshakes: Executor | None = None
@@ -32,9 +32,9 @@ class OutboundTls:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSecurity:
-    """TLS and SASL of a connection; both absent is PLAINTEXT. `listener_name` is for messages: what the peer calls
-    the listener that is dialled, "" where nobody can know. `unusable` is why nothing may be dialled at all: settings
-    that are missing must not make a connection less secure than was asked for."""
+    """TLS and SASL of a connection; both absent is PLAINTEXT. `listener_name` is for messages: the name of the peer's
+    listener, "" where it is unknown. `unusable` is why no connection may be made: missing settings must not make a
+    connection less secure than configured."""
 
     tls: OutboundTls | None = None
     sasl: SaslLogin | None = None
@@ -47,7 +47,7 @@ PLAINTEXT = ConnectionSecurity()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionSettings:
-    """Shared by every connection of an owner. `identity_enabled` is `metadata.cluster.check.enable` for clients."""
+    """Shared by all connections of one client or broker. `identity_enabled`: `metadata.cluster.check.enable`."""
 
     client_id: str = "signalbox"
     software_name: str = "signalbox"
@@ -60,5 +60,5 @@ class ConnectionSettings:
     security: ConnectionSecurity = field(default=PLAINTEXT)
 
     def secured(self, security: ConnectionSecurity | None) -> ConnectionSettings:
-        """The same with another security; None changes nothing."""
+        """The same settings with other security; None changes nothing."""
         return self if security is None else replace(self, security=security)

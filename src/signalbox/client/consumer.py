@@ -1,7 +1,7 @@
-"""A simple partition reader: assign, seek, poll. No groups: real clients exist for those.
+"""A simple partition reader: assign, seek, poll. No consumer groups: applications use Kafka's clients for those.
 
-One fetch per leader is under way while records are handed out, so several leaders are read side by side. A position
-moves only when records leave through `poll`.
+One fetch per leader is in flight while records are returned, so several leaders are read in parallel. A position
+advances only when `poll` returns records.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _RESET_TO = {"earliest": EARLIEST, "latest": LATEST}
 
 
 class Consumer:
-    """`client` must be started, and is not closed here. `await close()` ends the fetches under way."""
+    """`client` must be started, and is not closed here. `await close()` cancels the fetches in flight."""
 
     def __init__(self, client: ClusterClient, settings: ConsumerSettings | None = None) -> None:
         self._client = client
@@ -61,7 +61,7 @@ class Consumer:
         self._failure: Exception | None = None
 
     async def assign(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Read these partitions from offsets, or from EARLIEST or LATEST; replaces what was assigned."""
+        """Read these partitions from offsets, or from EARLIEST or LATEST; replaces the previous assignment."""
         await self.close()
         self._positions = {}
         for partition, offset in positions.items():
@@ -73,21 +73,21 @@ class Consumer:
         return (await OffsetAdmin(self._client).list_offsets([partition], offset))[partition]
 
     async def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Read on from `offset` (or EARLIEST, LATEST); records already fetched of the partition are dropped."""
+        """Continue at `offset` (or EARLIEST, LATEST); records of the partition that are already fetched are dropped."""
         self._positions[partition] = await self._offset_at(partition, offset)
         place = (partition.topic, partition.partition)
         self._buffered = deque(row for row in self._buffered if (row.topic, row.partition) != place)
         self._fetching.pop(partition, None)
 
     def position(self, partition: TopicPartition) -> int:
-        """The offset of the next record that `poll` will give."""
+        """The offset of the next record that `poll` returns."""
         for row in self._buffered:
             if (row.topic, row.partition) == partition:
                 return row.offset
         return self._positions[partition]
 
     async def poll(self, timeout_ms: float = 1_000, max_records: int = 500) -> list[ConsumedRecord]:
-        """The next records, at most `max_records`; empty when none came in time.
+        """The next records, at most `max_records`; empty when none arrived in time.
 
         KafkaError: CORRUPT_MESSAGE, OFFSET_OUT_OF_RANGE with `auto_offset_reset` none, authorisation.
         """
@@ -115,7 +115,7 @@ class Consumer:
         self._buffered.clear()
 
     def _fetch_what_is_idle(self) -> None:
-        """Start a fetch at each leader that has partitions to read and none under way."""
+        """Send a fetch to each leader that has partitions to read and no fetch in flight."""
         keeper = self._client.keeper
         buffered = {TopicPartition(row.topic, row.partition) for row in self._buffered}
         by_leader: dict[int, dict[TopicPartition, int]] = {}
@@ -155,7 +155,7 @@ class Consumer:
                     del self._fetching[partition]
 
     async def _take(self, partition: TopicPartition, offset: int, row: Any) -> None:
-        """Put what came for a partition into the buffer, or deal with its error."""
+        """Buffer the records of a partition, or handle its error."""
         error = Error.of(row.error_code) if row is not None else Error.UNKNOWN_TOPIC_OR_PARTITION
         if error == Error.NONE:
             self._buffer(partition, offset, row.records or b"")

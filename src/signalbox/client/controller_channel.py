@@ -3,12 +3,13 @@
 Many requests are in flight at once, unlike Kafka's one, whose forwarding rate is 1 / round trip (KIP-590). Rules
 (SPEC F5, F9):
 
-* a disconnect, or NOT_CONTROLLER in the answer: look the controller up again, put the request back in its old place;
-* the deadline of a request never moves: then KafkaError(REQUEST_TIMED_OUT);
-* the queue is bounded: what does not fit is timed out at once.
+* after a disconnect, or NOT_CONTROLLER in the response: look the controller up again, and put the request back at its
+  old position in the queue;
+* the deadline of a request is never extended; when it passes: KafkaError(REQUEST_TIMED_OUT);
+* the queue is bounded: a request that does not fit fails with REQUEST_TIMED_OUT at once.
 
-A request whose connection was lost is sent again. With a forwarding id our controllers carry it out once; without one,
-and on Kafka's, an operation can be carried out twice.
+A request whose connection was lost is retried. With a forwarding id our controllers execute it once; without one, and
+on Kafka's controllers, an operation can be executed twice.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 from signalbox.client.api_ranges import ApiRanges
 from signalbox.client.connection import ClientConnection
 from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.controller_lanes import ControllerLanes, ControllerLookup
+from signalbox.client.controller_connections import ControllerConnections, ControllerLookup
 from signalbox.client.controller_request import ControllerRequest
 from signalbox.client.failures import ClientFailure, VersionUnsupported
 from signalbox.client.wire_frames import Chunk
@@ -36,8 +37,8 @@ _CLOSED = "the channel to the controller is closed"
 
 
 class ControllerChannel:
-    """One broker's channel to whoever is the controller. Make it in the running loop, `start()` it, `close()` it.
-    `on_unreachable` hears, again and again, the id of a controller that was connected and now refuses."""
+    """One broker's channel to the active controller. Make it in the running loop, `start()` it, `close()` it.
+    `on_unreachable` is called at each attempt with the id of a controller that was connected and now is unreachable."""
 
     def __init__(
         self,
@@ -47,8 +48,8 @@ class ControllerChannel:
         on_unreachable: Callable[[int], None] = lambda node_id: None,
     ) -> None:
         self._settings = settings
-        self._lanes = ControllerLanes(lookup, cluster_id, settings, self._pump, self._refused)
-        self._lanes.on_unreachable = on_unreachable
+        self._connections = ControllerConnections(lookup, cluster_id, settings, self._pump, self._rejected)
+        self._connections.on_unreachable = on_unreachable
         self._queue: list[ControllerRequest] = []
         self._numbers = 0
         self._closed = False
@@ -59,40 +60,40 @@ class ControllerChannel:
 
     def start(self) -> None:
         """Connect to the controller now, so that its ApiVersions are known before the first request."""
-        self._lanes.open_soon()
+        self._connections.open_soon()
 
     def controller_changed(self) -> None:
-        """Tell the channel that the lookup may have another answer now."""
-        self._lanes.controller_changed()
+        """The lookup may return another controller now."""
+        self._connections.controller_changed()
 
     @property
     def api_ranges(self) -> ApiRanges | None:
-        """What the active controller takes, for the intersection of F9; None while it is not connected."""
-        return self._lanes.api_ranges
+        """The APIs that the active controller supports, for the intersection of F9; None while it is not connected."""
+        return self._connections.api_ranges
 
     @property
     def queue_length(self) -> int:
         return len(self._queue)
 
     def expose(self, metrics: Metrics, channel: str) -> None:
-        """Gauges under `channel`'s name (`forwarding`, `alter-partition` …)."""
-        tags = {"channel": channel}
+        """Register the metrics, tagged with `channel` (`forwarding`, `alter-partition` …)."""
+        group, tags = ("signalbox.client", "ControllerChannel"), {"channel": channel}
+        metrics.gauge(MetricName(*group, "QueueLength"), lambda: self.queue_length, tags)
+        metrics.gauge(MetricName(*group, "RequestsInFlight"), lambda: self.in_flight, tags)
         for name, read in (
-            ("QueueLength", lambda: self.queue_length),
-            ("RequestsInFlight", lambda: self.in_flight),
-            ("RequestsTotal", lambda: self.requests_total),
-            ("RetriesTotal", lambda: self.retries_total),
-            ("FailuresTotal", lambda: self.failures_total),
-            ("MisroutedConnectsTotal", lambda: self._lanes.misroutes),
+            ("Requests", lambda: self.requests_total),
+            ("Retries", lambda: self.retries_total),
+            ("Failures", lambda: self.failures_total),
+            ("MisroutedConnections", lambda: self._connections.misroutes),
         ):
-            metrics.gauge(MetricName("kafka.server", "NodeToControllerChannelManager", name), read, tags)
+            metrics.counter_from(MetricName(*group, name), read, tags)
 
     async def request(self, message: Any, timeout_ms: float | None = None) -> Any:
-        """The active controller's answer to `message`.
+        """The active controller's response to `message`.
 
         KafkaError: REQUEST_TIMED_OUT at the deadline or when the queue is full, UNSUPPORTED_VERSION when the controller
-        does not take the request, SASL_AUTHENTICATION_FAILED when it does not take us, NETWORK_EXCEPTION when the
-        channel is closed.
+        does not support the request, SASL_AUTHENTICATION_FAILED when it rejects our credentials, NETWORK_EXCEPTION when
+        the channel is closed.
         """
         return await self.submit(message, timeout_ms)
 
@@ -104,9 +105,9 @@ class ControllerChannel:
         timeout_ms: float | None = None,
         forwarding_id: bytes | None = None,
     ) -> Any:
-        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes); without
-        a principal, a request of this broker itself. With a
-        `forwarding_id` (an encoded ForwardingId) it is carried out once, however often it must be sent."""
+        """Forward a client's request, byte for byte, with its principal and raw address (4 or 16 bytes). Without a
+        principal it is a request of this broker itself. With a `forwarding_id` (an encoded ForwardingId) the controller
+        executes it once, however often it is retried."""
         message = EnvelopeRequest(
             request_data=bytes(request_data), request_principal=principal, client_host_address=client_address
         )
@@ -115,7 +116,7 @@ class ControllerChannel:
         return await self.submit(message, timeout_ms)
 
     def submit(self, message: Any, timeout_ms: float | None = None) -> asyncio.Future[Any]:
-        """As `request`, without a coroutine: queued, or already sent, when this returns."""
+        """As `request`, without a coroutine: the message is queued, or already sent, when this returns."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Any] = loop.create_future()
         self.requests_total += 1
@@ -134,33 +135,35 @@ class ControllerChannel:
         return answered
 
     async def close(self) -> None:
-        """Stop; requests without an answer fail with ChannelClosed."""
+        """Stop; requests without a response fail with KafkaError (NETWORK_EXCEPTION)."""
         self._closed = True
-        await self._lanes.close()
+        await self._connections.close()
         self._fail_queued(Error.NETWORK_EXCEPTION, _CLOSED)
 
     def _pump(self) -> None:
-        """Send what may be sent."""
+        """Send queued requests while fewer than MAX_FORWARDS_IN_FLIGHT are in flight and a connection is available."""
         while self._queue and self.in_flight < MAX_FORWARDS_IN_FLIGHT and not self._closed:
             if self._queue[0].answered.done():
                 heapq.heappop(self._queue)
                 continue
-            lane = self._lanes.take()
-            if lane is None:
+            connection = self._connections.take()
+            if connection is None:
                 return
-            self._send(lane, heapq.heappop(self._queue))
+            self._send(connection, heapq.heappop(self._queue))
 
-    def _send(self, lane: ClientConnection, request: ControllerRequest) -> None:
+    def _send(self, connection: ClientConnection, request: ControllerRequest) -> None:
         try:
-            request.version = lane.version_for(request.message)
-            payload = lane.send(request.message, request.version)
+            request.version = connection.version_for(request.message)
+            payload = connection.send(request.message, request.version)
         except (VersionUnsupported, ValueError) as error:
             self._fail(request, Error.UNSUPPORTED_VERSION, str(error))
             return
         self.in_flight += 1
-        payload.add_done_callback(lambda done: self._answered(lane, request, done))
+        payload.add_done_callback(lambda done: self._answered(connection, request, done))
 
-    def _answered(self, lane: ClientConnection, request: ControllerRequest, payload: asyncio.Future[Chunk]) -> None:
+    def _answered(
+        self, connection: ClientConnection, request: ControllerRequest, payload: asyncio.Future[Chunk]
+    ) -> None:
         self.in_flight -= 1
         if payload.exception() is not None:
             self._send_again(request)
@@ -168,19 +171,19 @@ class ControllerChannel:
             try:
                 answer = request.decode(payload.result())
             except ValueError as error:
-                lane.close(f"unreadable answer: {error}")
+                connection.close(f"unreadable answer: {error}")
                 self._send_again(request)
             else:
                 if says_not_controller(answer):
-                    self._lanes.denied(lane)
+                    self._connections.denied(connection)
                     self._send_again(request)
                 elif not request.answered.done():
                     request.answered.set_result(answer)
-        self._lanes.drained()
+        self._connections.drained()
         self._pump()
 
     def _send_again(self, request: ControllerRequest) -> None:
-        """Back to its old place: requests are ordered by the time they came."""
+        """Put the request back at its old position: requests are ordered by their number."""
         if self._closed:
             self._fail(request, Error.NETWORK_EXCEPTION, _CLOSED)
         elif not request.answered.done():
@@ -190,8 +193,8 @@ class ControllerChannel:
     def _expire(self, request: ControllerRequest) -> None:
         self._fail(request, Error.REQUEST_TIMED_OUT, "the controller did not answer in time")
 
-    def _refused(self, failure: ClientFailure) -> None:
-        """The controller does not take our credentials: waiting would not help anybody in the queue."""
+    def _rejected(self, failure: ClientFailure) -> None:
+        """The controller rejects our credentials: all queued requests fail, because waiting would not help them."""
         self._fail_queued(Error.SASL_AUTHENTICATION_FAILED, str(failure))
 
     def _fail_queued(self, error: Error, text: str) -> None:

@@ -1,4 +1,4 @@
-"""One request on its way to the active controller."""
+"""One request to the active controller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from signalbox.protocol.api_table import API_TABLE
 
 
 class ControllerRequest:
-    """Ordered by `number`, so that a request that must be sent again keeps its place."""
+    """Ordered by `number`, so that a retried request keeps its position."""
 
     __slots__ = ("answered", "message", "number", "version")
 
@@ -24,5 +24,5 @@ class ControllerRequest:
         return self.number < other.number
 
     def decode(self, payload: Chunk) -> Any:
-        """The answer; DecodeError when the payload is none."""
+        """The decoded response; DecodeError when the payload is invalid."""
         return decode_response(API_TABLE[self.message.api_key].response, payload, self.version)

@@ -1,4 +1,4 @@
-"""Which node coordinates a group: FindCoordinator, at any version, from any node."""
+"""The coordinator of a group: FindCoordinator, at any version, from any node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUP, TRANSACTION = 0, 1
 async def find_coordinator(
     client: ClusterClient, key: str, key_type: int = GROUP, *, timeout_ms: float | None = None
 ) -> int:
-    """The node id; KafkaError (COORDINATOR_NOT_AVAILABLE and others) when the broker names none."""
+    """The coordinator's node id; KafkaError (COORDINATOR_NOT_AVAILABLE and others) when the response has an error."""
 
     def build(connection: ClientConnection) -> Any:
         batched = connection.version_for(FindCoordinatorRequest()) >= 4

@@ -1,5 +1,6 @@
-"""Is a broker whose connections closed really gone? Its addresses say so by refusing: a closed connection is
-a hint that the controller confirms at once. A stopped process does not refuse: the kernel still accepts for it."""
+"""Confirms that a broker whose connections closed is dead: all its addresses refuse TCP connections. A closed
+connection is only a hint; this confirms it at once. A stopped process does not refuse: the kernel
+still accepts for it."""
 
 from __future__ import annotations
 
@@ -19,14 +20,18 @@ async def _refuses(endpoint: Endpoint) -> bool:
         return True
     except (OSError, TimeoutError):
         return False
+    # A socket that is connected to itself: nothing listens on the port.
+    dead = bool(writer.get_extra_info("sockname") == writer.get_extra_info("peername"))
+    if dead:
+        writer.transport.abort()
     writer.close()
-    return False
+    return dead
 
 
 class DeathProbe:
     """The controller's BrokerProbe."""
 
     async def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> bool:
-        """Whether every address of the broker refuses connections. No address: nothing is known, so no."""
+        """Whether every address of the broker refuses connections. False without addresses: nothing is known then."""
         answers = await asyncio.gather(*map(_refuses, endpoints))
         return bool(answers) and all(answers)

@@ -1,7 +1,7 @@
-"""From a name to an open stream: resolve, TCP to each address in turn, TLS.
+"""From a host name to an open stream: resolve, TCP to each address in turn, TLS.
 
-Host names are resolved on every connect (KAFKA-12193): what a name server said when the client started is no longer
-true after brokers have moved. IP literals are not looked up, so an ordinary connect between brokers uses no thread.
+Host names are resolved on every connect (KAFKA-12193): the addresses from the start of the client are wrong after
+brokers have moved. IP literals are not looked up, so an ordinary connect between brokers uses no thread.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from signalbox.client.connection_settings import ConnectionSecurity, ConnectionS
 from signalbox.client.failures import ConnectFailed
 from signalbox.client.frame_stream import FrameStream
 from signalbox.client.node import Address
+from signalbox.transport.socket_address import reject_self_connection
 from signalbox.transport.tls_failure import TlsFailed
 from signalbox.transport.tls_session import TlsSession
 from signalbox.transport.tls_stream import TlsStream
 
 
 async def resolve(address: Address) -> list[str]:
-    """The IP addresses behind a host name, as the name server has them now; ConnectFailed when it has none."""
+    """The current IP addresses of a host name; ConnectFailed when it cannot be resolved."""
     if _is_ip_literal(address.host):
         return [address.host]
     try:
@@ -41,7 +42,7 @@ def _is_ip_literal(host: str) -> bool:
 
 
 class Dialling:
-    """One attempt to open a stream. `stage` is how far it got, for whoever has to stop it."""
+    """One attempt to open a stream. `stage` is the stage that it has reached, for the caller's error on a timeout."""
 
     def __init__(self, address: Address, settings: ConnectionSettings) -> None:
         self._address = address
@@ -49,7 +50,7 @@ class Dialling:
         self.stage = "resolve"
 
     async def dial(self, ips: list[str] | None = None) -> FrameStream:
-        """A stream to the first address that takes us; ConnectFailed with the last address's reason."""
+        """A stream to the first address that accepts; ConnectFailed with the reason of the last address."""
         if ips is None:
             ips = await resolve(self._address)
         last = ConnectFailed(self._address, "resolve", f"{self._address.host} has no address")
@@ -74,6 +75,7 @@ class Dialling:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await loop.sock_connect(sock, (ip, self._address.port))
+            reject_self_connection(sock)
             stream = FrameStream(self._address, self._settings.max_handshake_frame_bytes)
             tls = self._settings.security.tls
             if tls is None:
@@ -95,6 +97,6 @@ class Dialling:
 
 
 def tls_failed(address: Address, security: ConnectionSecurity, error: TlsFailed) -> ConnectFailed:
-    """The failure in the words of whoever dialled: whose certificate it was about."""
+    """The failed TLS handshake as ConnectFailed, with the host and the listener."""
     listener = f" on listener {security.listener_name}" if security.listener_name else ""
     return ConnectFailed(address, "tls", f"{address.host}{listener}: {error}")

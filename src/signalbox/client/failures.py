@@ -1,7 +1,7 @@
-"""What can go wrong between this process and a broker, as exceptions that say what to look at.
+"""Failures between this process and a broker, as exceptions whose text says what to check.
 
-A failure of a *connection* is never by itself a failure of the caller's request: `retriable` says whether the same
-request may be tried again, elsewhere or later. Errors that a broker answered travel as `KafkaError` instead.
+A failed *connection* alone does not mean that the caller's request failed: `retriable` says whether the same request
+may be retried, at another node or later. Errors in a broker's response are raised as `KafkaError` instead.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from signalbox.client.node import Address, Identity
 
 
 class ClientFailure(Exception):
-    """Base of everything this room raises on its own account."""
+    """Base class of the exceptions of this package."""
 
     retriable = True
 
 
 class ConnectFailed(ClientFailure):
-    """No connection came about. `stage` is how far it got: resolve, tcp, tls, api-versions, sasl."""
+    """No connection was established. `stage` is the stage reached: resolve, tcp, tls, api-versions, sasl."""
 
     def __init__(self, address: Address, stage: str, problem: str) -> None:
         super().__init__(f"could not connect to {address} ({stage}): {problem}")
@@ -26,7 +26,7 @@ class ConnectFailed(ClientFailure):
 
 
 class ConnectionLost(ClientFailure):
-    """The connection ended while a request was on it; whether the broker acted on the request is unknown."""
+    """The connection ended while a request was in flight; whether the broker executed the request is unknown."""
 
     def __init__(self, address: Address, reason: str) -> None:
         super().__init__(f"connection to {address} lost: {reason}")
@@ -35,11 +35,11 @@ class ConnectionLost(ClientFailure):
 
 
 class PeerBroke(ConnectFailed):
-    """The peer does not speak the protocol: garbage, a lying length, a foreign correlation id, unexpected TLS."""
+    """The peer violates the protocol: invalid bytes, a wrong length, an unexpected correlation id, unexpected TLS."""
 
 
-class AuthenticationRefused(ConnectFailed):
-    """The peer refused our credentials, or the mechanism: trying again with the same ones is useless."""
+class AuthenticationRejected(ConnectFailed):
+    """The peer rejected our credentials or the mechanism: a retry with the same ones cannot succeed."""
 
     retriable = False
 
@@ -48,7 +48,7 @@ class AuthenticationRefused(ConnectFailed):
 
 
 class Misrouted(ConnectFailed):
-    """Who answers at the address is not the node we wanted (KIP-1242, error 129). Fatal for the connection alone."""
+    """The node at the address is not the expected one (KIP-1242, error 129). Fatal for this connection only."""
 
     def __init__(self, address: Address, wanted: Identity) -> None:
         super().__init__(
@@ -61,21 +61,21 @@ class Misrouted(ConnectFailed):
 
 
 class DeadlinePassed(ClientFailure):
-    """The caller's time is up. The last failure, when there was one, is the `__cause__`."""
+    """The caller's deadline has passed. The `__cause__` is the last failure, if there was one."""
 
     retriable = False
 
 
 class NoUsableNode(ClientFailure):
-    """No known node can be asked at the moment."""
+    """No known node is usable at the moment."""
 
 
 class WrongCluster(ClientFailure):
-    """Every address that answered belongs to another cluster than the pinned one (`cluster.id.policy`)."""
+    """Every address that responded belongs to another cluster than the pinned one (`cluster.id.policy`)."""
 
 
 class VersionUnsupported(ClientFailure):
-    """We and the peer have no version of an API in common, or the peer does not have the API at all."""
+    """The client and the peer have no version of an API in common, or the peer does not support the API at all."""
 
     retriable = False
 
@@ -86,7 +86,7 @@ class ChannelClosed(ClientFailure):
     retriable = False
 
 
-class ConfigRefused(ClientFailure):
-    """A client setting is wrong; the text has every fault."""
+class ConfigRejected(ClientFailure):
+    """A client setting is invalid; the text lists every fault."""
 
     retriable = False

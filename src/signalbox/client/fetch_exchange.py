@@ -1,4 +1,4 @@
-"""Positions to a Fetch request without a session, and its answer back to partitions."""
+"""Builds a Fetch request without a session from positions, and maps its response to partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def fetch_request(wanted: dict[TopicPartition, int], view: MetadataView, settings: ConsumerSettings) -> FetchRequest:
-    """Topics by name and by id, for whichever the version carries."""
+    """Topics with name and id: the version decides which one is sent."""
     topics: dict[str, list[FetchRequest.FetchPartition]] = {}
     for partition, offset in wanted.items():
         row = FetchRequest.FetchPartition(
@@ -39,7 +39,7 @@ def fetch_request(wanted: dict[TopicPartition, int], view: MetadataView, setting
 
 
 def rows_by_partition(answer: Any, view: MetadataView) -> dict[TopicPartition, Any]:
-    """The rows of a FetchResponse; KafkaError when it has a top-level error that waiting does not heal."""
+    """The rows of a FetchResponse by partition; KafkaError when it has a top-level error that is not retriable."""
     error = Error.of(answer.error_code)
     if error != Error.NONE and not error.retriable:
         raise KafkaError(error)

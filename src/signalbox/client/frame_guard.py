@@ -1,7 +1,7 @@
-"""Is this frame length believable? The first bytes of a peer that is no Kafka broker are telling.
+"""Checks the length of a frame. The first bytes show a peer that is not a Kafka broker.
 
-A TLS alert read as a length is 350 MB and has crashed clients (misroute story 8); so the first length is capped
-tightly and a TLS record is recognised by its first two bytes.
+A TLS alert read as a length is 350 MB and has crashed clients (misroute story 8); so the first length has a tight limit
+and a TLS record is recognised by its first two bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _TLS_MAJOR_VERSION = 0x03
 
 
 def frame_length(prefix: bytes | bytearray | memoryview, max_bytes: int) -> int:
-    """The length in the 4 bytes of `prefix`; ValueError says what is wrong with it."""
+    """The length in the 4 bytes of `prefix`; ValueError names the problem."""
     if prefix[0] in _TLS_RECORD_TYPES and prefix[1] == _TLS_MAJOR_VERSION:
         raise ValueError("the peer speaks TLS on this port and we do not: check security.protocol")
     if bytes(prefix[:4]) == b"HTTP":

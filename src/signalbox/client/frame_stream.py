@@ -1,7 +1,7 @@
-"""The bytes of one outbound connection: frames out, answers in, matched in the order of the requests.
+"""The bytes of one outbound connection: frames out, responses in, matched in the order of the requests.
 
-A wrong correlation id, an answer that nobody asked for, an unbelievable length: each ends the connection, with
-everything that waits on it. A deadline ends it too, because the answers behind a missing one cannot be trusted to come.
+A wrong correlation id, a response without a request, an invalid length: each closes the connection and fails all
+requests on it. A passed deadline closes it too, because the responses behind a missing one may never arrive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.client.wire_frames import Chunk
 
 
 class _Waiting:
-    """A request on the wire: what answers it and when its time is up."""
+    """A request in flight: the future of its response and the timer of its deadline."""
 
     __slots__ = ("answered", "correlation_id", "timer")
 
@@ -27,7 +27,7 @@ class _Waiting:
 
 
 class FrameStream(asyncio.Protocol):
-    """Bytes in, payloads matched with requests in the order they were sent."""
+    """Received bytes become payloads, matched with requests in the order in which they were sent."""
 
     def __init__(self, address: Address, max_frame_bytes: int) -> None:
         self.address = address
@@ -76,7 +76,7 @@ class FrameStream(asyncio.Protocol):
             waiting.answered.set_result(payload)
 
     def send(self, chunks: list[Chunk], correlation_id: int, timeout_ms: float) -> asyncio.Future[Chunk]:
-        """Put one request on the wire; the future gets the response payload."""
+        """Send one request; the future gets the response payload."""
         waiting = _Waiting(correlation_id, self.loop.create_future())
         if self._transport is None or self.closed.done():
             waiting.answered.set_exception(self._gone())
@@ -100,7 +100,7 @@ class FrameStream(asyncio.Protocol):
         self.fail(ConnectionLost(self.address, str(error) if error else "closed by the broker"))
 
     def fail(self, failure: ClientFailure) -> None:
-        """End the connection: everything on it fails with `failure`. Only the first reason counts."""
+        """Close the connection: all requests on it fail with `failure`. Only the first failure counts."""
         if self.closed.done():
             return
         self.closed.set_result(failure)
@@ -111,6 +111,6 @@ class FrameStream(asyncio.Protocol):
                 waiting.timer.cancel()
             if not waiting.answered.done():
                 waiting.answered.set_exception(failure)
-                waiting.answered.exception()  # the caller may be gone: then nobody retrieves it, and that is fine
+                waiting.answered.exception()  # marks it as retrieved: the caller may have been cancelled
         self.waiting.clear()
         self._received.clear()

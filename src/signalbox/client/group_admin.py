@@ -1,4 +1,4 @@
-"""Consumer groups: ListGroups on every broker, the rest at the group's coordinator, offsets included."""
+"""Consumer groups: ListGroups at every broker; all other requests, offsets included, at the group's coordinator."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CommittedOffset:
 
 class GroupAdmin(AdminCall):
     async def list_groups(self, *, timeout_ms: float | None = None) -> list[GroupListing]:
-        """All groups of all brokers, by id. KafkaError when one broker refuses, ClientFailure when one is away."""
+        """All groups of all brokers, by id. KafkaError when one returns an error, ClientFailure when one is down."""
         deadline = self.client.deadline(timeout_ms)
         await self.client.some_node(deadline, set())
         answers = await asyncio.gather(
@@ -80,7 +80,7 @@ class GroupAdmin(AdminCall):
         return [found[group_id] for group_id in sorted(found)]
 
     async def describe_group(self, group_id: str, *, timeout_ms: float | None = None) -> GroupDescription:
-        """State and members of a group; KafkaError when the coordinator refuses."""
+        """State and members of a group; KafkaError when the coordinator returns an error."""
 
         async def attempt(node_id: int, left: float) -> tuple[int, GroupDescription]:
             answer = await self._coordinator_asked(node_id, DescribeGroupsRequest(groups=[group_id]), left)
@@ -105,7 +105,7 @@ class GroupAdmin(AdminCall):
         return described
 
     async def delete_groups(self, group_ids: Sequence[str], *, timeout_ms: float | None = None) -> dict[str, Outcome]:
-        """Delete empty groups; an outcome per group."""
+        """Delete empty groups; the outcome of each."""
         outcomes = {}
         for group_id in group_ids:
 
@@ -116,8 +116,8 @@ class GroupAdmin(AdminCall):
 
             try:
                 outcomes[group_id] = await self._at_coordinator(group_id, attempt, timeout_ms)
-            except KafkaError as refusal:
-                outcomes[group_id] = Outcome(name=group_id, error=refusal.error, message=refusal.message)
+            except KafkaError as rejection:
+                outcomes[group_id] = Outcome(name=group_id, error=rejection.error, message=rejection.message)
         return outcomes
 
     async def committed_offsets(
@@ -151,7 +151,7 @@ class GroupAdmin(AdminCall):
     async def alter_committed_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> None:
-        """Commit offsets on behalf of a group without members; KafkaError names the first refused partition."""
+        """Commit offsets on behalf of a group without members; KafkaError names the first rejected partition."""
         made = OffsetCommitRequest
         topics: dict[str, list[Any]] = {}
         for partition, offset in offsets.items():
@@ -184,7 +184,7 @@ class GroupAdmin(AdminCall):
         attempt: Callable[[int, float], Awaitable[tuple[int, Any]]],
         timeout_ms: float | None,
     ) -> Any:
-        """What `attempt(node id, ms left)` gives at the group's coordinator, found again as often as it must be."""
+        """The result of `attempt(node id, ms left)` at the group's coordinator, looked up before each attempt."""
         deadline = self.client.deadline(timeout_ms)
         tries = 0
         while True:
@@ -194,8 +194,8 @@ class GroupAdmin(AdminCall):
                 if error_code == Error.NONE:
                     return result
                 raise KafkaError(Error.of(error_code))
-            except KafkaError as refusal:
-                if refusal.error not in RETRIED or left_ms(deadline) <= 0:
+            except KafkaError as rejection:
+                if rejection.error not in RETRIED or left_ms(deadline) <= 0:
                     raise
             except ClientFailure as failure:
                 if not failure.retriable or left_ms(deadline) <= 0:

@@ -1,13 +1,13 @@
-"""What is said on a new connection before it may be used, without any I/O: ApiVersions, SASL, ApiVersions again.
+"""The requests on a new connection before it is ready, without any I/O: ApiVersions, SASL, ApiVersions again.
 
 `handshake(...)` is a generator that yields request payloads and is sent response payloads; asyncio connections and the
 data loop's replica channels drive the same one. Rules (SPEC R1, R2, R4):
 
-* ApiVersions 5 first, with cluster and node id when they are known (KIP-1242), never just one of them.
+* ApiVersions 5 first, with cluster id and node id when they are known (KIP-1242), never just one of them.
 * 129: `Misrouted`, before any password was sent. 35: one retry at the broker's highest version, strictly lower, or 0
-  when it names none (KIP-511). 42: one retry at version 4 without identity.
-* The error code is looked at before the table: both 42 and 129 come with an empty one.
-* On SASL listeners Apache brokers compare the identity only after authentication, so ApiVersions is asked again then;
+  when it lists none (KIP-511). 42: one retry at version 4 without identity.
+* The error code is checked before the list of APIs: both 42 and 129 come with an empty list.
+* On SASL listeners Apache brokers compare the identity only after authentication, so ApiVersions is sent again then;
   there is never a second *successful* one before it.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 
 from signalbox.client.api_ranges import ApiRanges
 from signalbox.client.connection_settings import ConnectionSettings, SaslLogin
-from signalbox.client.failures import AuthenticationRefused, ConnectFailed, Misrouted, PeerBroke
+from signalbox.client.failures import AuthenticationRejected, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity
 from signalbox.client.wire_frames import decode_response, encode_request, peek_error_code
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -37,8 +37,8 @@ Exchange = Generator[bytes, bytes | memoryview, "HandshakeResult"]
 
 @dataclass(frozen=True, slots=True)
 class HandshakeResult:
-    """What the peer takes, and whether it confirmed to be who we meant. `correlation_id` is the next free one;
-    `session_lifetime_ms` is how long the peer knows us, 0 for ever (KIP-368)."""
+    """The APIs that the peer supports, and whether it confirmed its identity. `correlation_id` is the next free one;
+    `session_lifetime_ms` is how long the peer keeps the SASL session, 0 without limit (KIP-368)."""
 
     api_ranges: ApiRanges
     verified: bool
@@ -89,7 +89,7 @@ def handshake(address: Address, settings: ConnectionSettings, identity: Identity
 
 
 def _api_versions(dialogue: _Dialogue, version: int) -> Generator[bytes, bytes | memoryview, tuple[ApiRanges, bool]]:
-    """ApiVersions at `version`, lower if it must be; the ranges and whether identity was confirmed."""
+    """ApiVersions at `version`, or at a lower one after an error; the ranges and whether identity was confirmed."""
     stage = "api-versions"
     identity = dialogue.identity
     while True:
@@ -106,7 +106,7 @@ def _api_versions(dialogue: _Dialogue, version: int) -> Generator[bytes, bytes |
             raise Misrouted(dialogue.address, sent)
         answer = dialogue.decode(stage, ApiVersionsResponse, payload, version)
         if error_code != Error.NONE:
-            raise dialogue.broke(stage, f"refused with error {error_code}")
+            raise dialogue.broke(stage, f"rejected with error {error_code}")
         try:
             return ApiRanges.of_answer(answer.api_keys), sent is not None
         except ValueError as error:
@@ -124,28 +124,28 @@ def _api_versions_request(dialogue: _Dialogue, identity: Identity | None) -> Api
     return request
 
 
-def _lower_version(dialogue: _Dialogue, payload: bytes | memoryview, refused: int) -> int:
-    """The version to retry with after error 35, whose answer is always in version 0's layout."""
+def _lower_version(dialogue: _Dialogue, payload: bytes | memoryview, rejected: int) -> int:
+    """The version of the retry after error 35, whose response always has the layout of version 0."""
     answer = dialogue.decode("api-versions", ApiVersionsResponse, payload, 0)
     offered = [row.max_version for row in answer.api_keys if row.api_key == ApiKey.API_VERSIONS]
     version = min(offered[0], API_TABLE[ApiKey.API_VERSIONS].max_version) if offered else 0
-    if not 0 <= version < refused:
-        raise dialogue.broke("api-versions", f"refuses version {refused} and offers {version}")
+    if not 0 <= version < rejected:
+        raise dialogue.broke("api-versions", f"rejects version {rejected} and offers {version}")
     return version
 
 
 def _authenticate(
     dialogue: _Dialogue, login: SaslLogin, ranges: ApiRanges
 ) -> Generator[bytes, bytes | memoryview, int]:
-    """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152); the session's lifetime."""
+    """SaslHandshake, then the mechanism's messages, each in a SaslAuthenticate (KIP-152); the lifetime in ms."""
 
-    def refused(problem: str) -> AuthenticationRefused:
-        return AuthenticationRefused(dialogue.address, problem)
+    def rejected(problem: str) -> AuthenticationRejected:
+        return AuthenticationRejected(dialogue.address, problem)
 
     payload = yield from dialogue.ask("sasl", SaslHandshakeRequest(mechanism=login.mechanism), 1)
     offer = dialogue.decode("sasl", SaslHandshakeResponse, payload, 1)
     if offer.error_code != Error.NONE:
-        raise refused(f"mechanism {login.mechanism} is not among the broker's: {', '.join(offer.mechanisms)}")
+        raise rejected(f"mechanism {login.mechanism} is not among the broker's: {', '.join(offer.mechanisms)}")
     version = ranges.version_for(ApiKey.SASL_AUTHENTICATE)
     exchange = login.begin()
     try:
@@ -157,10 +157,10 @@ def _authenticate(
         payload = yield from dialogue.ask("sasl", SaslAuthenticateRequest(auth_bytes=message), version)
         answer = dialogue.decode("sasl", SaslAuthenticateResponse, payload, version)
         if answer.error_code != Error.NONE:
-            raise refused(answer.error_message or f"error {answer.error_code}")
+            raise rejected(answer.error_message or f"error {answer.error_code}")
         try:
             message = exchange.respond(bytes(answer.auth_bytes))
         except SaslError as error:
-            raise refused(f"the broker is not trusted: {error}") from error
+            raise rejected(f"the broker is not trusted: {error}") from error
         lifetime_ms = answer.session_lifetime_ms
     return lifetime_ms

@@ -1,7 +1,7 @@
-"""What a client knows of a cluster: nodes, topics, leaders. Built from Metadata answers, corrected by leader hints.
+"""A client's view of a cluster: nodes, topics, leaders. Built from Metadata responses, corrected by leader hints.
 
-An answer replaces the nodes and the topics that it names; other topics stay. Within one topic id a partition's older
-leader epoch never overwrites a newer one (KIP-320), so a lagging broker cannot turn the view back.
+A response replaces the nodes and the topics that it lists; other topics stay. Within one topic id a partition's older
+leader epoch never overwrites a newer one (KIP-320), so a broker with old metadata cannot revert the view.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class MetadataView:
         self.topics: dict[str, TopicView] = {}
 
     def forget(self) -> None:
-        """Drop everything that was learnt (a rebootstrap)."""
+        """Clear the view (a rebootstrap)."""
         self.cluster_id = None
         self.controller_id = -1
         self.nodes = {}
         self.topics = {}
 
     def adopt(self, answer: Any) -> None:
-        """Take a MetadataResponse that was accepted."""
+        """Apply a MetadataResponse that was accepted."""
         self.cluster_id = answer.cluster_id
         self.controller_id = answer.controller_id
         self.nodes = {row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers}
@@ -87,7 +87,7 @@ class MetadataView:
         return row.leader_id if row is not None and row.leader_id in self.nodes else None
 
     def name_of(self, topic_id: bytes) -> str | None:
-        """The topic with this id, when it is known."""
+        """The name of the topic with this id, None when it is unknown."""
         for topic in self.topics.values():
             if topic.topic_id == topic_id:
                 return topic.name
@@ -96,7 +96,7 @@ class MetadataView:
     def hint_leader(
         self, partition: TopicPartition, leader_id: int, leader_epoch: int, endpoints: Iterable[Any]
     ) -> bool:
-        """A broker said who leads instead of it (KIP-951). True when that was news and the leader is known."""
+        """Apply the leader in an error response (KIP-951). True when its epoch is newer and the leader is known."""
         topic = self.topics.get(partition.topic)
         row = topic.partitions.get(partition.partition) if topic is not None else None
         if topic is None or row is None or leader_id < 0 or leader_epoch <= row.leader_epoch:

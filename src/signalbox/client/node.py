@@ -1,8 +1,8 @@
-"""Nouns of outbound connections: where a node is, who it should be, what a connection to it is for.
+"""Values of outbound connections: the address of a node, its expected identity, the purpose of a connection.
 
-KIP-1242: an identity is the pair (cluster id, node id), never half of it. Seeds have no identity; their connections
-are keyed by negative ids. Connections are keyed by (node id, purpose) so that a coordinator's connection carries the
-coordinator's true node id and is dropped together with that node's others.
+KIP-1242: an identity is the pair (cluster id, node id), never half of it. Bootstrap servers have no identity; their
+connections have negative ids. Connections are keyed by (node id, purpose) so that a coordinator's connection carries
+the coordinator's true node id and is closed together with that node's others.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Address(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """Who a connection believes it leads to."""
+    """The node that a connection should lead to."""
 
     cluster_id: str
     node_id: int
 
 
 class Purpose(StrEnum):
-    """What a connection is for: requests that may block for long get a connection of their own."""
+    """The purpose of a connection: requests that may block for long get a connection of their own."""
 
     REQUESTS = "requests"
     COORDINATOR = "coordinator"
@@ -48,8 +48,8 @@ class ConnectionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A broker as Metadata names it. `node_id` is negative for a seed. `security`: how connections to this one are
-    secured, where its listener decides and not the dialling side's settings."""
+    """A broker in Metadata. `node_id` is negative for a bootstrap server. `security`: how connections to this node are
+    secured, where its listener decides that and not the client's settings."""
 
     node_id: int
     address: Address
@@ -58,7 +58,7 @@ class Node:
 
 
 def parse_bootstrap_servers(text: str) -> list[Address]:
-    """`host:port,host:port` with IPv6 literals in brackets; ValueError names the entry that is wrong."""
+    """`host:port,host:port` with IPv6 literals in brackets; ValueError names the invalid entry."""
     found: list[Address] = []
     for entry in (piece.strip() for piece in text.split(",")):
         if not entry:

@@ -1,9 +1,9 @@
-"""From settings to logins with access tokens: which of four sources it is.
+"""Logins with access tokens from settings: which of four sources the tokens come from.
 
 | `sasl.login.callback.handler.class` | `sasl.oauthbearer.token.endpoint.url` | tokens come from |
 |---|---|---|
 | a Python import path | - | that class (a `TokenSource`) |
-| Kafka's OAuthBearerLoginCallbackHandler, or not set | file:// | the file, read again before its token ends |
+| Kafka's OAuthBearerLoginCallbackHandler, or not set | file:// | the file, read again before its token expires |
 | the same | http(s):// | the token endpoint, by client credentials (KIP-768) |
 | Kafka's unsecured handler, or not set | not set | the login module's `unsecuredLogin...` options |
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.client.connection_settings import SaslLogin
-from signalbox.client.token_keeper import TokenKeeper
+from signalbox.client.token_refresher import TokenRefresher
 from signalbox.common.config_table import ConfigFault, Value
 from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
 from signalbox.security.jaas import LoginModule
@@ -49,8 +49,8 @@ _EXTENSION = "extension_"
 
 @dataclass(frozen=True, slots=True)
 class LoginParts:
-    """`value` gives the typed value of a key (`security/oauth/config_rows.py`), `key_of` the key to name in a fault,
-    `callback` the handler class, "" when none is set. `listener_name` is "" on a client."""
+    """`value` returns the typed value of a key (`security/oauth/config_rows.py`), `key_of` the key to name in a fault;
+    `callback` is the handler class, "" when none is set. `listener_name` is "" on a client."""
 
     module: LoginModule
     value: Callable[[str], Value]
@@ -74,7 +74,7 @@ class LoginParts:
 
 
 def oauth_login(parts: LoginParts) -> SaslLogin | None:
-    """None after adding what is wrong. Nothing is asked for before the first connection."""
+    """The login; None after faults were added to `parts`. No token is requested before the first connection."""
     source = _source(parts)
     extensions = {
         key.removeprefix(_EXTENSION): text for key, text in parts.module.options.items() if key.startswith(_EXTENSION)
@@ -86,7 +86,7 @@ def oauth_login(parts: LoginParts) -> SaslLogin | None:
         return None
     if source is None:
         return None
-    keeper = TokenKeeper(
+    keeper = TokenRefresher(
         source,
         RefreshWindow(
             factor=parts.number("sasl.login.refresh.window.factor"),
@@ -174,7 +174,7 @@ class EndpointTokens:
 
 
 class FileTokens:
-    """A TokenSource: a file that somebody else keeps fresh."""
+    """A TokenSource: a file that another program keeps up to date."""
 
     def __init__(self, url: str) -> None:
         self._url = url

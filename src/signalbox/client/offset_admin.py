@@ -27,7 +27,7 @@ class OffsetAdmin(AdminCall):
     async def list_offsets(
         self, partitions: Iterable[TopicPartition], timestamp: int = LATEST, *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        """The offset each partition has for `timestamp` (ms, LATEST or EARLIEST); -1 where no record is that young."""
+        """The offset of each partition for `timestamp` (ms, LATEST or EARLIEST); -1 where no record is that recent."""
         made = ListOffsetsRequest
         found = {}
         deadline = self.client.deadline(timeout_ms)
@@ -41,7 +41,7 @@ class OffsetAdmin(AdminCall):
     async def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Delete what lies before an offset (-1: before the high watermark); the low watermarks that result."""
+        """Delete the records before an offset (-1: before the high watermark); returns the new low watermarks."""
         made = DeleteRecordsRequest
         found = {}
         deadline = self.client.deadline(timeout_ms)
@@ -56,7 +56,7 @@ class OffsetAdmin(AdminCall):
         return found
 
     async def _at_leader(self, partition: TopicPartition, request: Any, deadline: float, row_of: Any) -> Any:
-        """The partition's row in its leader's answer; the leader is found again while the view is stale."""
+        """The partition's row in its leader's response; the leader is looked up again before each retry."""
         tries = 0
         while True:
             node = await self.client.leader_of(partition, deadline)
@@ -64,12 +64,12 @@ class OffsetAdmin(AdminCall):
                 row = row_of(await self.client.request(node.node_id, request, timeout_ms=left_ms(deadline)))
                 if row.error_code == Error.NONE:
                     return row
-                refusal: Exception = KafkaError(Error.of(row.error_code), str(partition))
+                rejection: Exception = KafkaError(Error.of(row.error_code), str(partition))
                 again = row.error_code in _STALE_VIEW
             except ClientFailure as failure:
-                refusal, again = failure, failure.retriable
+                rejection, again = failure, failure.retriable
             if not again or left_ms(deadline) <= 0:
-                raise refusal
+                raise rejection
             self.client.keeper.refresh_soon([partition.topic])
             tries += 1
             await self.client.pause(tries, deadline)

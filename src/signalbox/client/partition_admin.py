@@ -1,4 +1,4 @@
-"""Leaders and replicas, as an administrator moves them: ElectLeaders, Alter- and ListPartitionReassignments."""
+"""Changes of leaders and replicas: ElectLeaders, Alter- and ListPartitionReassignments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PREFERRED, _UNCLEAN = 0, 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reassignment:
-    """A move under way; `replicas` are the present ones, those on their way in and out among them."""
+    """A reassignment in progress; `replicas` are the present ones, including those in `adding` and `removing`."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
@@ -32,8 +32,8 @@ class PartitionAdmin(AdminCall):
         unclean: bool = False,
         timeout_ms: float | None = None,
     ) -> dict[str, Outcome]:
-        """Preferred leaders, or with `unclean` any replica for partitions without a leader. Of all partitions (None)
-        those are answered for that needed an election."""
+        """Elect preferred leaders, or with `unclean` any replica for partitions without a leader. With None (all
+        partitions) there are outcomes only for partitions that needed an election."""
         if partitions is None:
             return await self._elect(None, unclean, timeout_ms)
 
@@ -67,8 +67,8 @@ class PartitionAdmin(AdminCall):
         allow_replication_factor_change: bool = True,
         timeout_ms: float | None = None,
     ) -> dict[str, Outcome]:
-        """Begin to move partitions to these brokers, the preferred leader first; None takes a move back. Says that the
-        moves have begun: `list_reassignments` says when they have ended."""
+        """Begin to move partitions to these brokers, the preferred leader first; None cancels a reassignment. Success
+        means that the reassignment has begun: `list_reassignments` shows when it has ended."""
         made = AlterPartitionReassignmentsRequest
 
         async def attempt(left: list[TopicPartition], left_ms: float) -> list[Outcome]:
@@ -103,7 +103,7 @@ class PartitionAdmin(AdminCall):
     async def list_reassignments(
         self, partitions: Sequence[TopicPartition] | None = None, *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, Reassignment]:
-        """Moves under way, all or those of `partitions`."""
+        """Reassignments in progress, all or those of `partitions`."""
         made = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
         topics = [made(name=name, partition_indexes=numbers) for name, numbers in _numbers(partitions or ()).items()]
         request = ListPartitionReassignmentsRequest(topics=None if partitions is None else topics)

@@ -1,4 +1,4 @@
-"""Which partition a record goes to: the Java client's choice, so that keys stay together across clients.
+"""Chooses the partition of a record as the Java client does, so that keys stay together across clients.
 
 With a key: murmur2 of the key, made positive, modulo the number of partitions. Without: one partition until its batch
 is full, then the next ("sticky", KIP-480), which makes larger batches than a choice per record.
@@ -45,5 +45,5 @@ class StickyPartitioner:
         return self._current.setdefault(topic, 0) % partition_count
 
     def batch_closed(self, topic: str) -> None:
-        """The current partition's batch is full: go on to the next partition."""
+        """The current partition's batch is full: continue with the next partition."""
         self._current[topic] = self._current.get(topic, 0) + 1

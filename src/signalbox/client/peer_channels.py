@@ -1,4 +1,4 @@
-"""All channels from the active controller to the brokers, as the controller's effects port wants them."""
+"""All channels from the active controller to the brokers, for the controller's effects port."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Secure = Callable[[Endpoint], ConnectionSecurity | None]
 
 _GROUP, _TYPE = "kafka.controller", "ControllerChannelManager"
 _QUEUE_SIZE = MetricName(_GROUP, _TYPE, "QueueSize")
-_MISROUTES = MetricName(_GROUP, _TYPE, "MisroutedConnectsTotal")
+_MISROUTES = MetricName("signalbox.client", "BrokerChannel", "MisroutedConnections")
 _TOTAL_QUEUE_SIZE = MetricName(_GROUP, _TYPE, "TotalQueueSize")
 
 
 class PeerChannels:
-    """A registry of BrokerChannels. A broker that comes back with another address gets a new channel. `secure` says
-    how to connect to an endpoint; None is as `settings` have it."""
+    """A registry of BrokerChannels. A broker that returns with another address gets a new channel. `secure` returns
+    the security for an endpoint; None: that of `settings`."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class PeerChannels:
         metrics.gauge(_TOTAL_QUEUE_SIZE, lambda: sum(row.queue_size for row in self._channels.values()))
 
     def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
-        """Open a channel to the broker's control endpoint. The same address again changes nothing."""
+        """Open a channel to the broker's control endpoint. The same endpoint again changes nothing."""
         node = Node(broker_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))
         known = self._channels.get(broker_id)
         if known is not None:
@@ -53,10 +53,10 @@ class PeerChannels:
         self._channels[broker_id] = channel
         tags = {"broker-id": str(broker_id)}
         self._metrics.gauge(_QUEUE_SIZE, lambda: channel.queue_size, tags)
-        self._metrics.gauge(_MISROUTES, lambda: channel.misroutes, tags)
+        self._metrics.counter_from(_MISROUTES, lambda: channel.misroutes, tags)
 
     def remove_broker(self, broker_id: int) -> None:
-        """Close a broker's channel; requests that it has not answered are cancelled."""
+        """Close a broker's channel; its requests without a response are cancelled."""
         channel = self._channels.pop(broker_id, None)
         if channel is None:
             return
@@ -67,7 +67,7 @@ class PeerChannels:
         task.add_done_callback(self._closing.discard)
 
     def send(self, broker_id: int, message: Any) -> asyncio.Future[Any]:
-        """Queue a control request; its answer. Cancelled when there is no channel to that broker (any more)."""
+        """Queue a control request; the future gets its response. Cancelled when there is no channel to that broker."""
         channel = self._channels.get(broker_id)
         if channel is not None:
             return channel.send(message)

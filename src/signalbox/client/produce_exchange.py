@@ -1,4 +1,4 @@
-"""Batches to a Produce request, and its answer back to batches."""
+"""Builds a Produce request from batches, and maps its response to batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Sending = list[tuple[PartitionQueue, ProducerBatch]]
 
 
 def produce_request(sending: Sending, view: MetadataView, compression: str, timeout_ms: int) -> ProduceRequest:
-    """One batch per partition; topics by name and by id, for whichever the version carries."""
+    """One batch per partition; topics with name and id: the version decides which one is sent."""
     topics: dict[str, list[ProduceRequest.PartitionProduceData]] = {}
     for queue, batch in sending:
         row = ProduceRequest.PartitionProduceData(index=queue.partition.partition, records=batch.encoded(compression))
@@ -35,7 +35,7 @@ def produce_request(sending: Sending, view: MetadataView, compression: str, time
 
 
 def answers_by_partition(answer: Any, view: MetadataView) -> dict[TopicPartition, Any]:
-    """The rows of a ProduceResponse. A topic id that the view does not know any more has no row."""
+    """The rows of a ProduceResponse by partition. A topic id that is no longer in the view has no row."""
     rows = {}
     for topic in answer.responses:
         name = topic.name or view.name_of(topic.topic_id)

@@ -1,4 +1,4 @@
-"""What a broker's answer to one batch means for it: the table that the producer acts on."""
+"""What a broker's response means for a batch: the table that the producer applies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Verdict(Enum):
     AGAIN = "not appended, or appended without an answer: send the same batch again"
     NEW_IDENTITY = "the broker does not know our sequence: go on under a new producer id"
     SPLIT = "too large: two halves"
-    REFUSED = "certainly not appended, and it never will be"
+    REJECTED = "certainly not appended, and it never will be"
 
 
 _VERDICTS = {
@@ -24,8 +24,8 @@ _VERDICTS = {
     Error.MESSAGE_TOO_LARGE: Verdict.SPLIT,
 }
 
-# The broker says these before it appends. After any other error the records may be in the log all the same: a leader
-# that steps down while followers catch up answers NOT_LEADER_OR_FOLLOWER for records that the next leader has.
+# The broker returns these before it appends. After any other error the records may still be in the log: a leader that
+# steps down while followers catch up returns NOT_LEADER_OR_FOLLOWER for records that the next leader has.
 NOT_APPENDED = frozenset(
     {
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -48,10 +48,10 @@ NOT_APPENDED = frozenset(
 
 
 def verdict_of(error: Error, record_count: int, maybe_appended: bool) -> Verdict:
-    """What to do with a batch of `record_count` records that was answered `error`."""
-    verdict = _VERDICTS.get(error, Verdict.AGAIN if error.retriable else Verdict.REFUSED)
+    """What to do with a batch of `record_count` records after the response `error`."""
+    verdict = _VERDICTS.get(error, Verdict.AGAIN if error.retriable else Verdict.REJECTED)
     if verdict is Verdict.SPLIT and record_count < 2:
-        return Verdict.REFUSED
+        return Verdict.REJECTED
     if verdict in (Verdict.NEW_IDENTITY, Verdict.SPLIT) and maybe_appended:
-        return Verdict.REFUSED  # under other numbers the broker could not tell a repetition
+        return Verdict.REJECTED  # with other sequence numbers the broker could not recognize a duplicate
     return verdict

@@ -1,4 +1,4 @@
-"""The producer's sender: which batches go to which leader now, and what their answers do to them."""
+"""The producer's sender: which batches are sent to which leader now, and what their responses change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEVER_SENT = (ConnectFailed, NoUsableNode, VersionUnsupported)
 
 
 class ProduceSender:
-    """Works on the producer's queues; one Produce request at a time per leader."""
+    """Sends the batches of the producer's queues; one Produce request at a time per leader."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class ProduceSender:
 
     @contextmanager
     def flushing(self) -> Iterator[None]:
-        """While it is held, nothing lingers."""
+        """Inside this context batches are sent without lingering."""
         self._flushes += 1
         self._wake.set()
         try:
@@ -81,7 +81,7 @@ class ProduceSender:
                 continue
 
     def _ready(self, now: float) -> dict[int, Sending]:
-        """Batches that may go out, by leader. A partition without a usable leader waits for the retry backoff."""
+        """Batches that may be sent, by leader. A partition without a usable leader waits for the retry backoff."""
         found: dict[int, Sending] = {}
         keeper = self._client.keeper
         for queue in self._queues.values():
@@ -102,7 +102,7 @@ class ProduceSender:
         return self._client.keeper.last_failure or NoUsableNode(f"its leader, node {leader_id}, cannot be asked")
 
     def _next_event(self, now: float) -> float:
-        """When time alone makes a batch ready that was not at `now`, the time at which readiness was judged."""
+        """The first time after `now`, the time of the last check, at which a batch becomes ready or expires."""
         times = [now + 1.0]
         for queue in self._queues.values():
             if queue.batches and not queue.in_flight:
@@ -112,7 +112,7 @@ class ProduceSender:
         return min(at for at in times if at > now)
 
     def _expire(self, now: float) -> None:
-        """Give up the batches whose delivery timeout has passed."""
+        """Fail the batches whose delivery timeout has passed."""
         for queue in self._queues.values():
             while queue.batches and not queue.in_flight and queue.batches[0].deadline <= now:
                 batch = queue.batches[0]
@@ -125,7 +125,7 @@ class ProduceSender:
                 batch.fail(failure)
 
     async def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
-        """The identity under which sequences begin now; None when there is none to be had."""
+        """The identity for new sequences; None when no producer id can be obtained now."""
         spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
         try:
             return await self._ids.have(spent)
@@ -161,7 +161,7 @@ class ProduceSender:
             self._wake.set()
 
     def _failed(self, sending: Sending, failure: ClientFailure) -> None:
-        """No answer came. Unless the request certainly never left, the batches may have been appended."""
+        """No response arrived. Unless the request was certainly never sent, the batches may have been appended."""
         again = failure.retriable or isinstance(failure, DeadlinePassed)
         for queue, batch in sending:
             batch.last_failure = failure
@@ -200,8 +200,8 @@ class ProduceSender:
             offset = row.base_offset if error == Error.NONE else -1
             batch.succeed(queue.partition, offset, row.log_append_time_ms)
             return
-        refusal = KafkaError(error, f"{queue.partition}: {row.error_message or error.message}")
-        batch.last_failure = refusal
+        rejection = KafkaError(error, f"{queue.partition}: {row.error_message or error.message}")
+        batch.last_failure = rejection
         batch.maybe_appended = batch.maybe_appended or error not in NOT_APPENDED
         if verdict is Verdict.AGAIN:
             if not moved:
@@ -214,4 +214,4 @@ class ProduceSender:
             queue.batches.extendleft(reversed(batch.halves()))
         else:
             queue.given_up(batch)
-            batch.fail(refusal)
+            batch.fail(rejection)

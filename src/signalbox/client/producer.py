@@ -1,9 +1,8 @@
-"""A simple idempotent producer (KIP-98 without transactions): acks=all, in order per partition, nothing twice.
+"""A simple idempotent producer (KIP-98 without transactions): acks=all, in order per partition, no duplicates.
 
 Records wait in batches per partition; one task sends the batches that are ready, one Produce request per leader at a
-time. A batch that was not acknowledged goes out again with the same sequence numbers, whatever happened in between: a
-lost connection, another leader, a rebootstrap. The delivery timeout ends that with an error that says what stood in the
-way.
+time. A batch that was not acknowledged is retried with the same sequence numbers, whatever happened in between: a lost
+connection, another leader, a rebootstrap. After the delivery timeout the batch fails, with the last failure as cause.
 """
 
 from __future__ import annotations
@@ -69,10 +68,10 @@ class Producer:
         headers: Sequence[tuple[str, bytes | None]] = (),
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Queue a record; the future is its acknowledgement. Waits for the topic's metadata and for buffer room.
+        """Queue a record; the future is its acknowledgement. Waits for the topic's metadata and for buffer memory.
 
-        DeadlinePassed when the topic is not to be had; KafkaError(MESSAGE_TOO_LARGE). The future: DeadlinePassed after
-        the delivery timeout, KafkaError when the broker refused the record for good.
+        DeadlinePassed without metadata of the topic in time; KafkaError(MESSAGE_TOO_LARGE). The future: DeadlinePassed
+        after the delivery timeout, KafkaError when the broker rejected the record and a retry cannot succeed.
         """
         stamp = timestamp_ms if timestamp_ms is not None else time.time_ns() // 1_000_000
         record = Record(timestamp=stamp, key=key, value=value, headers=headers)
@@ -128,7 +127,7 @@ class Producer:
         self._room.set()
 
     async def flush(self) -> None:
-        """Send everything now; returns when each record queued so far is acknowledged or has failed."""
+        """Send all queued records now; returns when each of them is acknowledged or has failed."""
         waiting = set(self._outstanding)
         if waiting:
             with self._sender.flushing():

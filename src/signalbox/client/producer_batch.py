@@ -1,8 +1,8 @@
-"""Records on their way to one partition: batches in order, at most one of them on the wire.
+"""The records for one partition: batches in order, at most one of them in flight.
 
 One batch in flight per partition makes order and sequence numbers simple: a batch keeps its sequence until it is
-acknowledged or given up. If it is given up although it may have been appended, its numbers must not be used again: the
-partition then goes on under a new producer id.
+acknowledged or fails. If it fails although it may have been appended, its sequence numbers must not be used again: the
+partition then continues with a new producer id.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_SEQUENCE = 0x7FFFFFFF
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record ended up. `offset` is -1 when the broker knew the batch already but not its offset any more."""
+    """The position of a record. `offset` is -1 when the broker detected a duplicate but no longer knows its offset."""
 
     topic_partition: TopicPartition
     offset: int
@@ -38,7 +38,7 @@ class ProducerIdentity:
 
 
 class ProducerBatch:
-    """Records that travel together. `created_at` and `deadline` are loop times."""
+    """The records of one batch. `created_at` and `deadline` are loop times."""
 
     def __init__(self, created_at: float, deadline: float) -> None:
         self.created_at = created_at
@@ -60,15 +60,15 @@ class ProducerBatch:
         self.size_bytes += size_of(record)
 
     def has_room(self, size_bytes: int, batch_size_bytes: int) -> bool:
-        """May a record of this size join?"""
+        """Whether a record of this size fits into the batch."""
         return self.size_bytes + size_bytes <= batch_size_bytes
 
     def assign(self, identity: ProducerIdentity, base_sequence: int) -> None:
-        """Give the batch its place in a producer's sequence; a second time only under a new identity."""
+        """Give the batch its sequence numbers; a second time only under a new identity."""
         self.identity, self.base_sequence, self._encoded = identity, base_sequence, None
 
     def encoded(self, compression: str) -> bytes:
-        """The batch as bytes; the same bytes at every attempt."""
+        """The encoded batch; the same bytes at every attempt."""
         if self._encoded is None:
             assert self.identity is not None
             self._encoded = encode_batch(
@@ -91,10 +91,10 @@ class ProducerBatch:
         for acknowledged in self.acknowledged:
             if not acknowledged.done():
                 acknowledged.set_exception(error)
-                acknowledged.exception()  # nobody has to look
+                acknowledged.exception()  # marks it as retrieved: the caller may ignore the future
 
     def halves(self) -> tuple[ProducerBatch, ProducerBatch]:
-        """Two batches with the same records, for a broker that finds one too large."""
+        """Two batches with the same records, for a broker that rejects one as too large."""
         middle = len(self.records) // 2
         made = []
         for part in (slice(0, middle), slice(middle, None)):
@@ -107,7 +107,7 @@ class ProducerBatch:
 
 
 class PartitionQueue:
-    """What waits for one partition, and where its sequence stands."""
+    """The batches for one partition, and its next sequence number."""
 
     def __init__(self, partition: TopicPartition) -> None:
         self.partition = partition
@@ -119,15 +119,15 @@ class PartitionQueue:
         self.next_sequence = 0
 
     def is_ready(self, now: float, linger_seconds: float, flushing: bool) -> bool:
-        """May the first batch be sent?"""
+        """Whether the first batch may be sent."""
         if self.in_flight or not self.batches or now < self.retry_at:
             return False
         head = self.batches[0]
         return flushing or head.closed or now >= head.created_at + linger_seconds
 
     def place(self, batch: ProducerBatch, identity: ProducerIdentity) -> bool:
-        """Give `batch`, the first one, its sequence if it has none. False when `identity` is spent here: its numbers
-        were used for something that may be in the log."""
+        """Give `batch`, the first one, its sequence if it has none. False when `identity` is spent for this partition:
+        its sequence numbers were used for records that may be in the log."""
         if self.identity is None or self.identity.cluster_id != identity.cluster_id:
             if identity.producer_id == self.spent_producer_id:
                 return False
@@ -139,13 +139,13 @@ class PartitionQueue:
         return True
 
     def begin_again(self) -> None:
-        """Forget the sequence: what follows goes out under another producer id."""
+        """Reset the sequence: the next batches are sent under another producer id."""
         if self.identity is not None:
             self.spent_producer_id = self.identity.producer_id
         self.identity, self.next_sequence = None, 0
 
     def given_up(self, batch: ProducerBatch) -> None:
-        """The first batch is given up. Its numbers are free again only if it certainly was not appended."""
+        """Remove the first batch. Its sequence numbers are used again only if it certainly was not appended."""
         self.batches.popleft()
         if batch.maybe_appended:
             self.begin_again()
@@ -154,6 +154,6 @@ class PartitionQueue:
 
 
 def size_of(record: Record) -> int:
-    """About as many bytes as a record takes in a batch, uncompressed."""
+    """The approximate size of a record in a batch, uncompressed, in bytes."""
     size = _RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
     return size + sum(len(name) + len(value or b"") + 4 for name, value in record.headers)

@@ -1,4 +1,4 @@
-"""Where the producer's ids come from: InitProducerId, asked of any broker, once per cluster and need."""
+"""Producer ids: InitProducerId at any broker, once per cluster and whenever an id is spent."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
 
 
 class ProducerIds:
-    """The identity that new sequences begin under."""
+    """The identity for new sequences."""
 
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
         self.current: ProducerIdentity | None = None
 
     async def have(self, spent: Collection[int]) -> ProducerIdentity | None:
-        """An identity of the client's present cluster that is not among the `spent` ids; None when the cluster
-        changed meanwhile. ClientFailure or KafkaError when there is none to be had now."""
+        """An identity of the client's present cluster whose id is not `spent`; None when the cluster changed meanwhile.
+        ClientFailure or KafkaError when no producer id can be obtained now."""
         cluster_id = self._client.view.cluster_id
         current = self.current
         if current is not None and current.cluster_id == cluster_id and current.producer_id not in spent:

@@ -1,8 +1,8 @@
-"""Routes that were refused: which (node, address) pairs lead to somebody else, and when to look at them again.
+"""Rejected routes: the (node, address) pairs that lead to another node, and when to check them again.
 
-A permanently misrouted node must not make the whole client start over again and again (SPEC R6; Java's does). A
-quarantined route is probed with one cheap ApiVersions, quickly at first; a seed is asked for a better address at
-0, 1, 2, 4 … 60 s. Every other route stays as it is.
+A permanently misrouted node must not make the whole client rebootstrap again and again (SPEC R6; Java's client does). A
+quarantined route is probed with one cheap ApiVersions, quickly at first; a bootstrap server is asked for a better
+address at 0, 1, 2, 4 … 60 s. Every other route stays as it is.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from signalbox.common.backoff import Backoff
 Route = tuple[int, Address]
 
 FIRST_PROBE_MS = 50
-FORGET_AFTER_MS = 600_000  # a refusal this old says nothing about today
+FORGET_AFTER_MS = 600_000  # an older rejection no longer counts
 FIRST_BACKOFF_MS = 1_000
 MAX_BACKOFF_MS = 60_000
 
 
 @dataclass(slots=True)
-class RefusedRoute:
-    """One route that leads to somebody else. Times in ms on the machine's clock."""
+class RejectedRoute:
+    """One route that leads to another node. Times in ms on the state machine's clock."""
 
-    refusals: int
-    last_refused_at_ms: float
-    probes: Backoff  # ms, as the next
+    rejections: int
+    last_rejected_at_ms: float
+    probes: Backoff  # ms, like `seeds`
     seeds: Backoff
     quarantined: bool = False
     probe_at_ms: float = 0.0
@@ -34,24 +34,24 @@ class RefusedRoute:
 
 
 class Quarantine:
-    """All refused routes of one client."""
+    """All rejected routes of one client."""
 
     def __init__(self, max_probe_interval_ms: float = 500.0) -> None:
         self._max_probe_interval_ms = max_probe_interval_ms
-        self.routes: dict[Route, RefusedRoute] = {}
+        self.routes: dict[Route, RejectedRoute] = {}
 
-    def note_refusal(self, route: Route, now_ms: float) -> RefusedRoute:
-        """Remember a refusal; what is already known of the route is kept."""
+    def note_rejection(self, route: Route, now_ms: float) -> RejectedRoute:
+        """Record a rejection; an existing entry of the route is updated."""
         known = self.routes.get(route)
-        if known is None or now_ms - known.last_refused_at_ms > FORGET_AFTER_MS:
+        if known is None or now_ms - known.last_rejected_at_ms > FORGET_AFTER_MS:
             probes = Backoff(FIRST_PROBE_MS, self._max_probe_interval_ms)
-            known = self.routes[route] = RefusedRoute(0, now_ms, probes, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS))
-        known.refusals += 1
-        known.last_refused_at_ms = now_ms
+            known = self.routes[route] = RejectedRoute(0, now_ms, probes, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS))
+        known.rejections += 1
+        known.last_rejected_at_ms = now_ms
         return known
 
     def set_aside(self, route: Route, now_ms: float) -> None:
-        """Put a refused route in quarantine, or keep it there after a probe that was refused or failed."""
+        """Quarantine a rejected route, or keep it quarantined after a probe that was rejected or failed."""
         known = self.routes[route]
         if not known.quarantined:
             known.quarantined = True
@@ -61,31 +61,31 @@ class Quarantine:
         known.probe_at_ms = now_ms + known.probes.grow()
 
     def release(self, route: Route) -> None:
-        """The route was verified: whatever was held against it is forgotten."""
+        """The route was verified: its entry is removed."""
         self.routes.pop(route, None)
 
     def keep_only(self, known: set[Route]) -> None:
-        """Fresh Metadata names these routes: quarantined ones that it no longer names are gone for good."""
+        """New Metadata has these routes: quarantined routes that it no longer has are removed."""
         for route in [route for route, row in self.routes.items() if row.quarantined and route not in known]:
             del self.routes[route]
 
     def holds(self, route: Route) -> bool:
-        """May this route not be used at the moment?"""
+        """Whether this route is quarantined."""
         known = self.routes.get(route)
         return known is not None and known.quarantined
 
     def due_probes(self, now_ms: float) -> list[Route]:
-        """Routes to be probed now."""
+        """Routes whose probe is due."""
         return [route for route, row in self.routes.items() if row.quarantined and row.probe_at_ms <= now_ms]
 
     def take_seed_refresh(self, now_ms: float) -> bool:
-        """Should a seed be asked for better addresses now? Asking moves the next time on."""
+        """Whether to ask a bootstrap server for better addresses now. If so, the next time is scheduled."""
         due = [row for row in self.routes.values() if row.quarantined and row.seeds_at_ms <= now_ms]
         for row in due:
             row.seeds_at_ms = now_ms + row.seeds.grow()
         return bool(due)
 
     def next_event_ms(self) -> float | None:
-        """When something is due next."""
+        """When the next probe or request to a bootstrap server is due; None without quarantined routes."""
         times = [min(row.probe_at_ms, row.seeds_at_ms) for row in self.routes.values() if row.quarantined]
         return min(times, default=None)

@@ -1,10 +1,10 @@
 """The rebootstrap state machine (KIP-899, KIP-1102, KIP-1242), without I/O and without a clock of its own.
 
-The owner reports what happened (`now_ms` on any monotonic clock) and carries out the Action that comes back. The
-transition table is in `rebootstrap_table.py`; here is only what turns an event into one of its signals: generations,
-the cluster id policy, the timer, and the limit on starting over (at once, then 1, 2, 4 … 60 s apart).
+The owner reports events (`now_ms` on any monotonic clock) and executes the Action that is returned. The transition
+table is in `rebootstrap_table.py`; this module maps events to its signals: generations, the cluster id policy, the
+timer, and the limit on rebootstraps (at once, then 1, 2, 4 … 60 s apart).
 
-A generation is what was learnt between two starts; reports about an older one are late and change nothing.
+A generation is the time between two rebootstraps; reports about an older one are late and change nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from signalbox.protocol.error_table import Error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryPolicy:
-    """The client keys behind the machine; the names are Kafka's, with dots."""
+    """The client's configuration of the state machine, from Kafka's keys."""
 
     metadata_recovery_strategy: str = "rebootstrap"
     rebootstrap_trigger_ms: float = 300_000
@@ -35,12 +35,12 @@ class RecoveryPolicy:
 
     @property
     def sends_identity(self) -> bool:
-        """Identity is sent only by a client that can act on its refusal."""
+        """Whether identity is sent: only by a client that can rebootstrap after a rejection."""
         return self.cluster_check_enabled and self.may_start_over
 
 
 class Rebootstrap:
-    """Where a client stands. Read `phase`, `generation`, `cluster_id`, `starts_over`; report through the methods."""
+    """A client's state. Read `phase`, `generation`, `cluster_id`, `starts_over`; report events through the methods."""
 
     def __init__(self, policy: RecoveryPolicy, cluster_policy: ClusterIdPolicy, quarantine: Quarantine) -> None:
         self.policy = policy
@@ -58,7 +58,7 @@ class Rebootstrap:
         self._start_over_backoff_ms = FIRST_BACKOFF_MS
 
     def identity_of(self, node_id: int) -> Identity | None:
-        """What to send to a node: both halves, or nothing (seeds, unknown cluster, check switched off)."""
+        """The identity to send to a node: both ids, or None (bootstrap servers, unknown cluster, check disabled)."""
         if node_id < 0 or self.cluster_id is None or not self.policy.sends_identity:
             return None
         return Identity(self.cluster_id, node_id)
@@ -66,11 +66,11 @@ class Rebootstrap:
     def metadata_received(
         self, generation: int, cluster_id: str | None, broker_count: int, error_code: int, now_ms: float
     ) -> Action:
-        """A Metadata answer came. With ADOPT the caller takes it as the new view."""
+        """A Metadata response arrived. With ADOPT the caller applies it to the view."""
         if generation != self.generation:
             return Action.IGNORE
         if error_code == Error.REBOOTSTRAP_REQUIRED:
-            return self._signal(Signal.METADATA_REFUSED, now_ms)
+            return self._signal(Signal.METADATA_REJECTED, now_ms)
         if broker_count == 0:
             return self._signal(Signal.METADATA_FAILED, now_ms)
         if self._is_foreign(cluster_id):
@@ -85,32 +85,32 @@ class Rebootstrap:
         return action
 
     def metadata_failed(self, generation: int, now_ms: float) -> Action:
-        """An attempt to get Metadata failed, whoever was asked."""
+        """A Metadata request failed, at any node."""
         return self._signal(Signal.METADATA_FAILED, now_ms) if generation == self.generation else Action.IGNORE
 
     def seeds_exhausted(self, generation: int, now_ms: float) -> Action:
-        """Every seed was asked, none gave usable Metadata."""
+        """Every bootstrap server was tried, none returned usable Metadata."""
         return self._signal(Signal.SEEDS_EXHAUSTED, now_ms) if generation == self.generation else Action.IGNORE
 
     def no_usable_node(self, now_ms: float) -> Action:
-        """No known node can be asked: all are disconnected and waiting, or in quarantine. (Not: all are busy.)"""
+        """No known node is usable: all are disconnected and in backoff, or quarantined. (Not when all are busy.)"""
         if now_ms < self._start_over_at_ms:
             return Action.IGNORE
         return self._signal(Signal.NO_USABLE_NODE, now_ms)
 
-    def route_refused(self, route: Route, generation: int, now_ms: float) -> Action:
-        """ApiVersions on the connection to `route` answered 129. QUARANTINE: the route is set aside already."""
+    def route_rejected(self, route: Route, generation: int, now_ms: float) -> Action:
+        """ApiVersions on the connection to `route` returned 129. QUARANTINE: the route is already quarantined."""
         if generation != self.generation:
             return Action.IGNORE
-        known = self.quarantine.note_refusal(route, now_ms)
-        again = known.refusals > 1 or now_ms < self._start_over_at_ms
-        action = self._signal(Signal.ROUTE_REFUSED_AGAIN if again else Signal.ROUTE_REFUSED, now_ms)
+        known = self.quarantine.note_rejection(route, now_ms)
+        again = known.rejections > 1 or now_ms < self._start_over_at_ms
+        action = self._signal(Signal.ROUTE_REJECTED_AGAIN if again else Signal.ROUTE_REJECTED, now_ms)
         if action is Action.QUARANTINE:
             self.quarantine.set_aside(route, now_ms)
         return action
 
     def route_verified(self, route: Route) -> None:
-        """The node at `route` confirmed to be the one we meant."""
+        """The node at `route` confirmed its identity."""
         self.quarantine.release(route)
 
     def tick(self, now_ms: float) -> Action:
@@ -123,7 +123,7 @@ class Rebootstrap:
         return Action.IGNORE
 
     def wake_at_ms(self) -> float | None:
-        """When `tick` has something to say."""
+        """When `tick` must be called next; None when no timer runs."""
         if self.phase is Phase.PAUSED:
             return self._pause_until_ms
         if self._first_failure_ms is not None and self.policy.may_start_over:
@@ -142,7 +142,7 @@ class Rebootstrap:
             return Action.IGNORE
         self.phase = phase
         if action is Action.START_OVER:
-            if now_ms < self._start_over_at_ms:  # too soon after the last time: everything is dropped, seeds wait
+            if now_ms < self._start_over_at_ms:  # too soon after the last one: drop all, then pause
                 self.phase, self._pause_until_ms = Phase.PAUSED, self._start_over_at_ms
             self._start_over(now_ms)
         elif action is Action.PAUSE:

@@ -1,9 +1,9 @@
-"""Replica fetcher → leader: a connection in the data loop, driven by callbacks, no task and no future per request.
+"""Replica fetcher → leader: a connection in the data loop, driven by callbacks, without a task or future per request.
 
-At replication factor 3 two thirds of all bytes a broker receives come in here, so frames are read by the data loop
-beside the clients' and answers are decoded where they lie: `on_response` must be done with the records when it returns.
-The handshake is the one of every outbound connection; identity is sent, and 129 is a bad route to that peer (R2), never
-a reason to bootstrap. Nothing here retries: the fetcher opens another channel.
+At replication factor 3, two thirds of all bytes that a broker receives arrive here. So the data loop reads these frames
+beside those of clients, and responses are decoded in place: `on_response` must not use the records after it returns.
+The handshake is that of every outbound connection; identity is sent, and 129 means a wrong route to that broker (R2),
+never a rebootstrap. Nothing here retries: the fetcher opens another channel.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class ReplicaChannel:
         return self.api_ranges.version_for(api_key, max_version)
 
     def send(self, message: Any, version: int, on_response: ResponseCallback, timeout_ms: float | None = None) -> None:
-        """Send `message`; `on_response` gets the decoded answer, whose records are valid during the call only.
+        """Send `message`; `on_response` gets the decoded response, whose records are valid during the call only.
 
-        An answer that does not come in time closes the channel. On a closed channel nothing happens: the owner
-        has been told by `on_closed`.
+        A response that does not arrive in time closes the channel. On a closed channel the call does nothing: the
+        owner knows from `on_closed`.
         """
         if self._channel.closed:
             return
@@ -83,7 +83,7 @@ class ReplicaChannel:
         self._channel.send_frame(chunks)
 
     def close(self, reason: str = "closed by us") -> None:
-        """End the channel; callbacks of requests under way are not called any more."""
+        """Close the channel; callbacks of requests in flight are not called any more."""
         self.on_closed = None
         self._channel.close(reason)
 
@@ -122,7 +122,7 @@ class ReplicaChannel:
         on_response(decode_response(response, frame, version))
 
     async def shake_hands(self, identity: Identity | None) -> None:
-        """ApiVersions and SASL; afterwards the channel may be used."""
+        """ApiVersions and SASL; afterwards the channel is ready."""
         done: asyncio.Future[HandshakeResult] = self._loop.create_future()
         exchange = handshake(self.address, self._settings, identity)
 
@@ -159,7 +159,7 @@ def _advance(exchange: Exchange, answer: bytes, done: asyncio.Future[HandshakeRe
 async def open_replica_channel(
     data_loop: DataLoop, address: Address, settings: ConnectionSettings, identity: Identity | None = None
 ) -> ReplicaChannel:
-    """A channel in `data_loop` that has shaken hands, within the connect timeout; ConnectFailed and its kinds."""
+    """A channel in `data_loop` after its handshake, within the connect timeout; ConnectFailed and its subclasses."""
     channel: DataChannel | None = None
     try:
         async with asyncio.timeout(settings.connect_timeout_ms / 1000):

@@ -1,4 +1,4 @@
-"""What a probe of one address found out, in words and in stable codes."""
+"""The result of a probe of one address, as text and as stable codes."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ class Verdict(StrEnum):
     WRONG_NODE = "WRONG_NODE"
     WRONG_CLUSTER = "WRONG_CLUSTER"
     UNRESOLVED = "UNRESOLVED"
-    REFUSED = "REFUSED"
+    REJECTED = "REJECTED"
     TLS = "TLS"
     AUTH = "AUTH"
     NOT_KAFKA = "NOT_KAFKA"
 
 
 class Grade(StrEnum):
-    """How it is known who answered."""
+    """How the node that responds was identified."""
 
-    VERIFIED = "A"  # ApiVersions 5 took the true pair and refused a false one
-    SWEPT = "B"  # ApiVersions 5 refused the expected node and took another
-    CONFIGS = "C"  # DescribeConfigs of that very broker was answered, of another one refused
-    CLUSTER_ONLY = "E"  # Metadata named the cluster, nothing named the node
+    VERIFIED = "A"  # ApiVersions 5 accepted the true pair and rejected a false one
+    SWEPT = "B"  # ApiVersions 5 rejected the expected node and accepted another
+    CONFIGS = "C"  # DescribeConfigs of that broker succeeded, of another one was rejected
+    CLUSTER_ONLY = "E"  # Metadata has the cluster id, nothing identifies the node
     NONE = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteEvidence:
-    """One address (and one of its IPs). `answering_*` is who is there, as far as it is known."""
+    """One address (and one of its IPs). `answering_*` is the node that responds, as far as it is known."""
 
     address: Address
     ip: str

@@ -1,6 +1,6 @@
-"""Looks after quarantined routes: does the address lead to its node by now? One connect with identity says so.
+"""Probes quarantined routes: one connect with identity shows whether the address leads to its node again.
 
-Probes run beside each other and beside everything else, so a route that swallows connects holds nobody up.
+Probes run concurrently with each other and with everything else, so a route that drops connects delays no other work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RouteProber:
         self._probes: dict[Route, asyncio.Task[None]] = {}
 
     def probe_due(self, now_ms: float) -> None:
-        """Start the probes whose time has come; one at a time per route."""
+        """Start the probes that are due; one at a time per route."""
         for route in self._machine.quarantine.due_probes(now_ms):
             if route not in self._probes:
                 self._probes[route] = asyncio.get_running_loop().create_task(self._probe(route))
@@ -50,19 +50,19 @@ class RouteProber:
             connection.close("the probe is over")
             if connection.verified:
                 verified = True
-                log.warning("node %d answers at %s again", node_id, address)
+                log.warning("Node %d is reachable at %s again", node_id, address)
                 self._machine.route_verified(route)
             else:
-                self._still_wrong(route, refused=False)
+                self._still_wrong(route, rejected=False)
         finally:
             del self._probes[route]
             self._on_probed(verified)
 
-    def _still_wrong(self, route: Route, refused: bool) -> None:
-        """Later again. A route that is no longer in quarantine (Metadata changed) needs nothing."""
+    def _still_wrong(self, route: Route, rejected: bool) -> None:
+        """Schedule the next probe. A route that is no longer quarantined (Metadata changed) needs none."""
         quarantine = self._machine.quarantine
         now_ms = asyncio.get_running_loop().time() * 1000
         if quarantine.holds(route):
-            if refused:
-                quarantine.note_refusal(route, now_ms)
+            if rejected:
+                quarantine.note_rejection(route, now_ms)
             quarantine.set_aside(route, now_ms)

@@ -1,4 +1,4 @@
-"""What a running client knows about its own routes: for `routes()`, for health pages, for a person in trouble."""
+"""What a running client knows about its own routes: for `routes()`, for health pages, for troubleshooting."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 from signalbox.client.node import Address
 
 if TYPE_CHECKING:
-    from signalbox.client.cluster_keeper import ClusterKeeper
+    from signalbox.client.metadata_updater import MetadataUpdater
 
 
 @dataclass(frozen=True, slots=True)
 class RouteReport:
-    """One node. `verified`: an open connection confirmed its identity; `refusals` since the last confirmation."""
+    """One node. `verified`: an open connection confirmed its identity; `rejections` since the last confirmation."""
 
     node_id: int
     address: Address
     connected: bool
     verified: bool
     set_aside: bool
-    refusals: int
+    rejections: int
 
 
-def report_routes(keeper: ClusterKeeper) -> list[RouteReport]:
+def report_routes(keeper: MetadataUpdater) -> list[RouteReport]:
     """Every node in the view, by id."""
     found = []
     open_connections = keeper.pool.connections()
     for node_id, node in sorted(keeper.view.nodes.items()):
         route = (node_id, node.address)
-        refused = keeper.quarantine.routes.get(route)
+        rejected = keeper.quarantine.routes.get(route)
         rows = [connection for key, connection in open_connections if key.node_id == node_id]
         found.append(
             RouteReport(
@@ -38,7 +38,7 @@ def report_routes(keeper: ClusterKeeper) -> list[RouteReport]:
                 bool(rows),
                 any(row.verified for row in rows),
                 keeper.quarantine.holds(route),
-                refused.refusals if refused is not None else 0,
+                rejected.rejections if rejected is not None else 0,
             )
         )
     return found

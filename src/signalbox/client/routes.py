@@ -1,8 +1,8 @@
-"""The route probe: who really answers at an address, on Kafka clusters of any make and age (SPEC R8).
+"""The route probe: which node responds at an address, on Kafka clusters of any vendor and version (SPEC R8).
 
-Steps: resolve, TCP, TLS, SASL, then identity by the best evidence to be had. A broker that speaks ApiVersions 5 must
-take the true pair *and* refuse a false one: taking proves nothing where the fields are ignored. On older ones
-DescribeConfigs BROKER=<id> is answered by that broker alone, and an id that cannot exist must be refused too.
+Steps: resolve, TCP, TLS, SASL, then identity by the best available evidence. A broker with ApiVersions 5 must accept
+the true pair *and* reject a false one: acceptance proves nothing where the fields are ignored. On older versions only
+the broker itself returns the configs of DescribeConfigs BROKER=<id>, and an id that cannot exist must be rejected too.
 Read-only; connections are opened one after the other.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import replace
 from signalbox.client.connection import ClientConnection, connect
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.dialling import resolve
-from signalbox.client.failures import AuthenticationRefused, ClientFailure, ConnectFailed, Misrouted, PeerBroke
+from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity, Node
 from signalbox.client.route_evidence import Grade, RouteEvidence, Verdict
 from signalbox.protocol.api_table import ApiKey
@@ -25,18 +25,18 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 
 _BROKER_RESOURCE = 4
 _IMPOSSIBLE_NODE_ID = 0x7FFF_FFFE
-_STAGE_VERDICTS = {"resolve": Verdict.UNRESOLVED, "tcp": Verdict.REFUSED, "tls": Verdict.TLS}
+_STAGE_VERDICTS = {"resolve": Verdict.UNRESOLVED, "tcp": Verdict.REJECTED, "tls": Verdict.TLS}
 
 
 class RouteProbe:
-    """Probes addresses with one set of connection settings. `candidates` are node ids that may be met by mistake."""
+    """Probes addresses with one set of connection settings. `candidates`: node ids that a wrong route may lead to."""
 
     def __init__(self, settings: ConnectionSettings, candidates: Collection[int] = ()) -> None:
         self._settings = replace(settings, identity_enabled=True)
         self._candidates = tuple(candidates)
 
     async def probe(self, address: Address, expected: Identity | None = None) -> list[RouteEvidence]:
-        """One piece of evidence per IP address behind `address`."""
+        """One RouteEvidence per IP address of `address`."""
         try:
             ips = await resolve(address)
         except ConnectFailed as failure:
@@ -58,23 +58,23 @@ class RouteProbe:
         return replace(found, duration_ms=(loop.time() - started) * 1000)
 
     async def _identify(self, address: Address, ip: str, expected: Identity | None) -> RouteEvidence:
-        """Who is there, and whether that is who was expected."""
-        refused = False
+        """The node that responds, and whether it is the expected one."""
+        rejected = False
         connection: ClientConnection | None = None
         if expected is not None:
             try:
                 connection = await connect(address, self._settings, expected, resolved=[ip])
             except Misrouted:
-                refused = True
+                rejected = True
         if connection is None:
             connection = await connect(address, self._settings, resolved=[ip])
         try:
-            return await self._identify_on(connection, ip, expected, refused)
+            return await self._identify_on(connection, ip, expected, rejected)
         finally:
             connection.close("the probe is over")
 
     async def _identify_on(
-        self, connection: ClientConnection, ip: str, expected: Identity | None, refused: bool
+        self, connection: ClientConnection, ip: str, expected: Identity | None, rejected: bool
     ) -> RouteEvidence:
         answer = await connection.request(MetadataRequest(topics=[]))
         cluster_id: str | None = answer.cluster_id
@@ -90,12 +90,12 @@ class RouteProbe:
         if expected is not None and cluster_id != expected.cluster_id:
             text = f"cluster {cluster_id} answers, expected was {expected.cluster_id}"
             return replace(found, verdict=Verdict.WRONG_CLUSTER, text=text)
-        if expected is not None and connection.verified and await self._refuses_others(connection, ip):
+        if expected is not None and connection.verified and await self._rejects_others(connection, ip):
             return replace(found, verdict=Verdict.ROUTE_OK, grade=Grade.VERIFIED, answering_node=expected.node_id)
         wanted = () if expected is None else (expected.node_id,)
-        node_id, grade = await self._find_node(connection, ip, cluster_id, wanted, refused)
-        if node_id is None and refused and expected is not None:
-            text = f"node {expected.node_id} is refused here, and who answers is unknown"
+        node_id, grade = await self._find_node(connection, ip, cluster_id, wanted, rejected)
+        if node_id is None and rejected and expected is not None:
+            text = f"node {expected.node_id} is rejected here, and who answers is unknown"
             return replace(found, verdict=Verdict.WRONG_NODE, grade=Grade.SWEPT, text=text)
         if node_id is None or grade is None:
             return replace(
@@ -106,8 +106,8 @@ class RouteProbe:
         verdict = Verdict.ROUTE_OK if right else Verdict.WRONG_NODE
         return replace(found, verdict=verdict, grade=grade, answering_node=node_id, text=text)
 
-    async def _refuses_others(self, connection: ClientConnection, ip: str) -> bool:
-        """Does this broker refuse an identity that nobody has? If not, its acceptance proves nothing."""
+    async def _rejects_others(self, connection: ClientConnection, ip: str) -> bool:
+        """Whether this broker rejects an identity that no node has. If not, its acceptance proves nothing."""
         assert connection.identity is not None
         return not await self._takes(connection.address, ip, connection.identity._replace(node_id=_IMPOSSIBLE_NODE_ID))
 
@@ -120,11 +120,11 @@ class RouteProbe:
         return True
 
     async def _find_node(
-        self, connection: ClientConnection, ip: str, cluster_id: str | None, wanted: tuple[int, ...], refused: bool
+        self, connection: ClientConnection, ip: str, cluster_id: str | None, wanted: tuple[int, ...], rejected: bool
     ) -> tuple[int | None, Grade | None]:
-        """The node that answers: by identity where that is compared, by its configs elsewhere."""
+        """The node that responds: found by identity where the broker compares it, else by its configs."""
         ids = dict.fromkeys((*wanted, *self._candidates))
-        if refused and cluster_id is not None:
+        if rejected and cluster_id is not None:
             for node_id in ids:
                 if node_id not in wanted and await self._takes(connection.address, ip, Identity(cluster_id, node_id)):
                     return node_id, Grade.SWEPT
@@ -138,7 +138,7 @@ class RouteProbe:
 
 
 async def _is_broker(connection: ClientConnection, node_id: int) -> bool:
-    """Does the broker at the other end describe this broker's own configs? Only node `node_id` does."""
+    """Whether the broker at the other end returns this broker's own configs. Only node `node_id` does."""
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=_BROKER_RESOURCE, resource_name=str(node_id), configuration_keys=["broker.id"]
     )
@@ -147,17 +147,17 @@ async def _is_broker(connection: ClientConnection, node_id: int) -> bool:
 
 
 def _verdict_of(failure: ClientFailure) -> Verdict:
-    if isinstance(failure, AuthenticationRefused):
+    if isinstance(failure, AuthenticationRejected):
         return Verdict.AUTH
     if isinstance(failure, PeerBroke):
         return Verdict.TLS if "TLS" in failure.problem else Verdict.NOT_KAFKA
     if isinstance(failure, ConnectFailed):
-        return _STAGE_VERDICTS.get(failure.stage, Verdict.REFUSED)
-    return Verdict.REFUSED
+        return _STAGE_VERDICTS.get(failure.stage, Verdict.REJECTED)
+    return Verdict.REJECTED
 
 
 async def advertised_nodes(seed: Address, settings: ConnectionSettings) -> tuple[str | None, list[Node]]:
-    """(cluster id, nodes) as the broker behind one address tells them."""
+    """(cluster id, nodes) from the Metadata of the broker at one address."""
     connection = await connect(seed, settings)
     try:
         answer = await connection.request(MetadataRequest(topics=[]))
@@ -167,7 +167,7 @@ async def advertised_nodes(seed: Address, settings: ConnectionSettings) -> tuple
 
 
 async def probe_cluster(seed: Address, settings: ConnectionSettings) -> list[RouteEvidence]:
-    """Every address that the cluster behind `seed` advertises on that listener, each with the node it should be."""
+    """Probes every address that the cluster of `seed` advertises on that listener, each with its expected node."""
     cluster_id, nodes = await advertised_nodes(seed, settings)
     probe = RouteProbe(settings, [node.node_id for node in nodes])
     found: list[RouteEvidence] = []

@@ -1,7 +1,7 @@
-"""A SASL session of ours and its end (KIP-368): what is fetched before logging in, and when to log in anew.
+"""The end of our SASL sessions (KIP-368): what is fetched before a login, and when to log in again.
 
-Kafka's clients renew a session on the connection it belongs to. Ours leave shortly before the end and connect again, by
-Kafka's shares: no request is lost by it, since a connection is left when nothing is on its way.
+Kafka's clients re-authenticate on the same connection. Ours close it shortly before the session ends and connect again,
+after Kafka's fractions of the lifetime. No request is lost, because a connection is closed when none is in flight.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LEAVING = "the SASL session ends soon: connecting again"
 
 
 def seconds_to_stay(session_lifetime_ms: int) -> float:
-    """After how long a connection is to be left, by chance a little later."""
+    """The time in seconds after which a connection should be closed, with random jitter."""
     return session_lifetime_ms / 1000 * (_SHARE + _JITTER * random.random())
 
 
 async def login_ready(address: Address, settings: ConnectionSettings) -> None:
-    """Waits for what the login needs (a token). ConnectFailed when it is not to be had, or nothing may be dialled."""
+    """Wait for what the login needs (a token). ConnectFailed without it, or when no connection may be made."""
     if settings.security.unusable:
         raise ConnectFailed(address, "resolve", settings.security.unusable)
     login = settings.security.sasl

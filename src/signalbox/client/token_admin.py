@@ -18,7 +18,7 @@ from signalbox.security.principal import KafkaPrincipal
 
 @dataclass(frozen=True, slots=True)
 class TokenDescription:
-    """A token as a broker tells of it. `hmac` is the password to log in with, in base64: it shows in no traceback."""
+    """A token as a broker returns it. `hmac` is the password for a login, in base64; it is left out of `repr`."""
 
     token_id: str
     hmac: str = field(repr=False)
@@ -31,7 +31,7 @@ class TokenDescription:
 
 
 class TokenAdmin(AdminCall):
-    """Principals are `User:alice`. Needs a connection that is encrypted or has logged in, though not by a token."""
+    """Principals are `User:alice`. Needs a connection that is encrypted or authenticated, but not by a token."""
 
     async def create_token(
         self,
@@ -41,8 +41,8 @@ class TokenAdmin(AdminCall):
         *,
         timeout_ms: float | None = None,
     ) -> TokenDescription:
-        """A new token of one's own or, with `owner`, of another; -1 is the cluster's longest lifetime. ValueError for a
-        principal that is none; KafkaError."""
+        """A new token for the user or, with `owner`, for another one; -1 is the cluster's maximum lifetime. ValueError
+        for an invalid principal; KafkaError."""
         for_whom = None if owner is None else parse_principal(owner)
         made = CreateDelegationTokenRequest
         principals = map(parse_principal, renewers)
@@ -67,21 +67,21 @@ class TokenAdmin(AdminCall):
         )
 
     async def renew_token(self, hmac: str, period_ms: int = -1, *, timeout_ms: float | None = None) -> int:
-        """Another end, -1: after the cluster's usual time; the end, ms. ValueError for an HMAC that is no base64;
-        KafkaError."""
+        """Expire after `period_ms`, -1: the cluster's default; returns the expiry time, ms. ValueError if `hmac` is not
+        base64; KafkaError."""
         request = RenewDelegationTokenRequest(hmac=_bytes(hmac), renew_period_ms=period_ms)
         return int((await self._ask(request, timeout_ms)).expiry_timestamp_ms)
 
     async def expire_token(self, hmac: str, period_ms: int = -1, *, timeout_ms: float | None = None) -> int:
-        """An end in `period_ms`, -1: now; the end, ms. ValueError for an HMAC that is no base64; KafkaError."""
+        """Expire in `period_ms`, -1: now; returns that time, ms. ValueError if `hmac` is not base64; KafkaError."""
         request = ExpireDelegationTokenRequest(hmac=_bytes(hmac), expiry_time_period_ms=period_ms)
         return int((await self._ask(request, timeout_ms)).expiry_timestamp_ms)
 
     async def describe_tokens(
         self, owners: Sequence[str] = (), *, timeout_ms: float | None = None
     ) -> list[TokenDescription]:
-        """What one may see of the tokens that these own or may renew; of all when none are named. ValueError for a
-        principal that is none; KafkaError."""
+        """Tokens that these principals own or may renew, of all owners when none are named, as far as the user may
+        describe them. ValueError for an invalid principal; KafkaError."""
         made = DescribeDelegationTokenRequest
         named = [
             made.DescribeDelegationTokenOwner(principal_type=each.type, principal_name=each.name)
@@ -104,7 +104,7 @@ class TokenAdmin(AdminCall):
 
 
 def _text(type_: str, name: str) -> str:
-    """A principal; "" for the requester whom an older broker does not tell."""
+    """A principal as text; "" for the requester where an older broker does not return it."""
     return str(KafkaPrincipal(type_, name)) if type_ else ""
 
 
@@ -112,5 +112,5 @@ def _bytes(hmac: str) -> bytes:
     try:
         return base64.b64decode(hmac, validate=True)
     except (binascii.Error, ValueError):
-        # The error's own text would quote what could not be read.
+        # The error's own text would quote the invalid input.
         raise ValueError("an HMAC is base64, as `token create` printed it") from None

@@ -1,4 +1,4 @@
-"""Topics, as an administrator changes and reads them: CreateTopics, DeleteTopics, CreatePartitions, Metadata."""
+"""Changes and descriptions of topics: CreateTopics, DeleteTopics, CreatePartitions, Metadata."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 
 from signalbox.client.admin_call import AdminCall, Outcome, only, outcome_of
 from signalbox.client.connection import ClientConnection
+from signalbox.client.failures import VersionUnsupported
 from signalbox.client.metadata_view import MetadataView, TopicView
 from signalbox.common.ids import ZERO_UUID
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
+from signalbox.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 
 
@@ -39,7 +42,7 @@ class TopicAdmin(AdminCall):
     async def create_topics(
         self, topics: Sequence[NewTopic], *, validate_only: bool = False, timeout_ms: float | None = None
     ) -> dict[str, Outcome]:
-        """Create (or only check) topics; a CreatedTopic per name."""
+        """Create topics, or only validate them; a CreatedTopic per name."""
 
         async def attempt(left: list[NewTopic], left_ms: float) -> list[Outcome]:
             request = CreateTopicsRequest(
@@ -70,7 +73,7 @@ class TopicAdmin(AdminCall):
         configs: Mapping[str, str] | None = None,
         timeout_ms: float | None = None,
     ) -> Outcome:
-        """Create one topic; KafkaError when it was refused."""
+        """Create one topic; KafkaError when it was rejected."""
         topic = NewTopic(
             name=name, num_partitions=num_partitions, replication_factor=replication_factor, configs=configs or {}
         )
@@ -93,7 +96,7 @@ class TopicAdmin(AdminCall):
     async def create_partitions(
         self, counts: Mapping[str, int], *, validate_only: bool = False, timeout_ms: float | None = None
     ) -> dict[str, Outcome]:
-        """Raise topics to a new total number of partitions."""
+        """Increase the number of partitions of topics to a new total."""
 
         async def attempt(left: list[str], left_ms: float) -> list[Outcome]:
             rows = [
@@ -111,12 +114,32 @@ class TopicAdmin(AdminCall):
     async def describe_topics(
         self, names: Sequence[str] | None = None, *, timeout_ms: float | None = None
     ) -> dict[str, TopicView]:
-        """Topics as the answering broker knows them, all when no names are given; errors stay in `error_code`."""
+        """Topics in the Metadata of any broker, all when no names are given; errors stay in `error_code`."""
         wanted = None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
         view = MetadataView()
         view.adopt(await self._ask(request, timeout_ms))
         return view.topics
+
+    async def offline_reasons(self, name: str, *, timeout_ms: float | None = None) -> dict[int, str]:
+        """Why partitions of a topic have no leader, if the brokers return it (Apache Kafka's do not)."""
+        reasons: dict[int, str] = {}
+        cursor: DescribeTopicPartitionsRequest.Cursor | None = None
+        while True:
+            topic = DescribeTopicPartitionsRequest.TopicRequest(name=name)
+            request = DescribeTopicPartitionsRequest(topics=[topic], cursor=cursor)
+            try:
+                answer = await self._ask(request, timeout_ms)
+            except VersionUnsupported:  # Apache Kafka before 3.8
+                return reasons
+            for described in answer.topics:
+                found = {each.partition_index: own_tags.offline_reason(each) for each in described.partitions}
+                reasons |= {index: reason for index, reason in found.items() if reason}
+            if (after := answer.next_cursor) is None:
+                return reasons
+            cursor = DescribeTopicPartitionsRequest.Cursor(
+                topic_name=after.topic_name, partition_index=after.partition_index
+            )
 
     async def list_topics(self, *, internal: bool = False, timeout_ms: float | None = None) -> list[str]:
         """Names of all topics, sorted."""

@@ -1,4 +1,4 @@
-"""SCRAM users: DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554). The password never leaves here."""
+"""SCRAM users: DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554). Plain passwords are never sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class UserAdmin(AdminCall):
     async def describe_users(
         self, users: Sequence[str] = (), *, timeout_ms: float | None = None
     ) -> dict[str, dict[str, int]]:
-        """Iterations by mechanism, by user; all users when none are named. KafkaError for the first that is refused."""
+        """Iterations by mechanism, by user; all users when none are named. KafkaError for the first one that is
+        rejected."""
         names = [DescribeUserScramCredentialsRequest.UserName(name=user) for user in users]
         answer = await self._ask(DescribeUserScramCredentialsRequest(users=names or None), timeout_ms)
         for row in answer.results:
@@ -40,7 +41,7 @@ class UserAdmin(AdminCall):
         *,
         timeout_ms: float | None = None,
     ) -> None:
-        """Make a user or change its password. ValueError for an unknown mechanism; KafkaError."""
+        """Create a user or change its password. ValueError for an unknown mechanism; KafkaError."""
         salt = random_salt()
         upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
             name=user,
@@ -54,7 +55,7 @@ class UserAdmin(AdminCall):
     async def delete_user(
         self, user: str, mechanism: str = "SCRAM-SHA-256", *, timeout_ms: float | None = None
     ) -> None:
-        """Remove a user's credential. ValueError for an unknown mechanism; KafkaError."""
+        """Delete a user's credential. ValueError for an unknown mechanism; KafkaError."""
         deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion(name=user, mechanism=_code(mechanism))
         await self._alter(AlterUserScramCredentialsRequest(deletions=[deletion]), user, timeout_ms)
 

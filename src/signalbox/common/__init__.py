@@ -1,1 +1,1 @@
-"""Nouns without behaviour that every room may use: ids, endpoints, clocks, config rows, audit events."""
+"""Values without behaviour that every package may use: ids, endpoints, clocks, config rows, audit events."""

@@ -1,11 +1,12 @@
-"""Events of the routing audit trail, as the broker writes and the pipeline reads them.
+"""Events of the audit trail, as the broker writes them and the pipeline reads them.
 
-One event is one JSON object, the value of one record in the audit topic; its key is the broker id. The trail of a
-broker is complete when `seq` has no gap per (`broker_id`, `broker_epoch`). Events that had to be dropped still use
-up their numbers, so a drop is a visible gap.
+One event is one JSON object, the value of one record in the audit topic; its key is the broker id. The audit trail of a
+broker is complete when `seq` has no gap per (`broker_id`, `broker_epoch`). An event that had to be dropped still uses
+its number, so a dropped event is a visible gap.
 
-Single events: admin, forwarded, refused, misrouted, denied, connection open and close, policy. Everything frequent
-(produce, fetch, heartbeat, metadata ...) is a `rollup` per connection and API: counts and latency sums of a window.
+Single events: admin, forwarded, rejected, misrouted, denied, connection open and close, policy. Every frequent request
+(produce, fetch, heartbeat, metadata ...) is part of a `rollup` per connection and API: counts and latency sums of a
+window.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ AUDIT_TOPIC = "signalbox-audit"
 
 
 class AuditKind(StrEnum):
-    """What an event tells."""
+    """The kind of an event."""
 
-    ADMIN = "admin"  # a change was decided here, by the active controller, or refused by the broker that was asked
-    FORWARDED = "forwarded"  # a change was sent on to the active controller in an Envelope, or a part of one
-    REFUSED = "refused"  # a request that this listener or plane does not take
-    MISROUTED = "misrouted"  # a connection that meant another node or cluster (KIP-1242)
+    ADMIN = "admin"  # a change: the active controller decided it, or the broker that received it rejected it
+    FORWARDED = "forwarded"  # a change, or a part of one, was forwarded to the active controller in an Envelope
+    REJECTED = "rejected"  # this listener or plane does not accept the request
+    MISROUTED = "misrouted"  # the client meant another node or cluster (KIP-1242)
     DENIED = "denied"  # authentication or authorisation failed
-    POLICY = "policy"  # a policy refused a change
+    POLICY = "policy"  # a policy rejected a change
     CONNECTION_OPEN = "connection_open"
     CONNECTION_CLOSE = "connection_close"
     ROLLUP = "rollup"  # many requests of one API on one connection
@@ -37,9 +38,9 @@ class AuditKind(StrEnum):
 class AuditEvent:
     """One event. Times in ms since the epoch, durations in microseconds; "" and -1 mean "does not apply".
 
-    `principal` is the original one; a forwarded request also names the broker that sent it in
-    `forwarding_principal` and its own arrival there is a FORWARDED event with the same `correlation_id`.
-    `expected` and `actual` hold `cluster/node` pairs of a misroute.
+    `principal` is the original one. For a forwarded request `forwarding_principal` names the broker that sent it; the
+    arrival of the request at that broker is a FORWARDED event with the same `correlation_id`. `expected` and `actual`
+    hold `cluster/node` pairs of a misroute.
     """
 
     kind: AuditKind
@@ -75,20 +76,21 @@ _EVENT_FIELDS = tuple(AuditEvent.__dataclass_fields__)
 
 
 class AuditSink(Protocol):
-    """Where rooms drop their events. Never blocks, never raises: a full queue drops the event and keeps the gap."""
+    """Receives the events of all packages. Never blocks, never raises: a full queue drops the event and keeps the
+    gap."""
 
     def record(self, event: AuditEvent) -> None: ...
 
 
 class NullAudit:
-    """An audit trail that nobody keeps: for tools and tests."""
+    """An audit sink that drops all events: for tools and tests."""
 
     def record(self, event: AuditEvent) -> None:
         """Dropped."""
 
 
 def encode_audit_event(event: AuditEvent, *, broker_id: int, broker_epoch: int, seq: int) -> bytes:
-    """The record value: JSON with the schema version, the writer and its sequence number in front."""
+    """The record value: JSON that begins with the schema version, the writing broker and its sequence number."""
     fields: dict[str, Any] = {
         "schema": AUDIT_SCHEMA_VERSION,
         "broker_id": broker_id,

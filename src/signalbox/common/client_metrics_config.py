@@ -1,6 +1,6 @@
-"""What a subscription to clients' metrics may say (KIP-714): its keys, and the rules over their values.
+"""The config of a client metrics subscription (KIP-714): its keys, and the rules for their values.
 
-`match` chooses clients: `name=pattern` pairs, where the name is one of six things a broker knows of a client.
+`match` selects clients by `name=pattern` pairs. The name is one of six properties that a broker has of each client.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CLIENT_PROPERTIES = frozenset(
 
 
 def interval_problem(configs: Mapping[str, str]) -> str | None:
-    """What is wrong with the interval, in Kafka's words; the values have been parsed before."""
+    """What is wrong with the interval, in Kafka's words, or None. The values must have been parsed before."""
     if INTERVAL_MS not in configs:
         return None
     interval_ms = CLIENT_METRICS_CONFIG[INTERVAL_MS].parse(configs[INTERVAL_MS])
@@ -45,7 +45,8 @@ def interval_problem(configs: Mapping[str, str]) -> str | None:
 
 
 def match_problem(configs: Mapping[str, str]) -> str | None:
-    """What is wrong with the patterns. They are judged by Python's `re`, which lacks some of Java's classes."""
+    """What is wrong with the patterns, or None. Python's `re` checks them; it lacks some of Java's character
+    classes."""
     patterns = CLIENT_METRICS_CONFIG[MATCH].parse(configs.get(MATCH, ""))
     assert isinstance(patterns, list)
     for pattern in patterns:

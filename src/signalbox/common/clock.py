@@ -24,11 +24,11 @@ class SystemClock:
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
-    monotonic = staticmethod(time.monotonic)  # asked once per hot request: without a frame of its own
+    monotonic = staticmethod(time.monotonic)  # called once per fast-path request: a static method saves a Python frame
 
 
 class ManualClock:
-    """A clock that moves when it is told to: for tests of decisions that depend on time."""
+    """A clock that only `advance` moves: for tests of decisions that depend on time."""
 
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self._now_ms = now_ms

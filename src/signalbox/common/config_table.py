@@ -1,8 +1,8 @@
-"""Configuration as tables: one row per key, read by start-up, DescribeConfigs and the reference page.
+"""Configuration as tables: one row per key, read at start, by DescribeConfigs and by the reference page.
 
-A room keeps its rows beside the code that obeys them (`<room>/config_rows.py`); nothing here knows a key.
-Values arrive as text with the place they came from; every fault is collected, none stops the reading, so that
-a user sees the whole list at once.
+A package keeps its rows beside the code that applies them (`<package>/config_rows.py`); this module contains no key.
+Values arrive as text with their origin. Reading collects every fault and does not stop at the first one, so that a user
+sees the whole list at once.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-_SHOWN_CHARACTERS = 200  # of a value in a message; a sentence about one may hold it once more
+_SHOWN_CHARACTERS = 200  # of a value in a message; a sentence about the value may contain it a second time
 
 Value = str | int | float | bool | list[str] | None
 
-# What Kafka reads as a number: Python would take 1_000 and nan as well. Java's trim() takes off the space and below.
+# Kafka's number formats: Python would also accept 1_000 and nan. Java's trim() removes the space and all below it.
 _TRIMMED = "".join(map(chr, range(0x21)))
-_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")  # int() refuses thousands of digits with words of its own
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")  # int() rejects thousands of digits with a message of its own
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -46,7 +46,7 @@ class Dynamic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigFault:
-    """One thing wrong with a configuration: which key, which entry of its value, what is wrong, what would be right."""
+    """One fault of a configuration: the key, the entry of its value, what is wrong, what would be right."""
 
     key: str
     entry: str
@@ -62,7 +62,7 @@ class ConfigFault:
 
 
 def shown(text: str, limit: int = _SHOWN_CHARACTERS) -> str:
-    """`text` as one line of a message may carry it: what cannot be printed is escaped, what is endless is cut."""
+    """`text` as one line of a message: characters that cannot be printed are escaped, a long text is cut."""
     more = f"... ({len(text)} characters)" if len(text) > limit else ""
     visible = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:limit])
     return "".join(visible) + more
@@ -73,10 +73,10 @@ Validator = Callable[[Value], str | None]
 
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
-    """One key. `validator` gives the reason a parsed value is refused, or None. `synonym` names the broker-level
-    key whose value is the default of a topic-level one. `per_listener`: how the key of one listener
-    (`listener_key.py`) can change; None where a listener has no such key of its own. `per_mechanism`: whether it can
-    have one for each SASL mechanism."""
+    """One key. `validator` returns the reason why a parsed value is rejected, or None. `synonym` names the broker-level
+    key whose value is the default of a topic-level one. `per_listener`: how the key of one listener (`listener_key.py`)
+    can change; None if a listener cannot have this key. `per_mechanism`: whether a listener can have the key for each
+    SASL mechanism."""
 
     name: str
     type: ConfigType
@@ -90,7 +90,7 @@ class ConfigRow:
 
     @property
     def sensitive(self) -> bool:
-        """Whether its value must never be shown."""
+        """Whether the value must never be shown."""
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str) -> Value:
@@ -102,7 +102,7 @@ class ConfigRow:
 
 
 class ConfigTable:
-    """Rows by name. Unknown keys are the caller's business (warned about, never an error in Kafka)."""
+    """Rows by name. The caller handles unknown keys (a warning, never an error in Kafka)."""
 
     def __init__(self, rows: Iterable[ConfigRow]) -> None:
         self._rows: dict[str, ConfigRow] = {}
@@ -124,7 +124,7 @@ class ConfigTable:
         return self._rows.get(name)
 
     def read(self, given: Mapping[str, str]) -> tuple[dict[str, Value], list[ConfigFault]]:
-        """Typed values of every row (defaults where nothing is given) and all faults."""
+        """Typed values of all rows (the default where `given` has no value) and all faults."""
         values: dict[str, Value] = {row.name: row.default for row in self}
         faults = []
         for name, text in given.items():
@@ -193,7 +193,7 @@ _PARSERS: dict[ConfigType, Callable[[str], Value]] = {
 
 
 def at_least(low: float) -> Validator:
-    """Refuses numbers below `low`."""
+    """Rejects numbers below `low`."""
 
     def check(value: Value) -> str | None:
         assert isinstance(value, int | float)
@@ -203,7 +203,7 @@ def at_least(low: float) -> Validator:
 
 
 def between(low: float, high: float) -> Validator:
-    """Refuses numbers outside `low`..`high`, both allowed."""
+    """Rejects numbers outside `low`..`high`, both included."""
 
     def check(value: Value) -> str | None:
         assert isinstance(value, int | float)
@@ -213,7 +213,7 @@ def between(low: float, high: float) -> Validator:
 
 
 def one_of(*allowed: str) -> Validator:
-    """Refuses text that is not one of `allowed`; for lists, every element is checked."""
+    """Rejects text that is not one of `allowed`; for lists, every element is checked."""
 
     def check(value: Value) -> str | None:
         for piece in value if isinstance(value, list) else [str(value)]:

@@ -1,4 +1,4 @@
-"""Endpoints: where a node can be reached, on which named listener, with which security protocol (KIP-103)."""
+"""Endpoints: the address of a node on a named listener, with its security protocol (KIP-103)."""
 
 from __future__ import annotations
 

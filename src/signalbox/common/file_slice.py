@@ -1,8 +1,8 @@
-"""A stretch of a file that stands for bytes in an answer.
+"""A part of a file that stands for bytes in a response.
 
-Storage hands it out, the codec passes it through untouched, transport sends it (sendfile, mmap or pread).
-The bytes never enter the Python heap on the plain path. `owner` keeps the open file alive until the slice
-is sent, whatever happens to the segment meanwhile.
+Storage creates it, the codec does not change it, transport sends it (sendfile, mmap or pread). Without TLS the bytes of
+a large slice never enter the Python heap. `owner` keeps the open file alive until the slice is sent, even if the
+segment is closed or deleted meanwhile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class FileSlice:
         return self.size
 
     def read(self) -> bytes:
-        """The bytes themselves, for TLS, for tests and for small answers. Short only if the file was cut."""
+        """The bytes themselves, for TLS, for tests and for small responses. Short only if the file was truncated."""
         return os.pread(self.fd, self.size, self.position)
 
     def __repr__(self) -> str:

@@ -1,7 +1,8 @@
-"""Which forwarded request this is, however often it is sent: what an Envelope carries beside the client's bytes.
+"""The forwarding id: identifies a forwarded request in all its retries. An Envelope carries it beside the client's
+bytes.
 
-The id travels in a tagged field, which brokers that do not know it ignore (KIP-482). It is the broker's own numbering
-within one of its lives; `settled_below` tells the controller which of its outcomes nobody will ask for any more.
+The id is in a tagged field, which brokers without support for it ignore (KIP-482). Each broker numbers its forwarded
+requests within one broker epoch. `settled_below` tells the controller which outcomes it need not keep any more.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import Struct, error
 
-FORWARDING_ID_TAG = 10_590  # far above what Kafka gives out one by one; of KIP-590
+FORWARDING_ID_TAG = 10_590  # far above the tags that Kafka assigns one by one; after KIP-590
 
 _LAYOUT = Struct(">iqqq")
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardingId:
-    """`number` counts the forwarded requests of broker `broker_id` in its life `broker_epoch`; all below
-    `settled_below` have been answered, or given up, there."""
+    """`number` counts the forwarded requests of broker `broker_id` within `broker_epoch`. All requests below
+    `settled_below` are answered, or the broker has given them up."""
 
     broker_id: int
     broker_epoch: int
@@ -30,12 +31,12 @@ class ForwardingId:
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """What makes it unique."""
+        """The part that makes it unique."""
         return self.broker_id, self.broker_epoch, self.number
 
 
 def decode_forwarding_id(data: bytes | None) -> ForwardingId | None:
-    """None where there is none, or not one of ours."""
+    """None if there is no id, or if `data` is not one of Signalbox."""
     if data is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Identifiers as the wire and the store carry them.
+"""Identifiers as the wire and the metadata store carry them.
 
-A Kafka uuid is 16 raw bytes in memory (what the codec reads and writes) and 22 characters of unpadded,
-URL-safe base64 in text (JSON payloads, `meta.properties`, command lines).
+A Kafka uuid is 16 raw bytes in memory (what the codec reads and writes) and 22 characters of unpadded, URL-safe base64
+in text (JSON payloads, `meta.properties`, command lines).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import os
 from typing import NamedTuple
 
 ZERO_UUID = bytes(16)
-# Kafka reserves the first two ids: zero means "none", one is the metadata topic's.
+# Kafka reserves the first two ids: zero means "none", one is the id of the metadata topic.
 _RESERVED = (ZERO_UUID, bytes(15) + b"\x01")
 
 
 class TopicPartition(NamedTuple):
-    """A partition by topic name; the key of most maps in the house."""
+    """A partition by topic name: the key of most maps."""
 
     topic: str
     partition: int
@@ -43,7 +43,7 @@ def uuid_text(value: bytes) -> str:
 
 
 def uuid_bytes(text: str) -> bytes:
-    """The 16 bytes behind a uuid's text; ValueError when it is none."""
+    """The 16 bytes of a uuid's text; ValueError if the text is not a uuid."""
     try:
         value = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:

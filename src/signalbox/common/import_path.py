@@ -1,5 +1,5 @@
-"""Classes that a configuration names by import path, as Kafka's names Java classes: `package.module:Class`, or with a
-dot between them."""
+"""Classes that a configuration names by import path, like Java classes in Kafka's configuration:
+`package.module:Class`, or with a dot instead of the colon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NoImportPath(ValueError):
 
 
 def load_class(path: str) -> Any:
-    """What the path names. NoImportPath, what importing the module raises, AttributeError."""
+    """The class (or other attribute) at the path. NoImportPath, any error of the module's import, AttributeError."""
     module, separator, name = path.partition(":") if ":" in path else path.rpartition(".")
     if not (module and separator and name.isidentifier()):
         raise NoImportPath("is no import path: expected package.module:Class")

@@ -1,7 +1,7 @@
-"""`inter.broker.protocol.version`: which release a broker behaves as towards the others (SPEC F17, L8).
+"""`inter.broker.protocol.version`: the release whose behaviour a broker shows to other brokers (SPEC F17, L8).
 
-A cluster is moved to new behaviour in two bounces: the first brings the software, the second raises this key. What is
-guarded by it is listed here and nowhere else.
+A cluster gets new behaviour in two rolling restarts: the first brings the software, the second raises this key. All
+behaviour that depends on the key is listed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from signalbox.common.config_table import Value
 
 INTER_BROKER_PROTOCOL_KEY = "inter.broker.protocol.version"
 
-# As Kafka reads them: a release, its bug-fix number, or one of the steps on the way to it (3.4, 3.4.1, 3.4-IV0).
+# Kafka's formats: a release, its bug-fix number, or an intermediate version before it (3.4, 3.4.1, 3.4-IV0).
 _FORM = re.compile(r"(0\.\d+|\d+)\.(\d+)(?:\.\d+|-IV\d+)?")
 _RELEASES = (
     *("0.8.0", "0.8.1", "0.8.2", "0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1"),
@@ -30,25 +30,26 @@ _PARTITIONS_ALTERED_FROM = "2.7"
 
 @dataclass(frozen=True, slots=True)
 class InterBrokerProtocol:
-    """A release among those of Kafka's brokers that kept metadata in ZooKeeper."""
+    """A release of Kafka that could keep its metadata in ZooKeeper."""
 
     release: str
 
     @property
     def forwards(self) -> bool:
-        """Whether changes go to the active controller, whoever asks for them (KIP-590). Below, brokers store changes of
-        configs, ACLs, quotas, tokens and users by themselves, and clients must find the controller for the rest."""
+        """Whether all changes go to the active controller, from any client (KIP-590). Below this gate, brokers store
+        changes of configs, ACLs, quotas, tokens and users themselves, and clients must find the controller for other
+        changes."""
         return self._is_from(FORWARDING_FROM)
 
     @property
     def registers_features(self) -> bool:
-        """Whether a broker's registration is of version 5; of version 4 below (KIP-584)."""
+        """Whether a broker's registration has version 5; below this gate it has version 4 (KIP-584)."""
         return self._is_from(_FEATURES_REGISTERED_FROM)
 
     @property
     def alters_partitions(self) -> bool:
-        """Whether leaders ask the controller for another ISR (AlterPartition, KIP-497). Below, they write it into the
-        store by themselves and tell the controller afterwards."""
+        """Whether leaders change the ISR by a request to the controller (AlterPartition, KIP-497). Below this gate,
+        they write it into the metadata store themselves and notify the controller afterwards."""
         return self._is_from(_PARTITIONS_ALTERED_FROM)
 
     def _is_from(self, release: str) -> bool:
@@ -56,7 +57,7 @@ class InterBrokerProtocol:
 
 
 def read_inter_broker_protocol(text: str) -> InterBrokerProtocol:
-    """ValueError for what is no release of Kafka with a metadata store outside its brokers."""
+    """ValueError if `text` is not a release of Kafka with a metadata store outside of its brokers."""
     form = _FORM.fullmatch(text.strip())
     release = f"{form[1]}.{form[2]}" if form is not None else ""
     if release not in _ORDER:
@@ -70,7 +71,7 @@ def forwards(values: Mapping[str, Value]) -> bool:
 
 
 def is_inter_broker_protocol(value: Value) -> str | None:
-    """A config row's validator."""
+    """The validator of a config row."""
     try:
         read_inter_broker_protocol(str(value))
     except ValueError as problem:

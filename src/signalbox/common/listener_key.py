@@ -1,4 +1,5 @@
-"""Keys of one listener: `listener.name.<lower-case name>.<key>` and `listener.name.<name>.<mechanism>.<key>` (L5)."""
+"""Config keys of one listener: `listener.name.<lower-case name>.<key>` and `listener.name.<name>.<mechanism>.<key>`
+(L5)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ LISTENER_PREFIX = "listener.name."
 
 @dataclass(frozen=True, slots=True)
 class ListenerKey:
-    """What a key is about. `mechanism` is "" where the key holds for the whole listener."""
+    """The parts of a key. `mechanism` is "" if the key holds for the whole listener."""
 
     listener: str
     mechanism: str
@@ -19,7 +20,7 @@ class ListenerKey:
 
 
 def read_listener_key(key: str, table: ConfigTable) -> ListenerKey | None:
-    """None when it is no key of a listener, or of none that `table` lets a listener have for itself."""
+    """None if `key` is not a listener key, or if `table` does not allow it per listener (or per mechanism)."""
     if not key.startswith(LISTENER_PREFIX):
         return None
     listener, _, rest = key.removeprefix(LISTENER_PREFIX).partition(".")

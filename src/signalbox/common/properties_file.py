@@ -1,9 +1,9 @@
-"""The grammar of `.properties` files, with the line each key came from.
+"""The grammar of `.properties` files, with the line of each key.
 
-Comments begin with `#` or `!`; a key ends at the first unescaped `=`, `:` or blank; a line that ends in an odd
-number of backslashes goes on in the next one; `\\t \\n \\r \\f \\uXXXX` are escapes and a backslash before any
-other character stands for that character. A key given twice keeps the last value (Kafka does the same); callers
-can see the earlier lines in `duplicates`.
+Comments begin with `#` or `!`; a key ends at the first unescaped `=`, `:` or blank; a line that ends in an odd number
+of backslashes continues in the next line; `\\t \\n \\r \\f \\uXXXX` are escapes and a backslash before any other
+character stands for that character. If a key appears twice, the last value counts (as in Kafka); `duplicates` has the
+earlier lines.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-# Java ends a line there and nowhere else: splitlines() would also cut at form feeds and at six more characters.
+# Java ends a line only at these: splitlines() would also cut at form feeds and at six more characters.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -19,8 +19,8 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 @dataclass(slots=True)
 class Properties:
-    """Keys and values of one file. `lines` gives the 1-based line of each key's last value, `duplicates` the earlier
-    lines; `elsewhere` says where a value came from that is not the file's."""
+    """Keys and values of one file. `lines` has the 1-based line of each key's last value, `duplicates` the earlier
+    lines; `elsewhere` has the origin of values that are not from the file."""
 
     origin: str
     values: dict[str, str] = field(default_factory=dict)
@@ -29,13 +29,13 @@ class Properties:
     elsewhere: dict[str, str] = field(default_factory=dict)
 
     def where(self, key: str) -> str:
-        """`file:line` of a key, or the file alone for one that is not in it."""
+        """`file:line` of a key, or the file alone if the key is not in it."""
         if key in self.elsewhere:
             return self.elsewhere[key]
         return f"{self.origin}:{self.lines[key]}" if key in self.lines else self.origin
 
     def override(self, text: str, origin: str) -> None:
-        """Put one `key=value` over the file's. ValueError names a broken `\\u` escape."""
+        """Set one `key=value` in place of the file's value. ValueError names a broken `\\u` escape."""
         for key, value in parse_properties(text, origin).values.items():
             self.values[key] = value
             self.elsewhere[key] = origin
@@ -115,7 +115,7 @@ def _unescape(text: str) -> str:
 
 
 def _joined_surrogates(text: str) -> str:
-    """Java writes a character beyond \\uffff as two escapes; half of one is no character at all."""
+    """Java writes a character beyond \\uffff as two escapes; one alone is not a character."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

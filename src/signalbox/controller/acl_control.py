@@ -1,7 +1,7 @@
-"""CreateAcls and DeleteAcls as decisions (KIP-140, KIP-290): each creation and each filter has an answer of its own.
+"""CreateAcls and DeleteAcls as decisions (KIP-140, KIP-290): each creation and each filter has a result of its own.
 
-What a pattern holds is written as a whole, as Kafka's AclAuthorizer does. An ACL that is there already is a success and
-changes nothing; one that several filters mean is told under the first of them.
+All ACLs of a resource pattern are written as one entry, as Kafka's AclAuthorizer does. Creating an ACL that exists
+already succeeds and changes nothing. A deleted ACL that matches several filters is returned with the first of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from signalbox.security.acl import (
 )
 from signalbox.security.acl_filter import AclFilter, filter_of, known_code
 
-# What an entry of the store cannot be called: ZooKeeper's rules hold in every adapter.
+# Characters that an entry's name in the store cannot contain: ZooKeeper's rules hold for every store.
 _NOT_IN_A_PATH = re.compile(r"[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 
 _CreationResult = CreateAclsResponse.AclCreationResult
@@ -58,13 +58,13 @@ def create_acls(context: ControllerContext, inputs: Inputs, request: CreateAclsR
         if problems[number] is None and binding.pattern in too_many:
             problems[number] = f"too many ACLs on {binding.pattern.name}: prefixed patterns hold many names in one"
     results = [
-        _CreationResult(error_code=Error.INVALID_REQUEST if text else 0, error_message=text) for text in problems
+        _CreationResult(error_code=Error.INVALID_REQUEST if text else 0, error_message=text or "") for text in problems
     ]
     return Decision(records=tuple(records), response=CreateAclsResponse(results=results))
 
 
 def delete_acls(context: ControllerContext, inputs: Inputs, request: DeleteAclsRequest) -> Decision:
-    """Remove the ACLs that any filter means."""
+    """Remove the ACLs that match any filter."""
     filters = [filter_of(each) for each in request.filters]
     results = [
         _FilterResult(error_code=Error.INVALID_REQUEST if each.problem else 0, error_message=each.problem)
@@ -90,7 +90,7 @@ def delete_acls(context: ControllerContext, inputs: Inputs, request: DeleteAclsR
 
 
 def _patterns(asked: AclFilter, acls: Mapping[ResourcePattern, StoredAcls]) -> Iterable[ResourcePattern]:
-    """One look for a filter that names its pattern, all of them for an open one."""
+    """One look-up for a filter that names its pattern; else all patterns that match the filter."""
     only = asked.only_pattern
     if only is not None:
         return (only,) if only in acls else ()
@@ -114,7 +114,7 @@ def _binding(creation: Any) -> AclBinding:
 
 
 def _problem(binding: AclBinding) -> str | None:
-    """Why this can be no ACL, None when it can."""
+    """Error message if this is not a valid ACL, else None."""
     pattern, entry, name = binding.pattern, binding.entry, binding.pattern.name
     if pattern.resource_type is ResourceType.CLUSTER and name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
@@ -137,6 +137,7 @@ def _problem(binding: AclBinding) -> str | None:
 
 def _matching(pattern: ResourcePattern, entry: AccessControlEntry) -> DeleteAclsResponse.DeleteAclsMatchingAcl:
     return DeleteAclsResponse.DeleteAclsMatchingAcl(
+        error_message=None,
         resource_type=pattern.resource_type,
         resource_name=pattern.name,
         pattern_type=pattern.pattern_type,

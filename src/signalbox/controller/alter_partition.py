@@ -1,8 +1,12 @@
 """AlterPartition as a decision: a leader changes its ISR (KIP-497, KIP-841, KIP-903).
 
-Checks in Kafka's order. Beyond Kafka's ZooKeeper controller, the epochs of new ISR members (version 3) are checked
-as the KRaft controller does: a member that has restarted since the leader saw it is not let in.
-Only UpdateMetadata follows a success: the leader epoch stays. A reassignment that waited for this ISR ends with it.
+Checks in Kafka's order. Beyond Kafka's ZooKeeper controller, the broker epochs of new ISR members (version 3) are
+checked as the KRaft controller does: a member that has restarted since the leader saw it is rejected.
+Only UpdateMetadata follows a success: the leader epoch stays. A reassignment that waited for this ISR is completed.
+
+Beyond Kafka a replica may remove itself from the ISR (its log is corrupt, `replication/corrupt_logs.py`), by an ISR
+without it. The leader epoch is raised, so that no ISR expansion that is under way adds it again; if it was the leader,
+another member of the ISR is elected. The last member cannot leave.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from dataclasses import dataclass, replace
 
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.controller.context import ControllerContext
-from signalbox.controller.decision import Decision, Inputs, MetadataAnnounced
+from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced, MetadataAnnounced
+from signalbox.controller.election import propose_among
+from signalbox.controller.partition_control import elected, next_state
 from signalbox.controller.reassignment import finish_moves
 from signalbox.controller.records import PartitionStateChanged
 from signalbox.metadata.partition_state import LeaderRecoveryState, PartitionState
@@ -29,11 +35,12 @@ class _Caller:
 
 
 def alter_partition(context: ControllerContext, inputs: Inputs, request: AlterPartitionRequest) -> Decision:
-    """New states for what is acceptable, and the answer for all."""
+    """New states for the accepted partitions, and a response with a result for each partition."""
     broker = context.brokers.get(request.broker_id)
     if broker is None or broker.broker_epoch != request.broker_epoch:
         return Decision(response=AlterPartitionResponse(error_code=Error.STALE_BROKER_EPOCH))
     changed: list[PartitionStateChanged] = []
+    new_epochs: list[TopicPartition] = []
     topics = []
     for wanted in request.topics:
         by_id = wanted.topic_id != ZERO_UUID
@@ -43,12 +50,14 @@ def alter_partition(context: ControllerContext, inputs: Inputs, request: AlterPa
         for partition in wanted.partitions:
             try:
                 state, is_new = _decide(context, caller, name, partition)
-            except KafkaError as refusal:
-                results.append(_Result(partition_index=partition.partition_index, error_code=refusal.error))
+            except KafkaError as rejection:
+                results.append(_Result(partition_index=partition.partition_index, error_code=rejection.error))
                 continue
             assert name is not None
             if is_new:
                 changed.append(PartitionStateChanged(TopicPartition(name, partition.partition_index), state))
+                if state.leader_epoch != partition.leader_epoch:
+                    new_epochs.append(changed[-1].partition)
             results.append(_told(partition.partition_index, state))
         topics.append(
             AlterPartitionResponse.TopicData(topic_name=wanted.topic_name, topic_id=wanted.topic_id, partitions=results)
@@ -58,20 +67,24 @@ def alter_partition(context: ControllerContext, inputs: Inputs, request: AlterPa
         return Decision(response=response)
     partitions = tuple(each.partition for each in changed)
     arrived = finish_moves(context, changed, partitions)
+    announced: list[Effect] = [MetadataAnnounced(tuple(each for each in partitions if each not in new_epochs))]
+    if new_epochs:
+        announced = [each for each in announced if len(new_epochs) < len(partitions)]
+        announced.append(LeadersAnnounced(tuple(new_epochs)))
     return Decision(
         records=(*changed, *arrived.records),
         response=response,
-        effects=(MetadataAnnounced(partitions), *arrived.effects),
+        effects=(*announced, *arrived.effects),
     )
 
 
 def _decide(
     context: ControllerContext, caller: _Caller, topic: str | None, wanted: _Wanted
 ) -> tuple[PartitionState, bool]:
-    """The state to tell, and whether it is a change."""
+    """The state to return, and whether it is a change."""
     unknown = Error.UNKNOWN_TOPIC_ID if caller.by_topic_id else Error.UNKNOWN_TOPIC_OR_PARTITION
     if _may_be_left_alone(context, topic, wanted.partition_index):
-        # The leader takes its proposal back and comes with it again: by then the entry may have been mended.
+        # The leader drops its proposal and sends it again later: the entry may have been repaired by then.
         raise KafkaError(Error.OPERATION_NOT_ATTEMPTED, "What the store holds of the partition cannot be read.")
     if topic is None or context.usable_topic(topic) is None:
         raise KafkaError(unknown)
@@ -83,28 +96,44 @@ def _decide(
         raise KafkaError(Error.NOT_CONTROLLER, "The leader knows of a newer state than this controller.")
     if wanted.leader_epoch < state.leader_epoch:
         raise KafkaError(Error.FENCED_LEADER_EPOCH)
-    if caller.broker_id != state.leader:
-        raise KafkaError(Error.INVALID_REQUEST, f"Broker {caller.broker_id} does not lead {partition}.")
     members = [(each.broker_id, each.broker_epoch) for each in wanted.new_isr_with_epochs]
     isr = tuple(broker_id for broker_id, _ in members) or tuple(wanted.new_isr)
+    if isr and caller.broker_id not in isr and caller.broker_id in context.replicas(partition):
+        return _without(context, caller, partition, state), True
+    if caller.broker_id != state.leader:
+        raise KafkaError(Error.INVALID_REQUEST, f"Broker {caller.broker_id} does not lead {partition}.")
     recovery = LeaderRecoveryState(wanted.leader_recovery_state)
     if (isr, recovery) == (state.isr, state.recovery):
         return state, False
     if wanted.partition_epoch < state.partition_epoch:
         raise KafkaError(Error.INVALID_UPDATE_VERSION)
-    _refuse_isr(context, caller, partition, isr, dict(members))
-    _refuse_recovery(state, isr, recovery)
+    _reject_isr(context, caller, partition, isr, dict(members))
+    _reject_recovery(state, isr, recovery)
     return _next(context, state, isr, recovery), True
 
 
+def _without(
+    context: ControllerContext, caller: _Caller, partition: TopicPartition, state: PartitionState
+) -> PartitionState:
+    """The state after a replica has removed itself from the ISR. The other members that it names are ignored."""
+    isr = tuple(member for member in state.isr if member != caller.broker_id)
+    if caller.broker_id != state.leader and state.leader in isr:
+        return next_state(context, state, leader=state.leader, isr=isr)
+    candidates = [broker for broker in context.replicas(partition) if broker in isr]
+    proposal = propose_among(context, partition, state, candidates)
+    if caller.broker_id != state.leader or proposal is None:
+        raise _ineligible(caller, f"No other in-sync replica of {partition} is online.")
+    return elected(context, state, proposal)
+
+
 def _may_be_left_alone(context: ControllerContext, topic: str | None, partition: int) -> bool:
-    """An id that nobody knows may be that of a topic whose assignment cannot be read: it stands nowhere else."""
+    """An unknown topic id may belong to a topic whose assignment is corrupt: the id is stored only there."""
     if topic is None:
         return any(damage.is_whole for damage in context.damaged.values())
     return context.left_alone(TopicPartition(topic, partition))
 
 
-def _refuse_isr(
+def _reject_isr(
     context: ControllerContext,
     caller: _Caller,
     partition: TopicPartition,
@@ -121,12 +150,15 @@ def _refuse_isr(
         epoch = epochs.get(member, -1)
         restarted = broker is not None and epoch not in (-1, broker.broker_epoch)
         if broker is None or member in context.shutting_down or restarted:
-            # Before version 2 the error for this was another one.
-            error = Error.INELIGIBLE_REPLICA if caller.by_topic_id else Error.OPERATION_NOT_ATTEMPTED
-            raise KafkaError(error, f"Broker {member} is not eligible: it is gone, going or restarted.")
+            raise _ineligible(caller, f"Broker {member} is not eligible: it is gone, going or restarted.")
 
 
-def _refuse_recovery(state: PartitionState, isr: tuple[int, ...], recovery: LeaderRecoveryState) -> None:
+def _ineligible(caller: _Caller, message: str) -> KafkaError:
+    """INELIGIBLE_REPLICA, or OPERATION_NOT_ATTEMPTED before version 2 of the request."""
+    return KafkaError(Error.INELIGIBLE_REPLICA if caller.by_topic_id else Error.OPERATION_NOT_ATTEMPTED, message)
+
+
+def _reject_recovery(state: PartitionState, isr: tuple[int, ...], recovery: LeaderRecoveryState) -> None:
     recovering = LeaderRecoveryState.RECOVERING
     if recovery is recovering and len(isr) > 1:
         raise KafkaError(Error.INVALID_REQUEST, "A recovering leader is alone in its ISR.")
@@ -143,6 +175,7 @@ def _next(
     return replace(
         state,
         isr=isr,
+        unverified=tuple(member for member in state.unverified if member in isr),
         recovery=recovery,
         controller_epoch=context.controller_epoch,
         partition_epoch=state.partition_epoch + 1,

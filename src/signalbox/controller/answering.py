@@ -1,4 +1,4 @@
-"""The answer to a decision that is stored: at once, or when this node's metadata shows it."""
+"""The response to a decision that is stored: at once, or when this node's metadata cache shows the change."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from signalbox.controller.decision import Decision, Visibility
-from signalbox.controller.turn import Answer, Pending
+from signalbox.controller.event_batch import Answer, ControllerEvent
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.message import Message
 
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
-def give_answer(pending: Pending, decision: Decision, cache: MetadataCache, spawn: Spawn) -> None:
-    """Answer whoever waits; nobody waits for an event. What has to wait first is spawned."""
+def give_answer(pending: ControllerEvent, decision: Decision, cache: MetadataCache, spawn: Spawn) -> None:
+    """Complete the event's answer, if it has one. Waiting for visibility runs in a spawned coroutine."""
     answer, response, visibility = pending.answer, decision.response, decision.visibility
     if answer is None or response is None or answer.done():
         return

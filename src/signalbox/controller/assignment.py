@@ -1,4 +1,4 @@
-"""Replica assignments given by hand: what is acceptable, for new topics and for partitions added to one."""
+"""Manual replica assignments: which are valid, for new topics and for partitions that are added to a topic."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ def manual_assignment(
     first_partition: int,
     replication_factor: int | None = None,
 ) -> Placement:
-    """The assignment as a placement; INVALID_REPLICA_ASSIGNMENT says what is wrong with it.
+    """The assignment as a placement; an invalid one raises INVALID_REPLICA_ASSIGNMENT with the reason.
 
-    Partitions must be numbered without a gap from `first_partition`; all have as many replicas as the first (or
-    `replication_factor`), each on another registered broker."""
+    Partitions must be numbered without a gap from `first_partition`. All have as many replicas as the first (or
+    `replication_factor`), each replica on a different registered broker."""
     placement: Placement = {}
     for partition, brokers in sorted(given, key=lambda pair: pair[0]):
         if partition in placement:
-            raise _refusal(f"Partition {partition} is assigned twice.")
+            raise _rejection(f"Partition {partition} is assigned twice.")
         if not brokers:
-            raise _refusal(f"Partition {partition} is assigned to no broker.")
+            raise _rejection(f"Partition {partition} is assigned to no broker.")
         if len(set(brokers)) != len(brokers):
-            raise _refusal(f"Duplicate replica assignment found: {list(brokers)} for partition {partition}.")
+            raise _rejection(f"Duplicate replica assignment found: {list(brokers)} for partition {partition}.")
         for broker in brokers:
             if broker not in context.brokers:
-                raise _refusal(f"Partition {partition} is assigned to broker {broker}, which is not registered.")
+                raise _rejection(f"Partition {partition} is assigned to broker {broker}, which is not registered.")
         placement[partition] = tuple(brokers)
     expected = list(range(first_partition, first_partition + len(placement)))
     if list(placement) != expected:
-        raise _refusal(f"Partitions should be a consecutive 0-based integer sequence: {list(placement)}.")
+        raise _rejection(f"Partitions should be a consecutive 0-based integer sequence: {list(placement)}.")
     factor = replication_factor or len(next(iter(placement.values())))
     for partition, replicas in placement.items():
         if len(replicas) != factor:
-            raise _refusal(
+            raise _rejection(
                 f"Inconsistent replication factor between partitions: partition {partition} has {len(replicas)} "
                 f"replicas, expected {factor}."
             )
     return placement
 
 
-def _refusal(message: str) -> KafkaError:
+def _rejection(message: str) -> KafkaError:
     return KafkaError(Error.INVALID_REPLICA_ASSIGNMENT, message)

@@ -1,7 +1,7 @@
-"""Brokers come, go, restart and change: what the list of registrations means for partitions.
+"""Brokers register, fail, restart and change: what the list of registrations means for partitions.
 
-A restart shows as the same id with a larger broker epoch and is a failure followed by a start. What changed besides
-the epoch (endpoints, rack) only has to be told.
+A restart shows as the same id with a larger broker epoch. It is handled as a failure followed by a start. A change of
+anything else (endpoints, rack) is only announced in the metadata.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.ids import TopicPartition
+from signalbox.controller.broker_restarts import after_unclean_shutdown, histories_kept
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.decision import BrokersAnnounced, Decision, Effect, Inputs, LeadersAnnounced
 from signalbox.controller.feature_control import compatible_brokers
-from signalbox.controller.partition_control import bring_online, take_replicas_offline
+from signalbox.controller.partition_control import bring_online, restarted_uncleanly, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves
 from signalbox.controller.records import BrokerJoined, BrokerLeft, Record, ReplicasOffline
 from signalbox.controller.removed_replicas import ask_for_removal
@@ -21,7 +22,7 @@ from signalbox.controller.topic_deletion import ask_again
 
 
 def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int, LiveBroker]) -> Decision:
-    """`now` is what the store has: elections, and who must be told what."""
+    """`now` is the list of registrations in the store. The decision holds elections and the requests to brokers."""
     before, now = context.brokers, compatible_brokers(now, context.features.levels)
     gone = [broker_id for broker_id in before if broker_id not in now]
     bounced = [
@@ -42,12 +43,15 @@ def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int
     without = preview(context, departures)
     losses = take_replicas_offline(without, failed, _partitions_on(context, failed), _unclean(without, inputs))
     arrivals: list[Record] = [*losses, *(BrokerJoined(now[each]) for each in (*bounced, *joined, *modified))]
-    arrived = preview(without, arrivals)
     newcomers = (*bounced, *joined)
-    waiting = _partitions_on(arrived, frozenset(newcomers))
+    present = preview(without, arrivals)
+    waiting = _partitions_on(present, frozenset(newcomers))
+    unverified = restarted_uncleanly(present, after_unclean_shutdown(present, newcomers), waiting)
+    arrived = preview(present, unverified)
     created, led = bring_online(arrived, waiting, _unclean(arrived, inputs))
     moved = finish_moves(arrived, (*created, *led))
-    touched = [*(loss.partition for loss in losses), *(each.partition for each in led)]
+    touched = [each.partition for each in (*losses, *unverified, *led)]
+    kept = histories_kept(arrived, (each for each in newcomers if now[each].registration.log_dirs))
     effects: list[Effect] = [
         BrokersAnnounced(newcomers),
         LeadersAnnounced(tuple(dict.fromkeys(touched))),
@@ -57,7 +61,8 @@ def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int
         *ask_again(arrived, newcomers),
         *ask_for_removal(arrived, newcomers),
     ]
-    return Decision(records=(*departures, *arrivals, *created, *led, *moved.records), effects=tuple(effects))
+    records = (*departures, *arrivals, *unverified, *created, *led, *moved.records, *kept)
+    return Decision(records=records, effects=tuple(effects))
 
 
 def replicas_offline(
@@ -67,7 +72,7 @@ def replicas_offline(
     failed: Iterable[TopicPartition],
     working: Iterable[TopicPartition],
 ) -> Decision:
-    """A living broker answered for its replicas: those in a failed directory are lost until it says otherwise."""
+    """A live broker reported its replicas: those in a failed directory are offline until it reports them as working."""
     known = context.offline_replicas.get(broker_id, frozenset())
     fresh = frozenset(failed) - known
     back = frozenset(working) & known
@@ -89,7 +94,7 @@ def replicas_offline(
 
 
 def ask_for_replicas(context: ControllerContext, broker_id: int) -> Decision:
-    """A broker reported a failed log directory: its answer to LeaderAndIsr tells which replicas were in it."""
+    """A broker reported a failed log directory: its LeaderAndIsr response says which replicas were in it."""
     if broker_id not in context.brokers:
         return Decision()
     partitions = tuple(context.partitions_on(broker_id))

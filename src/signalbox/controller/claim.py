@@ -1,15 +1,15 @@
-"""Becoming the controller, and the fence that goes with it.
+"""Election as the active controller, and the fence that belongs to it.
 
-One atomic commit takes `/controller` for this participant's session and raises `/controller_epoch`. From then on
-every write of this controller names the version that the epoch entry got by that commit; whoever takes over raises
-it, and all later writes of the old controller are refused.
+One atomic commit creates `/controller` for this node's session and raises `/controller_epoch`. From then on every
+write of this controller names the version that the epoch entry got by that commit. The next controller raises it, and
+all later writes of the old controller are rejected.
 
-Neither entry keeps a cluster without a controller when another program has damaged it. A claim that names nobody, or
-belongs to no session and so would never end, is replaced: if its owner lives, the epoch shuts it out. An epoch that is
-no number is counted anew from above every epoch that could have been.
+Neither entry leaves a cluster without a controller if another program has corrupted it. A claim that names no node, or
+that belongs to no session and would never expire, is replaced: if its owner lives, the new epoch fences it. If the
+epoch is not a number, the next one is above every epoch that could have been used.
 
-A claim goes with its session. That of a controller that is known to be dead may be replaced before: in the same commit,
-so that it makes no difference whether the dead one lives after all.
+A claim ends with its session. The claim of a controller that is confirmed dead may be replaced earlier: in the same
+commit, so that it makes no difference if that controller is alive after all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE, TOP
 from signalbox.metadata.partition_state import decode_partition_state
 from signalbox.metadata.store.port import (
     Check,
-    CommitRefused,
+    CommitRejected,
     Create,
     Delete,
     Entry,
@@ -52,7 +52,7 @@ from signalbox.metadata.store.port import (
 
 log = logging.getLogger(__name__)
 
-_EPOCHS_WITHOUT_TRACE = 1_000  # of terms in a row in which nothing was decided
+_EPOCHS_WITHOUT_TRACE = 1_000  # controller epochs in a row in which nothing was decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who is the controller: this node by `claim`, or `controller_id` (-1: nobody, or it just changed)."""
+    """The result of an election: this node is the controller by `claim`, or `controller_id` is (-1: none, or it just
+    changed)."""
 
     controller_id: int
     claim: Claim | None = None
@@ -79,11 +80,11 @@ async def try_to_claim(
     dead_claim: int | None = None,
     supported: LevelRanges = SUPPORTED_FEATURES,
 ) -> Standing:
-    """Take the controllership if it is free, if an earlier claim of this same node was left behind, or if the claim
-    is the one with the creation id `dead_claim`, whose owner is dead. Who does not support what is finalized takes
-    nothing."""
-    # First the epoch: a claim that comes after this look moves it, and then the commit below is refused, so that the
-    # claim it deletes can be no other than the one looked at.
+    """Become the controller if there is no claim, if an earlier claim of this same node is left, or if the claim is
+    the one with the creation id `dead_claim`, whose owner is dead. A node that does not support all finalized features
+    does not claim."""
+    # First the epoch: a claim that is made after this read raises it, and then the commit below is rejected. So the
+    # claim that the commit deletes is always the one that was read.
     epoch = await store.read(CONTROLLER_EPOCH)
     entry = await store.read(CONTROLLER)
     operations: list[Operation] = []
@@ -91,7 +92,7 @@ async def try_to_claim(
         holder = _holder(entry)
         if holder is not None and holder != node_id and entry.creation_id != dead_claim:
             return Standing(holder)
-        if holder is None:  # only then can something stand below it: never below an entry of a session
+        if holder is None:  # only then can there be entries below it: an entry of a session has no children
             below = (await store.read_tree(CONTROLLER)).keys() - {CONTROLLER}
             operations += [Delete(path) for path in sorted(below, reverse=True)]
         operations.append(Delete(CONTROLLER, entry.version))
@@ -105,7 +106,7 @@ async def try_to_claim(
             return Standing(-1)
     features = await _finalized(store)
     if lacking := incompatible(supported, features.levels):
-        log.error("node %d cannot be the controller: %s", node_id, "; ".join(lacking))
+        log.error("Node %d cannot become the controller: %s", node_id, "; ".join(lacking))
         return Standing(-1)
     controller_epoch = await _last_epoch(store, epoch) + 1
     operations += [
@@ -115,14 +116,14 @@ async def try_to_claim(
     ]
     try:
         outcomes = await store.commit(operations)
-    except CommitRefused:
+    except CommitRejected:
         return Standing(-1)
     fence = Fence(CONTROLLER_EPOCH, outcomes[-1].version)
     return Standing(node_id, Claim(controller_epoch, fence, outcomes[-2].creation_id))
 
 
 async def _finalized(store: MetadataStore) -> FinalizedFeatures:
-    """As they are stored. A damaged entry keeps nobody from being elected (`loading.py`)."""
+    """The finalized features. A corrupt entry does not prevent an election (`loading.py`)."""
     try:
         return await read_features(store)
     except BadEntry:
@@ -130,13 +131,14 @@ async def _finalized(store: MetadataStore) -> FinalizedFeatures:
 
 
 async def still_holds(store: MetadataStore, claim: Claim) -> bool:
-    """Whether `/controller` is still the entry that the claim made, and can be read: else nobody finds this node."""
+    """Whether `/controller` is still the entry that the claim created, and can be read: else no broker finds this
+    node."""
     entry = await store.read(CONTROLLER)
     return entry is not None and entry.creation_id == claim.creation_id and _holder(entry) is not None
 
 
 def _holder(entry: Entry) -> int | None:
-    """Whom a claim names; None for one that counts for nothing."""
+    """The node that a claim names; None for an invalid claim."""
     try:
         holder = decode_claim(entry.data)
     except BadEntry as error:
@@ -144,7 +146,7 @@ def _holder(entry: Entry) -> int | None:
         return None
     if entry.session_id == 0 and not is_kraft_claim(entry.data):
         log.error(
-            "%s names node %d, but belongs to no session, so that it would never end: it is replaced",
+            "Controller claim %s of node %d belongs to no session and would never expire: it is replaced",
             CONTROLLER,
             holder,
         )
@@ -153,8 +155,9 @@ def _holder(entry: Entry) -> int | None:
 
 
 async def _last_epoch(store: MetadataStore, epoch: Entry) -> int:
-    """The highest controller epoch that was ever given out, or more. Each claim writes the entry once, so that its
-    version is no less unless the store was copied; each state has the epoch of the controller that decided it."""
+    """The highest controller epoch that was ever used, or more. Each claim writes the entry once, so its version is
+    at least the epoch unless the store was copied; each partition state has the epoch of the controller that decided
+    it."""
     try:
         return decode_controller_epoch(epoch.data)
     except BadEntry as error:

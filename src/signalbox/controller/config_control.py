@@ -1,7 +1,7 @@
 """AlterConfigs and IncrementalAlterConfigs as decisions: topics, one broker, all brokers (KIP-339).
 
 AlterConfigs replaces all configs of a resource; the incremental form changes single ones: SET, DELETE, and for
-lists APPEND and SUBTRACT. A resource that fails says so alone. Nothing is stored when nothing changes.
+lists APPEND and SUBTRACT. Each resource has its own error. Nothing is stored when nothing changes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from signalbox.common.long_work import unhurried
+from signalbox.common.cooperative_task import yielding
 from signalbox.controller.config_resource import Resource, find_resource
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, UNCLEAN_KEY, ControllerContext
 from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced
-from signalbox.controller.listener_change import LISTENER_KEYS, refuse_listeners
+from signalbox.controller.listener_change import LISTENER_KEYS, reject_listeners
 from signalbox.controller.partition_control import bring_online
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import ConfigsSet, Record
@@ -29,7 +29,7 @@ from signalbox.protocol.messages.incremental_alter_configs import (
 
 
 class ConfigOperation(IntEnum):
-    """What the incremental form can do with one config."""
+    """The operations of the incremental form on one config."""
 
     SET = 0
     DELETE = 1
@@ -52,7 +52,7 @@ Change = Callable[[Resource], Configs]
 def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConfigsRequest) -> Decision:
     """Replace the configs of each resource."""
     changes = [
-        ((each.resource_type, each.resource_name), replacement(each.configs)) for each in unhurried(request.resources)
+        ((each.resource_type, each.resource_name), replacement(each.configs)) for each in yielding(request.resources)
     ]
     outcomes, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
@@ -72,7 +72,7 @@ def incremental_alter_configs(
 ) -> Decision:
     """Change single configs of each resource."""
     changes = [
-        ((each.resource_type, each.resource_name), increments(each.configs)) for each in unhurried(request.resources)
+        ((each.resource_type, each.resource_name), increments(each.configs)) for each in yielding(request.resources)
     ]
     outcomes, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
@@ -101,14 +101,14 @@ def _decide(
                 raise KafkaError(Error.INVALID_REQUEST, "Each resource must appear at most once.")
             resource = find_resource(context, inputs, *key)
             configs = change(resource)
-            resource.refuse(configs)
-            _refuse_listeners(context, resource, configs)
+            resource.reject(configs)
+            _reject_listeners(context, resource, configs)
             _ask_policy(inputs, resource, configs)
-        except KafkaError as refusal:
-            outcomes[key] = _Outcome(*key, refusal.error, refusal.message)
+        except KafkaError as rejection:
+            outcomes[key] = _Outcome(*key, rejection.error, rejection.message)
             continue
         outcomes[key] = _Outcome(*key, Error.NONE, None)
-        # A broker that is set what it has set already reads its key files again (KIP-226): it must hear of it.
+        # A broker whose keys are set to the same values reads its key files again (KIP-226): it must be notified.
         if configs != resource.configs or (resource.is_broker and configs):
             records.append(ConfigsSet(resource.entity_path, configs))
     if validate_only or not records:
@@ -120,11 +120,11 @@ def _decide(
 def replacement(
     configs: Iterable[AlterConfigsRequest.AlterableConfig],
 ) -> Change:
-    """What AlterConfigs makes of a resource: these configs and no others."""
+    """The change of AlterConfigs: these configs replace all others of a resource."""
 
     def change(resource: Resource) -> Configs:
         given = list(configs)
-        _refuse_repeated([each.name for each in given])
+        _reject_repeated([each.name for each in given])
         missing = sorted(each.name for each in given if each.value is None)
         if missing:
             raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {','.join(missing)}")
@@ -136,11 +136,11 @@ def replacement(
 def increments(
     configs: Iterable[IncrementalAlterConfigsRequest.AlterableConfig],
 ) -> Change:
-    """What IncrementalAlterConfigs makes of a resource."""
+    """The change of IncrementalAlterConfigs to a resource's configs."""
 
     def change(resource: Resource) -> Configs:
         given = list(configs)
-        _refuse_repeated([each.name for each in given])
+        _reject_repeated([each.name for each in given])
         missing = sorted(
             each.name for each in given if each.value is None and each.config_operation != ConfigOperation.DELETE
         )
@@ -193,17 +193,17 @@ def _pieces(value: str) -> list[str]:
     return [piece.strip() for piece in value.split(",") if piece.strip()]
 
 
-def _refuse_repeated(names: Sequence[str]) -> None:
+def _reject_repeated(names: Sequence[str]) -> None:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise KafkaError(Error.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(repeated)}")
 
 
-def _refuse_listeners(context: ControllerContext, resource: Resource, configs: Configs) -> None:
+def _reject_listeners(context: ControllerContext, resource: Resource, configs: Configs) -> None:
     if not resource.is_broker or not resource.name:
         return
     if any(configs.get(key) != resource.configs.get(key) for key in LISTENER_KEYS):
-        refuse_listeners(context, int(resource.name), configs)
+        reject_listeners(context, int(resource.name), configs)
 
 
 def _ask_policy(inputs: Inputs, resource: Resource, configs: Configs) -> None:
@@ -218,7 +218,7 @@ def _ask_policy(inputs: Inputs, resource: Resource, configs: Configs) -> None:
 def elections_allowed_now(
     context: ControllerContext, inputs: Inputs, records: Sequence[ConfigsSet]
 ) -> tuple[list[Record], tuple[Effect, ...]]:
-    """Partitions without a leader get one when an unclean election has just become allowed for their topic."""
+    """Elections for partitions without a leader, if an unclean election has just become allowed for their topic."""
     now_set = {record.entity_path for record in records if _allows_unclean(record)}
     everywhere = not now_set.isdisjoint((BROKER_DEFAULT_ENTITY, f"brokers/{context.controller_id}"))
     after = replace(context, configs={**context.configs, **{each.entity_path: each.configs for each in records}})

@@ -1,4 +1,4 @@
-"""Resources whose configs can be altered: their type on the wire, their entity in the store, the rows they obey."""
+"""Resources whose configs can be altered: their type on the wire, their entity in the store, their config table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dy
 from signalbox.common.listener_key import LISTENER_PREFIX, read_listener_key
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext
-from signalbox.controller.damage import refusal
+from signalbox.controller.corrupt_entries import rejection
 from signalbox.controller.decision import Inputs
-from signalbox.controller.topic_name import refuse_topic_name
+from signalbox.controller.topic_name import reject_topic_name
 from signalbox.metadata.entity_config import Configs, client_metrics_entity
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -30,7 +30,7 @@ class ResourceType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource of a request, found and allowed to be altered. `configs` are the present ones."""
+    """One resource of a request that exists and may be altered. `configs` are the present ones."""
 
     type: ResourceType
     name: str
@@ -43,12 +43,12 @@ class Resource:
         return self.type is ResourceType.BROKER
 
     def is_list(self, config: str) -> bool:
-        """Whether APPEND and SUBTRACT make sense."""
+        """Whether APPEND and SUBTRACT are possible."""
         row = self.row(config)
         return row is not None and row.type is ConfigType.LIST
 
     def default_list(self, config: str) -> list[str]:
-        """What APPEND and SUBTRACT begin from when the config is not set."""
+        """The value to which APPEND and SUBTRACT apply when the config is not set."""
         row = self.row(config)
         default = row.default if row is not None else None
         return list(default) if isinstance(default, list) else []
@@ -57,19 +57,19 @@ class Resource:
         parsed = row.parse(value)
         limits_listener = name.startswith(LISTENER_PREFIX) and row.per_listener is Dynamic.CLUSTER_WIDE
         if self.is_broker and limits_listener and isinstance(parsed, int) and parsed <= 0:
-            raise ValueError("nobody could connect on that listener")  # as Kafka: its own limits are above 0 (1.11)
+            raise ValueError("nobody could connect on that listener")  # as Kafka: a listener's limits are > 0 (1.11)
 
     def row(self, config: str) -> ConfigRow | None:
-        """The row that a config obeys; for a listener's own key that of the key behind its prefix."""
+        """The row of a config's table; for a key of one listener the row of the key behind its prefix."""
         key = read_listener_key(config, self.table) if self.is_broker else None
         return key.row if key is not None else self.table.get(config)
 
-    def refuse(self, configs: Configs) -> None:
-        """KafkaError for the first config that cannot be set so on this resource."""
+    def reject(self, configs: Configs) -> None:
+        """KafkaError for the first config that cannot have this value on this resource."""
         for name, value in configs.items():
-            # What stays as it is may stay: an older release may have taken what only a restart changes now.
+            # Unchanged values are accepted: an older release may have accepted a key that only a restart changes now.
             if self.is_broker and self.configs.get(name) != value:
-                refuse_static(name, self.table, for_all=not self.name)
+                reject_static(name, self.table, for_all=not self.name)
             row = self.row(name)
             if row is None:
                 if self.is_broker:
@@ -83,7 +83,7 @@ class Resource:
                     Error.INVALID_CONFIG, f"Invalid value {shown} for configuration {name}: {problem}"
                 ) from problem
         if self.type is ResourceType.CLIENT_METRICS:
-            _refuse_subscription(configs)
+            _reject_subscription(configs)
 
 
 def _unknown(resource_type: ResourceType, name: str) -> tuple[Error, str]:
@@ -92,16 +92,16 @@ def _unknown(resource_type: ResourceType, name: str) -> tuple[Error, str]:
     return Error.INVALID_CONFIG, f"Unknown topic config name: {name}"
 
 
-def _refuse_subscription(configs: Configs) -> None:
+def _reject_subscription(configs: Configs) -> None:
     if problem := interval_problem(configs):
         raise KafkaError(Error.INVALID_REQUEST, problem)
     if problem := match_problem(configs):
         raise KafkaError(Error.INVALID_CONFIG, problem)
 
 
-def refuse_static(name: str, table: ConfigTable, for_all: bool) -> None:
-    """KafkaError when a broker key cannot change while brokers run, or not `for_all` brokers at once, or only with the
-    prefix of a listener (KIP-226)."""
+def reject_static(name: str, table: ConfigTable, for_all: bool) -> None:
+    """KafkaError if a broker key cannot change while brokers run, or cannot be set `for_all` brokers at once, or needs
+    the prefix of a listener (KIP-226)."""
     key = read_listener_key(name, table)
     row = table.get(name)
     if key is not None:
@@ -126,12 +126,12 @@ def refuse_static(name: str, table: ConfigTable, for_all: bool) -> None:
 
 
 def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int, name: str) -> Resource:
-    """The resource of a request; KafkaError when there is none, or it is of a kind that is not altered here."""
+    """The resource of a request; KafkaError if it does not exist or resources of its type cannot be altered."""
     if resource_type == ResourceType.TOPIC:
-        if problem := refuse_topic_name(name):
+        if problem := reject_topic_name(name):
             raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, problem)
         if name not in context.topics and name in context.damaged:
-            raise refusal(name, context.damaged[name])
+            raise rejection(name, context.damaged[name])
         if context.usable_topic(name) is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         entity_path, table = f"topics/{name}", TOPIC_CONFIG
@@ -151,12 +151,12 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
 
 
 def _broker_entity(context: ControllerContext, name: str) -> str:
-    """A broker that is down may keep and change the configs it has; ids nobody ever had get none."""
+    """A broker that is down keeps its configs, and they can be changed; an id that was never used is rejected."""
     if not name:
         return BROKER_DEFAULT_ENTITY
     if not (name.isascii() and name.isdigit()):
         raise KafkaError(Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
-    number = name.lstrip("0") or "0"  # stays text: int() refuses thousands of digits
+    number = name.lstrip("0") or "0"  # stays text: int() rejects thousands of digits
     entity_path = f"brokers/{number}"
     if entity_path not in context.configs and number not in map(str, (*context.brokers, context.controller_id)):
         raise KafkaError(Error.BROKER_ID_NOT_REGISTERED, f"No node with id {number} found.")

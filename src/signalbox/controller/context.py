@@ -1,17 +1,18 @@
-"""What the active controller knows: the store's content as one value that decisions read and never change.
+"""The state of the active controller: the store's content as one value that decisions read and never change.
 
-`replay.py` makes the next context out of records. Broker epochs, running shutdowns, replicas in failed log
-directories and replicas still to be deleted live here only and are found again at a failover.
+`replay.py` computes the next context from records. Broker epochs, controlled shutdowns under way, replicas in failed
+log directories and replicas still to be deleted live here only; a failover collects them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import breathe
-from signalbox.controller.damage import TopicDamage
+from signalbox.controller.corrupt_entries import TopicCorruption
+from signalbox.metadata.broker_history import BrokerHistory
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures, LevelRanges
 from signalbox.metadata.partition_state import PartitionState
@@ -33,12 +34,24 @@ class LiveBroker:
     broker_epoch: int
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class LogEnd:
+    """The end of a replica's log, as its broker reports it: the leader epoch of its last batch (-1: it is empty) and
+    its end offset; NO_LOG if the broker has no log of the partition. Of two logs the longer is the greater."""
+
+    last_leader_epoch: int
+    end_offset: int
+
+
+NO_LOG = LogEnd(-1, -1)
+
+
 @dataclass(frozen=True, slots=True)
 class ControlledTopic:
-    """A topic as the store has it. Partitions without a state never had a leader.
+    """A topic as it is stored. Partitions without a state never had a leader.
 
-    `has_partitions_entry` and `bare_partitions` only matter for topics that another program left half made: the
-    folder of the partitions is missing, or partitions have their folder but no state in it."""
+    `has_partitions_entry` and `bare_partitions` only matter for topics that another program created incompletely: the
+    entry above the partitions is missing, or partitions have their entry but no state below it."""
 
     name: str
     assignment: TopicAssignment
@@ -69,7 +82,7 @@ class StoredAcls:
 
 @dataclass(frozen=True, slots=True)
 class KeptOutcome:
-    """What a forwarded change was answered, as it is stored, and until when somebody may ask for it again."""
+    """The stored response to a forwarded change, and the time (Unix, ms) until which a retry returns it."""
 
     expires_ms: int
     stored: bytes
@@ -77,10 +90,13 @@ class KeptOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
-    """`deleting` holds, per topic on its way out, the replicas not yet known to be gone. `controllers`: which levels of
-    features the dedicated controllers that live support. Up to `shared_version` of the shared changes
-    (`metadata/shared_changes.py`) all of this is true. `damaged` topics are not among the `topics` when all of them is
-    set aside. `strays` are entries that no layout knows, below some that may have to go."""
+    """`deleting` holds, per topic under deletion, the replicas not yet confirmed as deleted. `controllers`: the feature
+    levels that the live dedicated controllers support. The context includes the metadata change log
+    (`metadata/metadata_change_log.py`) up to `shared_version`. `damaged`: corrupt entries by topic; a topic that is
+    quarantined as a whole is not among the `topics`. `strays`: unknown entries below entries that may be deleted.
+    `histories`: the last registration of each broker that was applied. Of partitions without a leader only:
+    `log_ends`, the ends of the replicas' logs by broker, and `waited`, those that have waited long enough for members
+    of their ISR to return."""
 
     controller_id: int
     controller_epoch: int
@@ -100,16 +116,23 @@ class ControllerContext:
     forwarded: Mapping[tuple[int, int, int], KeptOutcome] = field(default_factory=dict)
     features: FinalizedFeatures = NO_FEATURES
     shared_version: int = 0
-    damaged: Mapping[str, TopicDamage] = field(default_factory=dict)
+    damaged: Mapping[str, TopicCorruption] = field(default_factory=dict)
     strays: tuple[str, ...] = ()
+    histories: Mapping[int, BrokerHistory] = field(default_factory=dict)
+    log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
+    waited: Collection[TopicPartition] = frozenset()
 
     def is_replica_online(self, broker_id: int, partition: TopicPartition) -> bool:
-        """Whether the broker lives, is not shutting down and has the replica in a working directory."""
+        """Whether the broker is live, is not shutting down and has the replica in a working directory."""
         return broker_id not in self.shutting_down and self.is_replica_reachable(broker_id, partition)
 
     def is_replica_reachable(self, broker_id: int, partition: TopicPartition) -> bool:
         """The same, but a broker that is shutting down counts."""
         return broker_id in self.brokers and partition not in self.offline_replicas.get(broker_id, ())
+
+    def log_end(self, broker_id: int, partition: TopicPartition) -> LogEnd | None:
+        """The replica's log end; None if its broker has not reported it since the partition lost its leader."""
+        return self.log_ends.get(partition, {}).get(broker_id)
 
     def replicas(self, partition: TopicPartition) -> tuple[int, ...]:
         """Assigned brokers, preferred leader first; empty for an unknown partition."""
@@ -117,7 +140,7 @@ class ControllerContext:
         return () if topic is None else topic.assignment.replicas.get(partition.partition, ())
 
     def assignment_of(self, partition: TopicPartition) -> ReplicaAssignment:
-        """The same with what a running reassignment adds and removes."""
+        """The replicas with those that a reassignment under way adds and removes."""
         topic = self.topics.get(partition.topic)
         return ReplicaAssignment() if topic is None else topic.assignment.of(partition.partition)
 
@@ -127,29 +150,29 @@ class ControllerContext:
         return None if topic is None else topic.states.get(partition.partition)
 
     def partitions(self) -> Iterator[TopicPartition]:
-        """All partitions but those of topics on their way out and those left alone; breathes."""
+        """All partitions but quarantined ones and those of topics under deletion. Yields."""
         for topic in self.topics.values():
             if topic.name not in self.deleting:
                 damage = self.damaged.get(topic.name)
                 for partition in topic.assignment.replicas:
-                    breathe()
+                    yield_if_due()
                     if damage is None or not damage.covers(partition):
                         yield TopicPartition(topic.name, partition)
 
     def left_alone(self, partition: TopicPartition) -> bool:
-        """Whether what the store holds of the partition cannot be read: nothing is decided about it."""
+        """Whether the partition is quarantined: its entry cannot be read, and nothing is decided for it."""
         damage = self.damaged.get(partition.topic)
         return damage is not None and damage.covers(partition.partition)
 
     def partitions_left_alone(self) -> Iterator[TopicPartition]:
-        """Those of topics whose assignment is known."""
+        """The quarantined partitions of topics whose assignment can be read."""
         for name, damage in self.damaged.items():
             for partition in sorted(damage.partitions or ()):
                 if self.replicas(TopicPartition(name, partition)):
                     yield TopicPartition(name, partition)
 
     def moving(self) -> Iterator[TopicPartition]:
-        """Partitions with a reassignment under way; the deletion of a topic ends its own."""
+        """Partitions with a reassignment under way, without those of topics under deletion."""
         for topic in self.topics.values():
             if (topic.assignment.adding or topic.assignment.removing) and topic.name not in self.deleting:
                 for number in sorted(topic.assignment.adding.keys() | topic.assignment.removing.keys()):
@@ -158,15 +181,15 @@ class ControllerContext:
                         yield partition
 
     def partitions_on(self, broker_id: int) -> list[TopicPartition]:
-        """Partitions with a replica on this broker, topics on their way out left out."""
+        """Partitions with a replica on this broker, without those of topics under deletion. Yields."""
         return [partition for partition in self.partitions() if broker_id in self.replicas(partition)]
 
     def usable_topic(self, name: str) -> ControlledTopic | None:
-        """A topic that exists and is not on its way out."""
+        """A topic that exists and is not under deletion."""
         return None if name in self.deleting else self.topics.get(name)
 
     def allows_unclean_election(self, topic: str, by_default: bool) -> bool:
-        """The topic's own setting, else this broker's, else that of all brokers, else `by_default`."""
+        """The topic's own setting, else this node's, else that of all brokers, else `by_default`."""
         for entity_path in (f"topics/{topic}", f"brokers/{self.controller_id}", BROKER_DEFAULT_ENTITY):
             value = self.configs.get(entity_path, {}).get(UNCLEAN_KEY)
             if value is not None:

@@ -1,7 +1,8 @@
-"""What brokers' answers to control requests mean for the controller.
+"""What brokers' responses to control requests mean for the controller.
 
-Top-level errors (a stale epoch) are only logged: the broker knows a newer controller or has restarted, and either
-shows in the store. Failed directories and finished deletions become decisions.
+Top-level errors (a stale epoch) are only logged: the broker knows a newer controller or has restarted, and the store
+shows either. Decisions follow from failed directories, completed deletions, the log ends of partitions without a
+leader, and the response of a live leader whose ISR has unverified members.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from collections.abc import Callable, Iterator
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.broker_control import replicas_offline
-from signalbox.controller.context import ControllerContext, ReplicaOfTopic
+from signalbox.controller.broker_restarts import leader_lives, log_ends_reported
+from signalbox.controller.context import ControllerContext, LogEnd, ReplicaOfTopic
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.removed_replicas import replicas_removed
 from signalbox.controller.topic_deletion import replicas_deleted
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
@@ -22,17 +25,21 @@ from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopRep
 
 log = logging.getLogger(__name__)
 
+# The leader has the state, or has had it already.
+_APPLIED = frozenset({Error.NONE, Error.STALE_CONTROLLER_EPOCH})
+
 Follow = Callable[[ControllerContext, Inputs], Decision]
 
 
 def follow_ups(context: ControllerContext, broker_id: int, request: Message, response: Message) -> Iterator[Follow]:
-    """Decisions to take because of an answer; `context` is the present one."""
+    """Decisions that follow from a response; `context` is the present one."""
     error = Error.of(getattr(response, "error_code", 0))
     if error is not Error.NONE:
-        log.warning("broker %d answered %s with %s", broker_id, type(request).__name__, error.name)
+        log.warning("Broker %d returned an error for %s: %s", broker_id, type(request).__name__, error.name)
         return
     if isinstance(request, LeaderAndIsrRequest) and isinstance(response, LeaderAndIsrResponse):
         yield from _after_leader_and_isr(context, broker_id, response)
+        yield from _after_question(context, broker_id, request.broker_epoch, response)
     if isinstance(request, StopReplicaRequest) and isinstance(response, StopReplicaResponse):
         yield from _after_stop_replica(broker_id, request, response)
 
@@ -54,9 +61,35 @@ def _after_leader_and_isr(
                 working.append(partition)
             else:
                 error = Error.of(each.error_code).name
-                log.debug("broker %d took no new state for %s: %s", broker_id, partition, error)
+                log.debug(
+                    "LeaderAndIsr failed for a partition (broker=%d, partition=%s): %s", broker_id, partition, error
+                )
     if failed or context.offline_replicas.get(broker_id):
         yield lambda now, inputs: replicas_offline(now, inputs, broker_id, failed, working)
+
+
+def _after_question(
+    context: ControllerContext, broker_id: int, broker_epoch: int, response: LeaderAndIsrResponse
+) -> Iterator[Follow]:
+    """Every LeaderAndIsr for a partition without a leader requests its log end; the response has it in a tag."""
+    ends: dict[TopicPartition, LogEnd] = {}
+    led: list[TopicPartition] = []
+    for topic in response.topics:
+        name = context.topic_names.get(topic.topic_id)
+        if name is None:
+            continue
+        for each in topic.partition_errors:
+            partition = TopicPartition(name, each.partition_index)
+            end = own_tags.log_end(each)
+            state = context.state(partition)
+            if end is not None:
+                ends[partition] = LogEnd(*end)
+            elif state is not None and state.unverified and state.leader == broker_id and each.error_code in _APPLIED:
+                led.append(partition)
+    if ends:
+        yield lambda now, inputs: log_ends_reported(now, inputs, broker_id, broker_epoch, ends)
+    if led:
+        yield lambda now, inputs: leader_lives(now, inputs, broker_id, led)
 
 
 def _after_stop_replica(broker_id: int, request: StopReplicaRequest, response: StopReplicaResponse) -> Iterator[Follow]:
@@ -71,7 +104,9 @@ def _after_stop_replica(broker_id: int, request: StopReplicaRequest, response: S
         if each.error_code != Error.NONE:
             partition = TopicPartition(each.topic_name, each.partition_index)
             failed.add(partition)
-            log.warning("broker %d did not stop %s: %s", broker_id, partition, Error.of(each.error_code).name)
+            log.warning(
+                "StopReplica failed (broker=%d, partition=%s): %s", broker_id, partition, Error.of(each.error_code).name
+            )
     by_topic: dict[str, list[ReplicaOfTopic]] = {}
     for topic, number in asked - failed:
         by_topic.setdefault(topic, []).append(ReplicaOfTopic(number, broker_id))

@@ -1,12 +1,13 @@
-"""Effects become requests: which LeaderAndIsr, UpdateMetadata and StopReplica go to whom.
+"""Effects become requests: which LeaderAndIsr, UpdateMetadata and StopReplica are sent to which broker.
 
-One batch per stored group of decisions, built from the context after it. Per broker the order is: UpdateMetadata
+One batch of requests per stored event batch, built from the context after it. Per broker the order is: UpdateMetadata
 about brokers, LeaderAndIsr, UpdateMetadata about partitions, StopReplica. The first comes ahead because a follower
-only follows a leader that it knows to be alive. A newcomer may be an old broker that was away while topics went, and a
-new controller cannot know whom the old one had told of that: the first is FULL then, it names all the topics there are.
-Whoever is told LeaderAndIsr is in the UpdateMetadata to everybody.
-Requests about many partitions are cut, so that neither making nor obeying one holds an event loop for long.
-A replica that one decision of the group removed and a later one brought back is not deleted.
+only follows a leader that it knows to be alive. A newly registered broker may be an old one that was offline while
+topics were deleted, and a new controller does not know which brokers the old one had notified. So the first
+UpdateMetadata is FULL in that case: it names all existing topics.
+All partitions of a LeaderAndIsr are in the UpdateMetadata to all brokers, too.
+Requests about many partitions are split, so that neither building nor applying one holds an event loop for long.
+A replica that one decision of the batch removed and a later one added again is not deleted.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TypeVar
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import (
     BrokersAnnounced,
@@ -26,18 +27,20 @@ from signalbox.controller.decision import (
     MetadataAnnounced,
     ReplicasStopped,
 )
+from signalbox.controller.log_comparison import is_waiting, offline_reason
 from signalbox.metadata.delta import FULL, LEADER_DURING_DELETE, NOT_DECIDED
 from signalbox.metadata.partition_state import NO_LEADER
+from signalbox.protocol import own_tags
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
-TOPIC_DELETED_EPOCH = -2  # StopReplica's leader epoch for a topic on its way out
+TOPIC_DELETED_EPOCH = -2  # StopReplica's leader epoch for a topic under deletion
 NO_LEADER_EPOCH = -1
 NO_BROKER_EPOCH = -1
 
-PARTITIONS_PER_REQUEST = 100  # to make, encode or obey a request about so many takes well below a millisecond
+PARTITIONS_PER_REQUEST = 100  # building, encoding or applying such a request takes well below a millisecond
 
 V = TypeVar("V")
 _LeaderState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
@@ -47,7 +50,8 @@ _MetadataState = UpdateMetadataRequest.UpdateMetadataPartitionState
 
 @dataclass(slots=True)
 class ControlBatch:
-    """What is to be said after one store commit. Filled by `add`, spoken by `requests`."""
+    """The requests after one store commit: `add` collects effects, `requests` builds the requests. `awaited`: the
+    partitions, with their leader epochs, whose elections wait for members of the ISR to return."""
 
     leader_and_isr: dict[int, dict[TopicPartition, bool]] = field(default_factory=dict)
     metadata: dict[TopicPartition, None] = field(default_factory=dict)
@@ -56,9 +60,10 @@ class ControlBatch:
     brokers_first: bool = False
     names_topics: bool = False
     brokers_only: bool = False
+    awaited: dict[TopicPartition, int] = field(default_factory=dict)
 
     def add(self, context: ControllerContext, effects: Iterable[Effect]) -> None:
-        """Take effects in; `context` is the one after their decision."""
+        """Add effects; `context` is the one after their decision."""
         for effect in effects:
             match effect:
                 case BrokersAnnounced(newcomers=newcomers, names_topics=names_topics):
@@ -76,7 +81,7 @@ class ControlBatch:
                         stopped[partition] = stopped.get(partition, False) or delete
 
     def requests(self, context: ControllerContext, inter_broker_listener: str) -> Iterator[tuple[int, Message]]:
-        """(broker id, request) in the order of sending; only living brokers are spoken to."""
+        """(broker id, request) in the order of sending; only live brokers get requests."""
         everybody = list(context.brokers)
         if self.brokers_first:
             yield from self._about_brokers(context, everybody)
@@ -103,7 +108,7 @@ class ControlBatch:
                     yield broker_id, _stop_replica(context, broker_id, wanted)
 
     def told_here(self, context: ControllerContext) -> Iterator[UpdateMetadataRequest]:
-        """The same UpdateMetadata for the controller's own node, when no broker runs there that would hear it (F15)."""
+        """The same UpdateMetadata for the controller's own node, if no broker runs there to receive it (F15)."""
         if self.brokers_first or self.brokers_only:
             yield _update_metadata(context, NO_BROKER_EPOCH, self._named_topics(context), self.names_topics)
         for changed in _some_at_a_time(self.metadata):
@@ -111,13 +116,15 @@ class ControlBatch:
 
     def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
         for partition in effect.partitions:
-            breathe()
+            yield_if_due()
             brokers = context.replicas(partition) if effect.brokers is None else effect.brokers
             for broker_id in brokers:
                 if broker_id in context.brokers:
                     told = self.leader_and_isr.setdefault(broker_id, {})
                     told[partition] = told.get(partition, False) or effect.is_new
             self.metadata[partition] = None
+            if is_waiting(context, partition) and (state := context.state(partition)) is not None:
+                self.awaited[partition] = state.leader_epoch
 
     def _about_brokers(self, context: ControllerContext, everybody: list[int]) -> Iterator[tuple[int, Message]]:
         everything = _everything(context) if self.newcomers else []
@@ -130,7 +137,7 @@ class ControlBatch:
                 yield broker_id, _update_metadata(context, epoch, named, self.names_topics)
 
     def _named_topics(self, context: ControllerContext) -> list[UpdateMetadataRequest.UpdateMetadataTopicState]:
-        """Topics without their partitions, which follow."""
+        """Topics without their partitions; those follow in later requests."""
         if not self.names_topics:
             return []
         named = [_TopicState(topic_name=name, topic_id=topic.topic_id) for name, topic in context.topics.items()]
@@ -156,28 +163,28 @@ def _leader_and_isr(
     topics: dict[str, list[_LeaderState]] = {}
     leaders: dict[int, None] = {}
     for partition, is_new in partitions.items():
-        breathe()
+        yield_if_due()
         state = context.state(partition)
         replicas = context.replicas(partition)
         if state is None or partition.topic in context.deleting or broker_id not in replicas:
             continue
         assignment = context.topics[partition.topic].assignment
         leaders[state.leader] = None
-        topics.setdefault(partition.topic, []).append(
-            _LeaderState(
-                partition_index=partition.partition,
-                controller_epoch=state.controller_epoch,
-                leader=state.leader,
-                leader_epoch=state.leader_epoch,
-                isr=list(state.isr),
-                partition_epoch=state.partition_epoch,
-                replicas=list(replicas),
-                adding_replicas=list(assignment.adding.get(partition.partition, ())),
-                removing_replicas=list(assignment.removing.get(partition.partition, ())),
-                is_new=is_new,
-                leader_recovery_state=state.recovery,
-            )
+        entry = _LeaderState(
+            partition_index=partition.partition,
+            controller_epoch=state.controller_epoch,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=list(state.isr),
+            partition_epoch=state.partition_epoch,
+            replicas=list(replicas),
+            adding_replicas=list(assignment.adding.get(partition.partition, ())),
+            removing_replicas=list(assignment.removing.get(partition.partition, ())),
+            is_new=is_new,
+            leader_recovery_state=state.recovery,
         )
+        own_tags.put_unclean_epoch(entry, state.unclean_epoch)
+        topics.setdefault(partition.topic, []).append(entry)
     return LeaderAndIsrRequest(
         controller_id=context.controller_id,
         controller_epoch=context.controller_epoch,
@@ -209,7 +216,7 @@ def _metadata_topics(
 ) -> list[UpdateMetadataRequest.UpdateMetadataTopicState]:
     topics: dict[str, list[_MetadataState]] = {}
     for partition in partitions:
-        breathe()
+        yield_if_due()
         state = context.state(partition)
         if context.left_alone(partition):
             topics.setdefault(partition.topic, []).append(_not_decided(context, partition))
@@ -218,20 +225,21 @@ def _metadata_topics(
             continue
         deleting = partition.topic in context.deleting
         replicas = context.replicas(partition)
-        topics.setdefault(partition.topic, []).append(
-            _MetadataState(
-                partition_index=partition.partition,
-                controller_epoch=state.controller_epoch,
-                leader=LEADER_DURING_DELETE if deleting else state.leader,
-                leader_epoch=0 if deleting else state.leader_epoch,
-                isr=list(state.isr),
-                zk_version=0 if deleting else state.partition_epoch,
-                replicas=list(replicas),
-                offline_replicas=[
-                    broker_id for broker_id in replicas if not context.is_replica_reachable(broker_id, partition)
-                ],
-            )
+        entry = _MetadataState(
+            partition_index=partition.partition,
+            controller_epoch=state.controller_epoch,
+            leader=LEADER_DURING_DELETE if deleting else state.leader,
+            leader_epoch=0 if deleting else state.leader_epoch,
+            isr=list(state.isr),
+            zk_version=0 if deleting else state.partition_epoch,
+            replicas=list(replicas),
+            offline_replicas=[
+                broker_id for broker_id in replicas if not context.is_replica_reachable(broker_id, partition)
+            ],
         )
+        if state.leader == NO_LEADER:
+            own_tags.put_offline_reason(entry, offline_reason(context, partition, state))
+        topics.setdefault(partition.topic, []).append(entry)
     return [
         UpdateMetadataRequest.UpdateMetadataTopicState(
             topic_name=name, topic_id=context.topics[name].topic_id, partition_states=states
@@ -246,13 +254,13 @@ def _everything(context: ControllerContext) -> list[_TopicState]:
 
 
 def _set_aside(context: ControllerContext) -> Iterator[_TopicState]:
-    """Topics of which nothing but the name can be read: named like this, brokers keep what they know of them, and do
-    not take them for deleted."""
+    """Topics that are quarantined as a whole: only the name is sent. Brokers keep their metadata of them, and
+    do not treat them as deleted."""
     return (_TopicState(topic_name=name) for name, damage in context.damaged.items() if damage.is_whole)
 
 
 def _not_decided(context: ControllerContext, partition: TopicPartition) -> _MetadataState:
-    """A partition without a readable state is a partition all the same: who knows more of it keeps that."""
+    """A quarantined partition still exists: a broker that has a state of it keeps that state."""
     return _MetadataState(
         partition_index=partition.partition,
         controller_epoch=context.controller_epoch,

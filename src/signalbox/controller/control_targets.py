@@ -1,7 +1,7 @@
-"""Where each broker takes control requests, and the channels kept to these places (SPEC C2).
+"""The endpoint to which each broker's control requests are sent, and the channels to these endpoints (SPEC C2).
 
-The target's own registration decides: its control-plane listener when it names one, else its inter-broker listener.
-A broker that lacks the listener is reported and left out; it must not stop the controller.
+The target's own registration decides: its control-plane listener if it names one, else its inter-broker listener.
+A broker without that listener is logged and skipped; it must not stop the controller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class ControlTargets:
-    """Keeps one channel per living broker; a restarted or moved broker gets a new one."""
+    """Keeps one channel per live broker; a broker that restarted or changed its endpoint gets a new one."""
 
     def __init__(self, channels: BrokerChannels, inter_broker_listener: str) -> None:
         self._channels = channels
@@ -26,7 +26,7 @@ class ControlTargets:
         self._reported: set[tuple[int, int]] = set()
 
     def follow(self, brokers: Mapping[int, LiveBroker]) -> None:
-        """Open and close channels so that they fit `brokers`."""
+        """Open and close channels so that they match `brokers`."""
         wanted: dict[int, tuple[int, Endpoint]] = {}
         for broker_id, broker in brokers.items():
             endpoint = broker.registration.control_endpoint(self._inter_broker_listener)
@@ -60,7 +60,7 @@ class ControlTargets:
             registration.control_plane_listener or registration.inter_broker_listener or self._inter_broker_listener
         )
         log.error(
-            "broker %d has no listener %s (it has %s): it gets no control requests until it is registered with one",
+            "Broker %d has no listener %s (listeners: %s): it gets no control requests until it registers with one",
             broker_id,
             listener,
             ", ".join(str(endpoint) for endpoint in broker.registration.endpoints),

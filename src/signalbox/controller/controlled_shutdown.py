@@ -1,7 +1,7 @@
-"""ControlledShutdown as a decision: move leadership off a broker that wants to go.
+"""ControlledShutdown as a decision: move leadership away from a broker that is about to stop.
 
-Where it leads, another in-sync replica is elected; where it follows, it is told to stop and leaves the ISR. The
-answer names the partitions that nobody else could take over.
+For a partition that it leads, another in-sync replica is elected; as a follower it gets StopReplica and leaves the ISR.
+The response names the partitions for which no other replica could become the leader.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from signalbox.protocol.messages.controlled_shutdown import (
 
 
 def controlled_shutdown(context: ControllerContext, inputs: Inputs, request: ControlledShutdownRequest) -> Decision:
-    """Elections and stops for every partition of the broker that has other replicas."""
+    """Elections and StopReplica for every partition of the broker that has other replicas."""
     broker = context.brokers.get(request.broker_id)
     if broker is None:
         known_epoch = request.broker_epoch >= 0

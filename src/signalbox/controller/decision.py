@@ -1,4 +1,4 @@
-"""What a decision is: the records it makes, the answer it gives, whom it tells, and what the answer waits for.
+"""The result of a decision: its records, its response, its effects, and what the response waits for.
 
 Decisions are pure: context and request in, `Decision` out. Nothing has happened until the runtime has stored the
 records. Effects name what changed; `control_batch.py` turns them into requests to brokers.
@@ -21,7 +21,7 @@ from signalbox.security.delegation_token import TokenSecret
 
 @dataclass(frozen=True, slots=True)
 class LeadersAnnounced:
-    """LeaderAndIsr to `brokers` (None: every living replica of each partition), UpdateMetadata to everybody."""
+    """LeaderAndIsr to `brokers` (None: every live replica of each partition), UpdateMetadata to all brokers."""
 
     partitions: tuple[TopicPartition, ...]
     brokers: tuple[int, ...] | None = None
@@ -30,16 +30,16 @@ class LeadersAnnounced:
 
 @dataclass(frozen=True, slots=True)
 class MetadataAnnounced:
-    """UpdateMetadata to everybody; without partitions it tells of the living brokers only."""
+    """UpdateMetadata to all brokers; without partitions it holds the live brokers only."""
 
     partitions: tuple[TopicPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BrokersAnnounced:
-    """Before anything else of the batch: the living brokers to everybody, everything to the `newcomers`.
+    """Before all other requests of the batch: the live brokers to all brokers, the full metadata to the `newcomers`.
 
-    `names_topics`: everybody is told which topics there are, so that whatever else they know of goes."""
+    `names_topics`: all brokers get the list of existing topics, and remove all other topics from their metadata."""
 
     newcomers: tuple[int, ...] = ()
     names_topics: bool = False
@@ -59,7 +59,7 @@ Effect = LeadersAnnounced | MetadataAnnounced | BrokersAnnounced | ReplicasStopp
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """The answer is held back until the local metadata shows the change, for at most `timeout_ms`."""
+    """The response is held back until the local metadata shows the change, for at most `timeout_ms`."""
 
     holds: Callable[[MetadataImage], bool]
     timeout_ms: int
@@ -68,7 +68,7 @@ class Visibility:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`response` is None for events that nobody asked for."""
+    """`response` is None for events that are not requests."""
 
     records: tuple[Record, ...] = ()
     response: Message | None = None
@@ -78,7 +78,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a decision may use besides context and request: no clock, no dice of its own.
+    """What a decision may use besides context and request: it has no clock and no random numbers of its own.
 
     `draw(n)` gives a number from 0 to n-1, `new_uuid()` an id, `now_ms()` the wall time. The policies are optional;
     without a `token_secret` there are no delegation tokens."""
@@ -93,5 +93,5 @@ class Inputs:
 
 
 def draw(sides: int) -> int:
-    """The dice of production: uniform enough for where a topic begins."""
+    """A random number from 0 to `sides` - 1, as used in production: uniform enough for a topic's first broker."""
     return int.from_bytes(os.urandom(8)) % sides

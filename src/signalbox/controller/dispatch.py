@@ -1,4 +1,5 @@
-"""Which decision answers which API. A new admin API of the controller is one row here and one in `refusals.py`."""
+"""Which decision handles which API. A new admin API of the controller is one row here and one in
+`error_responses.py`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """ElectLeaders as a decision (KIP-183, KIP-460).
 
-A kind of election says who needs one, by which strategy, and what to answer when nobody qualifies. Asked for all
-partitions, those that need none are left out of the answer. The answer waits until the new leaders are in the local
-metadata; what is not there in time is REQUEST_TIMED_OUT, partition by partition.
+An election type says which partitions need an election, by which strategy, and which error is returned if no replica is
+eligible. If a request names no partitions, all are meant, and those that need no election are left out of the response.
+The response waits until the new leaders are in the local metadata; the error of a partition whose leader is not there
+in time is REQUEST_TIMED_OUT.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
-from signalbox.controller.damage import refusal
+from signalbox.controller.corrupt_entries import rejection
 from signalbox.controller.decision import Decision, Effect, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.election import Strategy, propose
 from signalbox.controller.partition_control import bring_online, elected, has_live_leader
@@ -47,7 +48,8 @@ def _unclean(context: ControllerContext, partition: TopicPartition) -> _Elected 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """`is_fine`: no election is needed. `elect`: the change that one makes, None when nobody qualifies."""
+    """`is_fine`: no election is needed. `elect`: the new state, None if no replica is eligible; `nobody`: the error
+    then."""
 
     is_fine: Callable[[ControllerContext, TopicPartition], bool]
     elect: Callable[[ControllerContext, TopicPartition], _Elected | None]
@@ -61,7 +63,7 @@ _KINDS: dict[int, _Kind] = {
 
 
 def elect_leaders(context: ControllerContext, inputs: Inputs, request: ElectLeadersRequest) -> Decision:
-    """Elections where they are needed and possible, and the answer for all."""
+    """Elections where they are needed and possible, and a response for all partitions."""
     kind = _KINDS.get(request.election_type)
     if kind is None:
         return Decision(response=ElectLeadersResponse(error_code=Error.INVALID_REQUEST))
@@ -69,7 +71,7 @@ def elect_leaders(context: ControllerContext, inputs: Inputs, request: ElectLead
     told: dict[TopicPartition, _Told] = {}
     changes: list[_Elected] = []
     for partition in dict.fromkeys(context.partitions() if everything else _named(request)):
-        breathe()
+        yield_if_due()
         outcome = _elect(context, kind, partition)
         if isinstance(outcome, tuple):
             if not (everything and outcome[0] is Error.ELECTION_NOT_NEEDED):
@@ -100,8 +102,8 @@ def _named(request: ElectLeadersRequest) -> Iterable[TopicPartition]:
 
 def _elect(context: ControllerContext, kind: _Kind, partition: TopicPartition) -> _Elected | _Told:
     if context.left_alone(partition):
-        refused = refusal(partition.topic, context.damaged[partition.topic])
-        return refused.error, refused.message
+        rejected = rejection(partition.topic, context.damaged[partition.topic])
+        return rejected.error, rejected.message
     if not context.replicas(partition):
         return Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
     if context.usable_topic(partition.topic) is None:

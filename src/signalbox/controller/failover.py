@@ -1,7 +1,12 @@
-"""A new controller's first decision: what brings the context it has loaded to life."""
+"""A new controller's first decision: elections, and all metadata to all brokers."""
 
 from __future__ import annotations
 
+from signalbox.controller.broker_restarts import (
+    after_unclean_shutdown,
+    histories_kept,
+    new_registrations,
+)
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import (
     BrokersAnnounced,
@@ -12,7 +17,7 @@ from signalbox.controller.decision import (
     MetadataAnnounced,
 )
 from signalbox.controller.feature_control import features_set_up
-from signalbox.controller.partition_control import bring_online, take_replicas_offline
+from signalbox.controller.partition_control import bring_online, restarted_uncleanly, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves, resume_moves
 from signalbox.controller.records import Record
 from signalbox.controller.removed_replicas import ask_for_removal
@@ -20,13 +25,15 @@ from signalbox.controller.replay import preview
 from signalbox.controller.topic_deletion import (
     ask_again,
     partitions_on_their_way_out,
-    refuse_pending_deletions,
+    reject_pending_deletions,
 )
 
 
 def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
-    """Elections for everything without a living leader, and everything told to everybody."""
-    records: list[Record] = [*features_set_up(context), *refuse_pending_deletions(context, inputs)]
+    """Elections for all partitions without a live leader, and the full metadata to all brokers."""
+    records: list[Record] = [*features_set_up(context), *reject_pending_deletions(context, inputs)]
+    new = new_registrations(context)
+    records += restarted_uncleanly(context, after_unclean_shutdown(context, new), context.partitions())
     settled = preview(context, records)
     default = inputs.settings.unclean_leader_election_enable
 
@@ -53,4 +60,5 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
         *ask_again(settled, settled.brokers),
         *ask_for_removal(settled, settled.brokers),
     ]
-    return Decision(records=(*records, *losses, *created, *led, *moved.records), effects=tuple(effects))
+    kept = histories_kept(settled, new)
+    return Decision(records=(*records, *losses, *created, *led, *moved.records, *kept), effects=tuple(effects))

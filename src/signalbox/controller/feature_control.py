@@ -1,7 +1,7 @@
-"""UpdateFeatures as a decision (KIP-584), and which nodes finalized features keep out of the cluster.
+"""UpdateFeatures as a decision (KIP-584), and which nodes finalized features exclude from the cluster.
 
-The rules and words are those of Apache Kafka 4: all updates of a request are made or none, and the error is told at
-the top. Level 0 takes a feature back. No level here loses anything when it is taken back, so that a safe downgrade
+The rules and messages are those of Apache Kafka 4: all updates of a request are made or none, and the error is the
+top-level one. Level 0 removes a feature. No level here loses data when it is lowered or removed, so a safe downgrade
 does what an unsafe one does. What is stored, and where, is as in Kafka under ZooKeeper.
 """
 
@@ -33,7 +33,7 @@ class UpgradeType(IntEnum):
 
 
 def update_features(context: ControllerContext, inputs: Inputs, request: UpdateFeaturesRequest) -> Decision:
-    """Raise, lower or take back finalized levels. The answer waits until this broker's metadata shows them."""
+    """Raise, lower or remove finalized levels. The response waits until this node's metadata shows them."""
     if context.features.damage:
         problem = f"{context.features.damage}. Write what it held, or remove it, and restart the active controller."
         return Decision(response=UpdateFeaturesResponse(error_code=Error.FEATURE_UPDATE_FAILED, error_message=problem))
@@ -43,9 +43,11 @@ def update_features(context: ControllerContext, inputs: Inputs, request: UpdateF
     for name, update in updates.items():
         try:
             level = _level(context, inputs, update)
-        except KafkaError as refusal:
-            message = f"The update failed for all features since the following feature had an error: {refusal.message}"
-            return Decision(response=UpdateFeaturesResponse(error_code=refusal.error, error_message=message))
+        except KafkaError as rejection:
+            message = (
+                f"The update failed for all features since the following feature had an error: {rejection.message}"
+            )
+            return Decision(response=UpdateFeaturesResponse(error_code=rejection.error, error_message=message))
         levels[name] = level
         if level == 0:
             del levels[name]
@@ -65,7 +67,7 @@ def update_features(context: ControllerContext, inputs: Inputs, request: UpdateF
 
 
 def _level(context: ControllerContext, inputs: Inputs, update: _Update) -> int:
-    """The level that is asked for; KafkaError(INVALID_UPDATE_VERSION) when it cannot be finalized."""
+    """The requested level; KafkaError(INVALID_UPDATE_VERSION) if it cannot be finalized."""
     name, level = update.feature, update.max_version_level
     present = context.features.levels.get(name, 0)
     kind = UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else update.upgrade_type
@@ -89,7 +91,8 @@ def _level(context: ControllerContext, inputs: Inputs, update: _Update) -> int:
 
 
 def _unsupported(context: ControllerContext, inputs: Inputs, name: str, level: int) -> Iterator[str]:
-    """Who cannot work with that level, in Kafka's order: this controller, brokers, other controllers; 0 suits all."""
+    """The nodes that do not support the level, in Kafka's order: this controller, brokers, other controllers; all nodes
+    support level 0."""
     nodes = {f"Local controller {context.controller_id}": inputs.settings.supported_features}
     nodes |= {f"Broker {each}": broker.registration.features for each, broker in sorted(context.brokers.items())}
     others = sorted(each for each in context.controllers if each != context.controller_id)
@@ -103,29 +106,30 @@ def _unsupported(context: ControllerContext, inputs: Inputs, name: str, level: i
 
 
 def compatible_brokers(brokers: Mapping[int, LiveBroker], finalized: Levels) -> dict[int, LiveBroker]:
-    """Those that support what is finalized. The others are told of in the log: they are no members."""
+    """Those that support all finalized features. The others are logged: they are not members of the cluster."""
     members = {}
     for broker_id, broker in brokers.items():
         if lacking := incompatible(broker.registration.features, finalized):
-            log.error("broker %d is left out of the cluster: %s", broker_id, "; ".join(lacking))
+            log.error("Broker %d excluded from the cluster: %s", broker_id, "; ".join(lacking))
         else:
             members[broker_id] = broker
     return members
 
 
 def controllers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int, LevelRanges]) -> Decision:
-    """`now` is what the dedicated controllers in the store support. One that lacks what is finalized can only be told
-    of: by its own look at `/feature` it ends, and before that it does not lead (`claim.py`)."""
+    """`now`: the feature levels that the dedicated controllers in the store support. A controller that does not
+    support the finalized levels is only logged: it reads `/feature` itself and stops, and until then it cannot be
+    elected (`claim.py`)."""
     if now == context.controllers:
         return Decision()
     for controller_id in sorted(now.keys() - context.controllers.keys()):
         if lacking := incompatible(now[controller_id], context.features.levels):
-            log.error("controller %d must not take part: %s", controller_id, "; ".join(lacking))
+            log.error("Controller %d excluded from the cluster: %s", controller_id, "; ".join(lacking))
     return Decision(records=(ControllersRegistered(now),))
 
 
 def features_set_up(context: ControllerContext) -> tuple[Record, ...]:
-    """A cluster that has no finalized features yet, or has them disabled, begins with none, as in Kafka. What cannot be
-    read is left for its owner to mend."""
+    """A cluster that has no finalized features yet, or has them disabled, begins with none, as in Kafka. A corrupt
+    entry is left for an operator to repair."""
     features = context.features
     return () if features.enabled or features.damage else (FeaturesFinalized({}),)

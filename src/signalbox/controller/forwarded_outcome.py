@@ -1,9 +1,9 @@
-"""A forwarded change is made once, however often it is asked for: its outcome is stored with it.
+"""A forwarded change is executed once, however often it is retried: its response is stored with it.
 
-Kafka carries a forwarded request out again when the answer to the first try was lost, and a client that created a topic
-is told TOPIC_ALREADY_EXISTS. Here the answer goes into the same atomic commit as the change, under the id that the
-forwarding broker gave the request; whoever is the controller when it comes again finds it and says the same.
-An outcome goes when its broker says that it has been answered, or when its time is over.
+Kafka executes a forwarded request again if the response to the first try was lost, and a client that created a topic
+gets TOPIC_ALREADY_EXISTS. Here the response is in the same atomic commit as the change, under the id that the
+forwarding broker gave the request. The controller that gets the retry finds it and returns the same response.
+A stored response is removed when its broker reports that it has arrived, or when it expires.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ForwardedRequest:
-    """A change that came in an Envelope. `expires_ms`: when nobody will ask for its outcome any more."""
+    """A change that came in an Envelope. `expires_ms`: the time after which no broker retries it."""
 
     forwarding_id: ForwardingId
     api_key: int
@@ -47,7 +47,7 @@ class ForwardedRequest:
 def decided_once(
     decide: Callable[[ControllerContext], Decision], asked: ForwardedRequest
 ) -> Callable[[ControllerContext], Decision]:
-    """`decide`, or what it said the first time."""
+    """`decide`, or the response of the first time."""
 
     def decide_once(context: ControllerContext) -> Decision:
         known = context.forwarded.get(asked.forwarding_id.key)
@@ -77,14 +77,14 @@ def decided_once(
 
 
 def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, KeptOutcome]:
-    """The stored outcomes, as the context holds them."""
+    """The stored responses, in the form of the context."""
     found: dict[_Key, KeptOutcome] = {}
     for path, entry in tree.items():
         if path == FORWARDED or entry.data is None:
             continue
         named = _NAMES.fullmatch(path.removeprefix(f"{FORWARDED}/"))
         if named is None:
-            log.error("%s is named after no forwarded change", path)
+            log.error("Result of a forwarded request ignored, its name is invalid: %s", path)
             continue
         broker_id, broker_epoch, number = map(int, named.groups())
         found[broker_id, broker_epoch, number] = KeptOutcome(_expires_ms(path, entry.data), entry.data)
@@ -92,16 +92,16 @@ def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, KeptOutcome]:
 
 
 def _expires_ms(path: str, stored: bytes) -> int:
-    """0 for what is damaged: nobody can be answered by it, so it goes with the first that are over."""
+    """0 for a corrupt entry: no retry can get a response from it, so it is removed with the first expired ones."""
     try:
         return int(_said(stored)["expires"])
     except (KeyError, TypeError, ValueError) as error:
-        log.error("%s holds no outcome of a forwarded change: %r", path, error)
+        log.error("Corrupt result of a forwarded request ignored (path=%s, error=%r)", path, error)
         return 0
 
 
 def _ended(outcomes: Mapping[_Key, KeptOutcome], asked: ForwardedRequest) -> Iterator[_Key]:
-    """Outcomes that nobody will ask for again."""
+    """Stored responses that no broker will request again."""
     own = asked.forwarding_id
     for key, outcome in outcomes.items():
         if key[:2] == own.key[:2]:

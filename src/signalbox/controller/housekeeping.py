@@ -1,4 +1,4 @@
-"""What the controller looks after from time to time without being asked."""
+"""The controller's periodic tasks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from signalbox.controller.topic_deletion import ask_again
 
 
 def housekeeping(context: ControllerContext, inputs: Inputs) -> Decision:
-    """Leadership back to preferred replicas where that is wanted; moves that can end do; deletions that hang are asked
-    for again."""
+    """Move leadership back to preferred replicas, if enabled; complete reassignments that can be completed; repeat the
+    requests of deletions that are not complete."""
     balance = rebalance_leaders(context, inputs) if inputs.settings.auto_leader_rebalance_enable else Decision()
     moved = finish_moves(context, balance.records)
     again = (*ask_again(context, list(context.brokers)), *ask_for_removal(context, context.brokers))

@@ -1,12 +1,13 @@
-"""What the active controller learns of partition states that leaders wrote by themselves (inter.broker.protocol.version
+"""How the active controller observes partition states that leaders wrote themselves (inter.broker.protocol.version
 below 2.7, before KIP-497).
 
-A leader changes its own ISR by one write of the state that names the version it knows, as the controller does, so that
-of two writers who do not know of each other the second is refused. Of what leaders wrote the controller hears by their
-notifications, some seconds later; or, before that, when it wants to write such a state and is refused (`StatesMoved`):
-then it learns the states and decides again, in the same term. Before it decides what the end of a broker means it looks
-by itself: who is in an ISR unknown to it would stay there. Brokers are told by UpdateMetadata alone: leader and leader
-epoch are what they were. A reassignment that waited for this ISR ends with it, and members that are gone leave it.
+A leader changes its own ISR by one write of the state under the version that it knows, as the controller does. Of two
+writers that do not know of each other, the second is rejected. The controller gets the leaders' change notifications
+some seconds later. Or it is rejected before that, when it writes such a state (`PartitionStateConflict`): then it
+reads the states and decides again, in the same controller epoch. Before it decides about a broker that failed, it reads
+the states itself: a failed member of an ISR that the controller does not know would stay in it. Brokers get only
+UpdateMetadata: leader and leader epoch did not change. A reassignment that waited for this ISR is completed, and dead
+members leave the ISR.
 """
 
 from __future__ import annotations
@@ -19,38 +20,38 @@ from signalbox.controller.control_answers import Follow
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, MetadataAnnounced
 from signalbox.controller.partition_control import take_replicas_offline
 from signalbox.controller.reassignment import finish_moves
-from signalbox.controller.records import PartitionStateChanged, PartitionStateLearnt
+from signalbox.controller.records import PartitionStateChanged, PartitionStateObserved
 from signalbox.controller.replay import preview
 from signalbox.metadata.layout import partition_of_state
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.partition_states import read_partition_states
-from signalbox.metadata.store.port import CommitRefused, MetadataStore, Operation, VersionConflict, Write
+from signalbox.metadata.store.port import CommitRejected, MetadataStore, Operation, VersionConflict, Write
 
 States = Mapping[TopicPartition, PartitionState]
 
 
-class StatesMoved(CommitRefused):
-    """A leader has written a state since the controller learnt it: nothing of this commit was applied. `partitions` are
-    all whose states the commit was to write, since the store names only the first that has moved."""
+class PartitionStateConflict(CommitRejected):
+    """A leader has written a state since the controller read it: nothing of this commit was applied. `partitions`: all
+    whose states the commit was to write, because the store names only the first that has changed."""
 
     def __init__(self, path: str, partitions: tuple[TopicPartition, ...]) -> None:
         super().__init__(path, "its leader has written it")
         self.partitions = partitions
 
 
-def moved_by(conflict: VersionConflict, operations: Iterable[Operation]) -> StatesMoved | None:
-    """What a refused commit comes to when a partition's state was in its way; None for any other entry."""
+def moved_by(conflict: VersionConflict, operations: Iterable[Operation]) -> PartitionStateConflict | None:
+    """The conflict of a rejected commit if a partition's state was changed; None for any other entry."""
     if partition_of_state(conflict.path) is None:
         return None
     written = (partition_of_state(each.path) for each in operations if isinstance(each, Write))
-    return StatesMoved(conflict.path, tuple(each for each in written if each is not None))
+    return PartitionStateConflict(conflict.path, tuple(each for each in written if each is not None))
 
 
 async def learn_states(
     store: MetadataStore, context: ControllerContext, partitions: Iterable[TopicPartition]
 ) -> Follow | None:
-    """Read states anew; the decision that takes them over, None when `context` has all of them. Partitions that it does
-    not know have no states that matter. StoreError."""
+    """Read states again; the decision that applies them, None if `context` has all of them. Partitions that it does
+    not know are ignored. StoreError."""
     known = [each for each in dict.fromkeys(partitions) if context.state(each) is not None]
     found = await read_partition_states(store, known)
     return (lambda now, inputs: states_changed(now, inputs, found)) if _newer(context, found) else None
@@ -59,8 +60,8 @@ async def learn_states(
 async def learn_of_gone(
     store: MetadataStore, context: ControllerContext, now: Mapping[int, LiveBroker]
 ) -> Follow | None:
-    """The same for all partitions on brokers that are gone or restarted, of `context`'s, when `now` is what the store
-    has: none as long as all leaders ask the controller."""
+    """The same for all partitions of `context` on brokers that failed or restarted, if `now` is what the store has.
+    None as long as all leaders send AlterPartition to the controller."""
     before = context.brokers
     if all(broker.registration.alters_partitions for broker in (*before.values(), *now.values())):
         return None
@@ -81,8 +82,8 @@ def _newer(context: ControllerContext, found: States) -> dict[TopicPartition, Pa
 
 
 def states_changed(context: ControllerContext, inputs: Inputs, found: States) -> Decision:
-    """Takes over what is newer than the context, which may have moved on since the states were read."""
-    changed = [PartitionStateLearnt(partition, state) for partition, state in _newer(context, found).items()]
+    """Apply the states that are newer than the context, which may have changed since the states were read."""
+    changed = [PartitionStateObserved(partition, state) for partition, state in _newer(context, found).items()]
     if not changed:
         return Decision()
     partitions = tuple(each.partition for each in changed)
@@ -102,7 +103,7 @@ def states_changed(context: ControllerContext, inputs: Inputs, found: States) ->
 def _without_the_gone(
     context: ControllerContext, inputs: Inputs, partition: TopicPartition
 ) -> list[PartitionStateChanged]:
-    """A leader can let in who has just gone: it hears of it later than the controller."""
+    """A leader can add a replica to the ISR that has just failed: the controller notices the failure first."""
     state = context.state(partition)
     if state is None or partition.topic in context.deleting:
         return []

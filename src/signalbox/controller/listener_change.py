@@ -1,8 +1,8 @@
-"""Whether the cluster could follow other listeners of a broker: judged before they are stored, by what every living
-broker has registered and by what is stored for it already (KIP-226; the broker itself has judged the rest).
+"""Whether the cluster could follow a change of a broker's listeners. Checked before the change is stored, against the
+registrations of all live brokers and the configs stored for them (KIP-226; the broker itself has checked the rest).
 
-What is looked at is what the configs say of advertised addresses. A broker's server.properties is its own: what it
-falls back to when a config is deleted has been judged when it started.
+The check reads the advertised addresses in the configs. It does not know the broker's server.properties: the broker
+checked the values there, which apply when a config is deleted, when it started.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ LISTENER_KEYS = frozenset((_LISTENERS, _ADVERTISED, _PROTOCOLS))
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """An advertised address as configs or a registration have it."""
+    """An advertised address from configs or from a registration."""
 
     listener: str
     host: str
     port: int
 
 
-def refuse_listeners(context: ControllerContext, broker_id: int, configs: Mapping[str, str]) -> None:
-    """KafkaError(INVALID_REQUEST) with every reason why peers could not follow a broker with these configs."""
+def reject_listeners(context: ControllerContext, broker_id: int, configs: Mapping[str, str]) -> None:
+    """KafkaError(INVALID_REQUEST) with all reasons why peers could not follow a broker with these configs."""
     told = list(_told_by_configs(configs))
     if not told:
         return
@@ -37,7 +37,7 @@ def refuse_listeners(context: ControllerContext, broker_id: int, configs: Mappin
     registrations = [broker.registration for number, broker in context.brokers.items() if number != broker_id]
     reasons = [
         *(_roles_lost(own.registration, told) if own is not None else ()),
-        *(reason for peer in registrations for reason in _refused_by(context, peer, told, _protocols(configs))),
+        *(reason for peer in registrations for reason in _rejected_by(context, peer, told, _protocols(configs))),
         *(_unreachable_by(peer, own.registration, told) for peer in registrations if own is not None),
     ]
     found = [reason for reason in reasons if reason]
@@ -58,7 +58,7 @@ def _roles_lost(own: BrokerRegistration, told: list[_Told]) -> Iterator[str]:
             yield f"{listener} is the {role} listener of broker {own.broker_id}: its peers would not reach it"
 
 
-def _refused_by(
+def _rejected_by(
     context: ControllerContext, peer: BrokerRegistration, told: list[_Told], protocols: Mapping[str, str]
 ) -> Iterator[str]:
     stored = context.configs.get(f"brokers/{peer.broker_id}", {})
@@ -77,7 +77,7 @@ def _refused_by(
 
 
 def _unreachable_by(peer: BrokerRegistration, own: BrokerRegistration, told: list[_Told]) -> str:
-    """A peer whose inter-broker listener is another one, as in a rolling change, dials this broker there too."""
+    """A peer with another inter-broker listener, as in a rolling change, connects to this broker on that listener."""
     name = peer.inter_broker_listener
     if name is None or own.endpoint(name) is None or name in {each.listener for each in told}:
         return ""
@@ -85,7 +85,7 @@ def _unreachable_by(peer: BrokerRegistration, own: BrokerRegistration, told: lis
 
 
 def _told_by_configs(configs: Mapping[str, str]) -> Iterator[_Told]:
-    """Entries that do not parse are left out: the broker itself has refused them."""
+    """Entries that do not parse are skipped: the broker itself has rejected them."""
     for entry in (configs.get(_ADVERTISED) or configs.get(_LISTENERS) or "").split(","):
         name, separator, address = entry.strip().partition("://")
         host, colon, port = address.rpartition(":")

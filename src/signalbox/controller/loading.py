@@ -1,7 +1,7 @@
-"""The store's content as a context: all of it for a new controller, or just what one decision looks at.
+"""The store's content as a context: all of it for a new controller, or only what one decision needs.
 
-Loading is the only reading a controller does: from then on it knows what it wrote, and of what others may write too it
-is told (`shared_metadata.py`).
+A controller reads the whole store only here: later it knows its own writes, and gets notifications of changes that
+other nodes may write (`shared_metadata.py`).
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from signalbox.controller.context import (
     StoredAcls,
     collision_name,
 )
-from signalbox.controller.damage import TopicDamage, told
+from signalbox.controller.corrupt_entries import TopicCorruption, told
 from signalbox.controller.feature_control import compatible_brokers
 from signalbox.controller.forwarded_outcome import outcomes_of
-from signalbox.controller.replay import replicas_to_delete
-from signalbox.controller.strays import strays_of
+from signalbox.controller.replicas_to_delete import replicas_to_delete
 from signalbox.controller.topic_loading import by_topic, read_topic
+from signalbox.controller.unknown_entries import strays_of
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
+from signalbox.metadata.broker_history import histories_of
 from signalbox.metadata.delegation_token import decode_token
 from signalbox.metadata.entity_config import Configs, decode_configs
 from signalbox.metadata.feature_levels import FinalizedFeatures, LevelRanges
 from signalbox.metadata.feature_repository import read_features
 from signalbox.metadata.json_text import MAX_NUMBER, BadEntry
+from signalbox.metadata.metadata_change_log import decode_shared_changes
 from signalbox.metadata.producer_id_block import UNREADABLE, ProducerIdBlock, decode_producer_id_block
 from signalbox.metadata.registration import decode_registration
-from signalbox.metadata.shared_changes import decode_shared_changes
 from signalbox.metadata.store.port import Entry, MetadataStore
 from signalbox.metadata.topic_assignment import TopicAssignment
 from signalbox.security.acl import ResourcePattern
@@ -42,16 +43,16 @@ log = logging.getLogger(__name__)
 
 _UNREAD_TOPIC = ControlledTopic("", TopicAssignment(ZERO_UUID, {}), {})
 _MARK_DEPTH = layout.DELETE_TOPICS.count("/") + 1
-_TOPICS_PER_BREATH = 50  # decoded in one go; then the event loop gets its turn
+_TOPICS_PER_SLICE = 50  # decoded without a switch; then the event loop runs other code
 
 
 async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
-    """All registered brokers with their epochs. Registrations not yet written are left out."""
+    """All registered brokers with their epochs. Registrations without data yet are left out."""
     return brokers_of(await store.read_tree(layout.BROKER_IDS), set())
 
 
 def brokers_of(tree: Mapping[str, Entry], said: set[str]) -> dict[int, LiveBroker]:
-    """The same of entries that were read. What is wrong with others is said in the log, and once: it joins `said`."""
+    """The same from entries that were read. Each problem of a corrupt entry is logged once: it is added to `said`."""
     brokers = {}
     for path, entry in tree.items():
         if path.startswith(f"{layout.BROKER_IDS}/") and entry.data is not None:
@@ -62,7 +63,7 @@ def brokers_of(tree: Mapping[str, Entry], said: set[str]) -> dict[int, LiveBroke
                 registration = decode_registration(int(name), entry.data)
             except BadEntry as error:
                 if str(error) not in said:
-                    log.error("a registration is left out of the cluster: %s", error)
+                    log.error("Corrupt registration ignored: %s", error)
                 said.add(str(error))
             else:
                 brokers[registration.broker_id] = LiveBroker(registration, entry.creation_id)
@@ -70,8 +71,8 @@ def brokers_of(tree: Mapping[str, Entry], said: set[str]) -> dict[int, LiveBroke
 
 
 async def load_controllers(store: MetadataStore) -> dict[int, LevelRanges]:
-    """What every registered dedicated controller supports; nothing, if its registration cannot be read: it may come to
-    lead all the same."""
+    """The feature levels that each registered dedicated controller supports; none if its registration cannot be read:
+    it may still be elected."""
     controllers: dict[int, LevelRanges] = {}
     for path, entry in (await store.read_tree(layout.CONTROLLER_IDS)).items():
         name = path.rpartition("/")[2]
@@ -80,31 +81,31 @@ async def load_controllers(store: MetadataStore) -> dict[int, LevelRanges]:
         try:
             controllers[int(name)] = decode_registration(int(name), entry.data).features
         except BadEntry as error:
-            log.error("%s: controller %s counts as one that supports no feature: %s", path, name, error)
+            log.error("%s: controller %s is treated as supporting no features: %s", path, name, error)
             controllers[int(name)] = {}
     return controllers
 
 
 async def _features(store: MetadataStore) -> FinalizedFeatures:
-    """A damaged entry keeps nobody from being elected: brokers that are on the way refuse to start by it, and who is
-    here was here before."""
+    """A corrupt entry does not prevent an election: brokers that start reject it themselves and stop, and those that
+    run were checked before."""
     try:
         return await read_features(store)
     except BadEntry as error:
-        log.error("no feature can be finalized: %s", error)
+        log.error("Features cannot be finalized: %s", error)
         return FinalizedFeatures(damage=str(error))
 
 
 async def load_context(
-    store: MetadataStore, controller_id: int, controller_epoch: int, breathe: Callable[[], Awaitable[None]]
+    store: MetadataStore, controller_id: int, controller_epoch: int, yield_if_due: Callable[[], Awaitable[None]]
 ) -> ControllerContext:
-    """Everything in the store. `breathe` is awaited now and then in a large one."""
-    # Before anything else: what is changed from here on is read below, or heard of later, or both.
+    """Everything in the store. `yield_if_due` is awaited after every 50 topics."""
+    # Read first: a change after this point is found by the reads below, or is notified later, or both.
     shared = decode_shared_changes(await store.read(layout.SHARED_CHANGES))
     tree = await store.read_tree(layout.TOPICS)
     marks = await store.read_tree(layout.DELETE_TOPICS)
     going = {path.removeprefix(f"{layout.DELETE_TOPICS}/") for path in marks if path.count("/") == _MARK_DEPTH}
-    topics, damaged = await _topics(tree, going, breathe)
+    topics, damaged = await _topics(tree, going, yield_if_due)
     features = await _features(store)
     brokers = compatible_brokers(await load_brokers(store), features.levels)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
@@ -132,12 +133,13 @@ async def load_context(
         shared_version=shared.version,
         damaged=damaged,
         strays=strays_of(tree, marks, configs, tokens, outcomes),
+        histories=histories_of(await store.read_tree(layout.BROKER_HISTORY)),
     )
 
 
 async def _topics(
-    tree: Mapping[str, Entry], going: Container[str], breathe: Callable[[], Awaitable[None]]
-) -> tuple[dict[str, ControlledTopic], dict[str, TopicDamage]]:
+    tree: Mapping[str, Entry], going: Container[str], yield_if_due: Callable[[], Awaitable[None]]
+) -> tuple[dict[str, ControlledTopic], dict[str, TopicCorruption]]:
     topics, damaged = {}, {}
     for number, (name, entries) in enumerate(by_topic(tree).items()):
         read = read_topic(name, entries, name in going)
@@ -146,14 +148,14 @@ async def _topics(
         if read.damage is not None:
             damaged[name] = read.damage
             log.error("%s", told(name, read.damage))
-        if number % _TOPICS_PER_BREATH == _TOPICS_PER_BREATH - 1:
-            await breathe()
+        if number % _TOPICS_PER_SLICE == _TOPICS_PER_SLICE - 1:
+            await yield_if_due()
     return topics, damaged
 
 
 async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[str]) -> ControllerContext:
-    """What stands at and below these paths: enough for a decision that looks at nothing else. Of topics it knows all
-    names, and of those that `paths` do not name nothing more."""
+    """The entries at and below these paths: enough for a decision that reads nothing else. It has the names of all
+    topics, and nothing else of topics that `paths` do not name."""
     tree = await read_trees(store, paths)
     names = await store.children(layout.TOPICS)
     return ControllerContext(
@@ -170,7 +172,7 @@ async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[st
 
 
 async def read_trees(store: MetadataStore, paths: Iterable[str]) -> dict[str, Entry]:
-    """All that stands at and below these paths."""
+    """All entries at and below these paths."""
     tree: dict[str, Entry] = {}
     for path in paths:
         tree |= await store.read_tree(path)
@@ -178,7 +180,7 @@ async def read_trees(store: MetadataStore, paths: Iterable[str]) -> dict[str, En
 
 
 def topics_of(tree: Mapping[str, Entry]) -> dict[str, ControlledTopic]:
-    """The topics whose own entry is there and can be read."""
+    """The topics whose own entry exists and can be read."""
     read = {name: read_topic(name, entries).topic for name, entries in by_topic(tree).items()}
     return {name: topic for name, topic in read.items() if topic is not None}
 
@@ -187,12 +189,12 @@ def _producer_ids(entry: Entry | None) -> ProducerIdBlock | None:
     try:
         return decode_producer_id_block(entry.data if entry else None)
     except BadEntry as error:
-        log.error("no producer id is given out: %s", error)
+        log.error("Producer ids cannot be allocated: %s", error)
         return UNREADABLE
 
 
 def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
-    """By entity path. What stands there without configs is in it too, so that nobody makes it again."""
+    """By entity path. An entry without configs is included, so that it is not created again."""
     configs = {}
     for path, entry in tree.items():
         entity_path = path.removeprefix(layout.CONFIG).removeprefix("/")
@@ -200,13 +202,13 @@ def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
             try:
                 configs[entity_path] = decode_configs(path, entry.data)
             except BadEntry as error:
-                log.error("configs are damaged, and none until they are set anew: %s", error)
+                log.error("Corrupt configs ignored until they are set again: %s", error)
                 configs[entity_path] = {}
     return configs
 
 
 def _tokens(tree: Mapping[str, Entry]) -> dict[str, DelegationToken]:
-    """By id; empty in a cluster that never had a delegation token. What cannot be read stays where it is."""
+    """By id; empty in a cluster that never had a delegation token. Corrupt entries stay in the store."""
     tokens = {}
     for path, entry in tree.items():
         if not path.startswith(f"{layout.DELEGATION_TOKENS}/"):
@@ -214,14 +216,14 @@ def _tokens(tree: Mapping[str, Entry]) -> dict[str, DelegationToken]:
         try:
             token = decode_token(path, entry.data)
         except BadEntry as error:
-            log.error("a delegation token is damaged: %s", error)
+            log.error("Corrupt delegation token ignored: %s", error)
         else:
             tokens[token.token_id] = token
     return tokens
 
 
 def _acls(tree: Mapping[str, Entry]) -> dict[ResourcePattern, StoredAcls]:
-    """Empty in a cluster that never had an authorizer. What cannot be read holds nothing until it is written anew."""
+    """Empty in a cluster that never had an authorizer. A corrupt entry counts as empty until it is written again."""
     acls = {}
     for path, entry in tree.items():
         pattern = pattern_of(path)
@@ -230,7 +232,7 @@ def _acls(tree: Mapping[str, Entry]) -> dict[ResourcePattern, StoredAcls]:
         try:
             entries = decode_acls(path, entry.data)
         except BadEntry as error:
-            log.error("ACLs are damaged: %s", error)
+            log.error("Corrupt ACLs ignored: %s", error)
             entries = ()
         acls[pattern] = StoredAcls(entries, entry.version)
     return acls

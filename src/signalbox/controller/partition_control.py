@@ -1,8 +1,11 @@
 """Partitions get, keep and lose their leaders: states as records, for any set of partitions.
 
-Two deliberate differences from Kafka, both towards keeping data: when nobody can lead, the ISR stays as it is (each
-member has everything that was acknowledged, so any of them may lead when it returns); and the last member is never
-taken out of an ISR.
+Two deliberate differences from Kafka, both to keep data: if no replica can lead, the ISR stays as it is (each member
+has every acknowledged record, so any of them may lead when it returns); and the last member is never removed from an
+ISR.
+
+A third: a member of an ISR that returns after an unclean shutdown, or without a log directory that it had, is
+`unverified` (decision 0031). It is not a candidate; it leaves the ISR as soon as a leader is known to be alive.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.election import Proposal, Strategy, propose
 from signalbox.controller.records import PartitionCreated, PartitionStateChanged
@@ -21,13 +24,14 @@ from signalbox.metadata.partition_state import NO_LEADER, PartitionState
 def first_state(
     context: ControllerContext, partition: TopicPartition, replicas: Iterable[int]
 ) -> PartitionState | None:
-    """A new partition's state: every living replica is in sync, the first of them leads. None if none lives."""
+    """A new partition's state: every live replica is in sync, the first of them leads. None if no replica is alive.
+    A broker that is shutting down is in sync only if no other replica is alive: acks=all would wait for it."""
     alive = tuple(broker for broker in replicas if context.is_replica_reachable(broker, partition))
     if not alive:
         return None
-    leading = [broker for broker in alive if broker not in context.shutting_down] or alive
+    isr = tuple(broker for broker in alive if broker not in context.shutting_down) or alive  # as in Kafka
     return PartitionState(
-        leader=leading[0], leader_epoch=0, isr=alive, controller_epoch=context.controller_epoch, partition_epoch=0
+        leader=isr[0], leader_epoch=0, isr=isr, controller_epoch=context.controller_epoch, partition_epoch=0
     )
 
 
@@ -40,24 +44,28 @@ def next_state(
         leader=leader,
         leader_epoch=state.leader_epoch + 1,
         isr=isr,
+        unverified=tuple(member for member in state.unverified if member in isr),
         controller_epoch=context.controller_epoch,
         partition_epoch=state.partition_epoch + 1,
     )
 
 
 def elected(context: ControllerContext, state: PartitionState, proposal: Proposal) -> PartitionState:
-    """The state that a proposal makes."""
-    return replace(next_state(context, state, leader=proposal.leader, isr=proposal.isr), recovery=proposal.recovery)
+    """The state that follows from a proposal."""
+    after = next_state(context, state, leader=proposal.leader, isr=proposal.isr)
+    unclean_epoch = after.leader_epoch if proposal.is_unclean else after.unclean_epoch
+    unverified = tuple(member for member in after.unverified if member != proposal.leader)
+    return replace(after, recovery=proposal.recovery, unclean_epoch=unclean_epoch, unverified=unverified)
 
 
 def has_live_leader(context: ControllerContext, partition: TopicPartition) -> bool:
-    """Whether the partition has a leader that lives and can read its log."""
+    """Whether the partition has a leader that is alive and can read its log."""
     state = context.state(partition)
     return state is not None and context.is_replica_reachable(state.leader, partition)
 
 
 def is_offline(context: ControllerContext, partition: TopicPartition) -> bool:
-    """Whether the partition waits for a leader: new, or its leader is gone."""
+    """Whether the partition waits for a leader: it is new, or its leader is dead."""
     return not has_live_leader(context, partition)
 
 
@@ -65,11 +73,11 @@ def bring_online(
     context: ControllerContext, partitions: Iterable[TopicPartition], unclean: Callable[[str], bool]
 ) -> tuple[list[PartitionCreated], list[PartitionStateChanged]]:
     """Leaders for those of `partitions` that have none and can get one. `unclean(topic)`: as a last resort, a
-    replica that is not in sync may lead."""
+    replica that is not in sync may lead. Yields."""
     created: list[PartitionCreated] = []
     changed: list[PartitionStateChanged] = []
     for partition in partitions:
-        breathe()
+        yield_if_due()
         if context.left_alone(partition) or not is_offline(context, partition):
             continue
         state = context.state(partition)
@@ -91,19 +99,55 @@ def take_replicas_offline(
     partitions: Iterable[TopicPartition],
     unclean: Callable[[str], bool],
 ) -> list[PartitionStateChanged]:
-    """What it means that the replicas of `partitions` on the brokers `gone` are lost. `context` knows it already."""
+    """New states after the loss of the replicas of `partitions` on the brokers `gone`, which `context` already
+    includes. Yields."""
     changed = []
     for partition in partitions:
-        breathe()
+        yield_if_due()
         state = context.state(partition)
         if state is None or state.leader == NO_LEADER:
             continue
-        if state.leader in gone:
+        if state.leader in gone or state.leader in state.unverified:
             changed.append(PartitionStateChanged(partition, _without_leader(context, partition, state, unclean)))
             continue
         isr = tuple(member for member in state.isr if member not in gone)
         if isr and isr != state.isr:
             after = next_state(context, state, leader=state.leader, isr=isr)
+            changed.append(PartitionStateChanged(partition, after))
+    return changed
+
+
+def restarted_uncleanly(
+    context: ControllerContext, brokers: Collection[int], partitions: Iterable[TopicPartition]
+) -> list[PartitionStateChanged]:
+    """New states of `partitions` after an unclean shutdown of `brokers`, which become unverified members of their ISRs.
+    Yields."""
+    changed = []
+    for partition in partitions if brokers else ():
+        yield_if_due()
+        state = context.state(partition)
+        if state is None or context.left_alone(partition):
+            continue
+        fresh = tuple(member for member in state.isr if member in brokers and member not in state.unverified)
+        if fresh:
+            after = next_state(context, state, leader=state.leader, isr=state.isr)
+            # Without a leader its epoch stays: an election that waits for members under this epoch keeps waiting.
+            leader_epoch = state.leader_epoch if state.leader == NO_LEADER else after.leader_epoch
+            marked = replace(after, leader_epoch=leader_epoch, unverified=(*state.unverified, *fresh))
+            changed.append(PartitionStateChanged(partition, marked))
+    return changed
+
+
+def drop_unverified(
+    context: ControllerContext, leader: int, partitions: Iterable[TopicPartition]
+) -> list[PartitionStateChanged]:
+    """The leader of `partitions` is known to be alive: it has every acknowledged record, and the unverified members of
+    its ISR leave it until they have caught up."""
+    changed = []
+    for partition in partitions:
+        state = context.state(partition)
+        if state is not None and state.leader == leader and state.unverified:
+            after = next_state(context, state, leader=leader, isr=state.verified_isr)
             changed.append(PartitionStateChanged(partition, after))
     return changed
 

@@ -1,6 +1,7 @@
-"""CreatePartitions as a decision: more partitions for topics that exist, placed on or assigned by hand.
+"""CreatePartitions as a decision: more partitions for existing topics, placed by the controller or assigned manually.
 
-More partitions than one decision may place refuse the whole request, as Kafka's bound on one batch of records does.
+If the request needs more partitions than one decision may place, all of it is rejected, as Kafka's limit on one batch
+of records does.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST, MAX_PARTITIONS_PER_TOPIC
-from signalbox.common.long_work import unhurried
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import ControlledTopic, ControllerContext
-from signalbox.controller.damage import refusal
+from signalbox.controller.corrupt_entries import rejection
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.partition_control import first_state
 from signalbox.controller.placement import Placement, PlacementRequest, place_replicas
@@ -29,14 +30,14 @@ _Wanted = CreatePartitionsRequest.CreatePartitionsTopic
 
 
 def create_partitions(context: ControllerContext, inputs: Inputs, request: CreatePartitionsRequest) -> Decision:
-    """Records for every acceptable topic, and the answer for all."""
-    named = Counter(topic.name for topic in unhurried(request.topics))
+    """Records for every accepted topic, and a response with a result for each topic."""
+    named = Counter(topic.name for topic in yielding(request.topics))
     too_many = _wanted_partitions(context, request, named) > MAX_PARTITIONS_PER_REQUEST
     results: dict[str, _Result] = {}
     records: list[Record] = []
     led: list[TopicPartition] = []
     counts: dict[str, int] = {}
-    for wanted in unhurried(request.topics):
+    for wanted in yielding(request.topics):
         if wanted.name in results:
             continue
         try:
@@ -45,8 +46,10 @@ def create_partitions(context: ControllerContext, inputs: Inputs, request: Creat
             if named[wanted.name] > 1:
                 raise KafkaError(Error.INVALID_REQUEST, "Duplicate topic in request.")
             topic, added = _added(context, inputs, wanted)
-        except KafkaError as refusal:
-            results[wanted.name] = _Result(name=wanted.name, error_code=refusal.error, error_message=refusal.message)
+        except KafkaError as rejection:
+            results[wanted.name] = _Result(
+                name=wanted.name, error_code=rejection.error, error_message=rejection.message
+            )
             continue
         results[wanted.name] = _Result(name=wanted.name, error_code=Error.NONE)
         replicas = {**topic.assignment.replicas, **added}
@@ -71,9 +74,9 @@ def create_partitions(context: ControllerContext, inputs: Inputs, request: Creat
 
 
 def _wanted_partitions(context: ControllerContext, request: CreatePartitionsRequest, named: Counter[str]) -> int:
-    """What would have to be placed: topics that cannot grow get their own error."""
+    """The number of partitions to place, without topics that cannot grow: they get their own error."""
     total = 0
-    for wanted in unhurried(request.topics):
+    for wanted in yielding(request.topics):
         topic = context.usable_topic(wanted.name)
         if topic is None or named[wanted.name] > 1 or wanted.count > MAX_PARTITIONS_PER_TOPIC:
             continue
@@ -85,7 +88,7 @@ def _wanted_partitions(context: ControllerContext, request: CreatePartitionsRequ
 def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple[ControlledTopic, Placement]:
     topic, damage = context.usable_topic(wanted.name), context.damaged.get(wanted.name)
     if topic is None and damage is not None:
-        raise refusal(wanted.name, damage)
+        raise rejection(wanted.name, damage)
     if topic is None:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{wanted.name}' does not exist.")
     if topic.assignment.adding or topic.assignment.removing:
@@ -104,7 +107,7 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
             Error.INVALID_PARTITIONS,
             f"{wanted.count} partitions: a topic has at most {MAX_PARTITIONS_PER_TOPIC} (MAX_PARTITIONS_PER_TOPIC).",
         )
-    _refuse_leftovers(context, topic, range(have, wanted.count))
+    _reject_leftovers(context, topic, range(have, wanted.count))
     factor = len(replicas[min(replicas)])
     if wanted.assignments is None:
         return topic, _placed(context, inputs, topic, wanted.count - have, factor)
@@ -118,8 +121,8 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
     return topic, manual_assignment(context, given, first_partition=have, replication_factor=factor)
 
 
-def _refuse_leftovers(context: ControllerContext, topic: ControlledTopic, wanted: range) -> None:
-    """A state of a partition that the assignment does not have was left by another program: it is nobody's to write."""
+def _reject_leftovers(context: ControllerContext, topic: ControlledTopic, wanted: range) -> None:
+    """A state of a partition that the assignment does not have was left by another program: it is not overwritten."""
     for number in wanted:
         if number in topic.states or context.left_alone(TopicPartition(topic.name, number)):
             path = partition_state_path(topic.name, number)

@@ -1,9 +1,9 @@
-"""Where the replicas of new partitions go: spread as Kafka spreads them, rack-aware when every broker names its rack.
+"""Placement of the replicas of new partitions: as Kafka does it, rack-aware if every broker has a rack.
 
-Leaders go round the brokers from a drawn start. Followers follow the leader at a distance that grows by one with
+Leaders go round the brokers from a random start. Followers follow the leader at a distance that grows by one with
 every full round, so that the partitions of one broker do not all share the same followers. With racks, the brokers
-are first put in an order in which neighbours are in different racks, and a follower in a rack that is not covered
-yet is preferred, so that every rack gets a replica before any gets a second.
+are first sorted so that adjacent ones are in different racks. A follower in a rack without a replica is preferred, so
+that every rack gets a replica before any gets a second.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ Placement = dict[int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """`first_partition` and `start` are set when partitions are added to a topic: numbering goes on, and so does the
-    round of leaders, from the place of the topic's first replica. Without `start` both are drawn."""
+    """`first_partition` and `start` are set when partitions are added to a topic: the numbers and the round of leaders
+    continue, the round from the position of the topic's first replica. Without `start` the start and the followers'
+    shift are random."""
 
     num_partitions: int
     replication_factor: int
@@ -30,7 +31,7 @@ class PlacementRequest:
 def place_replicas(racks: Mapping[int, str | None], request: PlacementRequest, draw: Callable[[int], int]) -> Placement:
     """Replicas by partition, preferred leader first. `racks` has a row per usable broker.
 
-    INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR for numbers that cannot be served."""
+    INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR for invalid numbers."""
     if request.num_partitions <= 0:
         raise KafkaError(Error.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
     if request.replication_factor <= 0:
@@ -65,7 +66,7 @@ def _ring(brokers: Sequence[int], first: int, shift: int) -> list[int]:
 
 
 def _cover_racks(ring: Sequence[int], racks: Mapping[int, str]) -> list[int]:
-    """The ring in rounds: in each, the first broker of every rack that the round has not met."""
+    """The ring in rounds: in each, the first broker of every rack that is not yet in the round."""
     left, ordered = list(ring), []
     while left:
         met: set[str] = set()
@@ -81,7 +82,7 @@ def _cover_racks(ring: Sequence[int], racks: Mapping[int, str]) -> list[int]:
 
 
 def _alternating(racks: Mapping[int, str]) -> list[int]:
-    """Brokers so that neighbours are in different racks as far as possible: one of each rack in turn."""
+    """Brokers so that adjacent ones are in different racks as far as possible: one of each rack in turn."""
     by_rack: dict[str, list[int]] = {}
     for broker in sorted(racks):
         by_rack.setdefault(racks[broker], []).append(broker)

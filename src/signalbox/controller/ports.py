@@ -1,4 +1,4 @@
-"""What the controller needs from its neighbours, in its own words. Wiring plugs them in."""
+"""What the controller needs from other packages, as protocols. The wiring provides the implementations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from signalbox.protocol.message import Message
 
 
 class BrokerChannels(Protocol):
-    """Ordered delivery to brokers: one request in flight per broker, resent over new connections for ever, until
-    the broker is removed. What is pending then is cancelled."""
+    """Ordered delivery to brokers: one request in flight per broker, resent over new connections without limit until
+    the broker is removed. Requests that are pending then are cancelled."""
 
     def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
-        """From now on `broker_id` is reached at `endpoint`."""
+        """Add a channel to `broker_id` at `endpoint`."""
         ...
 
     def remove_broker(self, broker_id: int) -> None:
@@ -28,7 +28,7 @@ class BrokerChannels(Protocol):
 
 
 class BrokerProbe(Protocol):
-    """Finds out whether a broker whose connections closed is really gone."""
+    """Checks whether a broker whose connections closed is dead."""
 
     def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> Awaitable[bool]:
         """Whether its addresses refuse connections, on more than one listener where it has several."""
@@ -36,18 +36,18 @@ class BrokerProbe(Protocol):
 
 
 class Requester(Protocol):
-    """Whoever asks, as far as the controller cares: which forwarded request this is, if it is one."""
+    """The requester, as far as the controller needs to know it: the id of a forwarded request, if it is one."""
 
     @property
     def forwarding_id(self) -> ForwardingId | None: ...
 
 
 class PolicyViolation(Exception):
-    """Raised by a policy to refuse; the text reaches the client."""
+    """Raised by a policy to reject a request; the client gets the text."""
 
 
 class CreateTopicPolicy(Protocol):
-    """`create.topic.policy.class.name`: may refuse a topic before it is made, for validate-only requests too."""
+    """`create.topic.policy.class.name`: may reject a topic before it is created, in validate-only requests too."""
 
     def validate(
         self,
@@ -57,13 +57,13 @@ class CreateTopicPolicy(Protocol):
         assignments: Mapping[int, Sequence[int]] | None,
         configs: Mapping[str, str],
     ) -> None:
-        """Sizes, or the assignment when that was given. PolicyViolation to refuse."""
+        """Gets the sizes, or the assignment if the request has one. PolicyViolation to reject."""
         ...
 
 
 class AlterConfigPolicy(Protocol):
-    """`alter.config.policy.class.name`: may refuse a change of configs."""
+    """`alter.config.policy.class.name`: may reject a change of configs."""
 
     def validate(self, resource_type: str, resource_name: str, configs: Mapping[str, str]) -> None:
-        """The full configs as they would be. PolicyViolation to refuse."""
+        """Gets the full configs after the change. PolicyViolation to reject."""
         ...

@@ -1,7 +1,8 @@
-"""Leadership goes back to preferred replicas (`auto.leader.rebalance.enable`).
+"""Periodic move of leadership back to preferred replicas (`auto.leader.rebalance.enable`).
 
-A broker is out of balance when others lead more than `leader.imbalance.per.broker.percentage` of the partitions whose
-assignment it heads. Only partitions whose preferred replica lives and is in sync move, and none whose replicas do.
+A broker is out of balance if others lead more than `leader.imbalance.per.broker.percentage` of the partitions of which
+it is the preferred leader. Leadership moves only if the preferred replica is alive and in sync, and the partition has
+no reassignment under way.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def rebalance_leaders(context: ControllerContext, inputs: Inputs) -> Decision:
 
 
 def elect_preferred(context: ControllerContext, partitions: Iterable[TopicPartition]) -> Decision:
-    """Give leadership to the heads of the assignments, where they qualify and do not lead already."""
+    """Elect the preferred replicas of `partitions` where they are eligible and do not lead already."""
     changed = []
     for partition in partitions:
         state = context.state(partition)

@@ -1,4 +1,4 @@
-"""AllocateProducerIds as a decision: the next block of a thousand, stored before it is given out (KIP-98)."""
+"""AllocateProducerIds as a decision: the next block of a thousand ids, stored before it is returned (KIP-98)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _LAST_PRODUCER_ID = 2**63 - 1
 
 
 def allocate_producer_ids(context: ControllerContext, inputs: Inputs, request: AllocateProducerIdsRequest) -> Decision:
-    """A block for a registered broker that knows its own epoch (equal, no newer one)."""
+    """A block for a registered broker that sends exactly its own broker epoch."""
     broker = context.brokers.get(request.broker_id)
     if broker is None:
-        return _refused(Error.BROKER_ID_NOT_REGISTERED)
+        return _rejected(Error.BROKER_ID_NOT_REGISTERED)
     if broker.broker_epoch != request.broker_epoch:
-        return _refused(Error.STALE_BROKER_EPOCH)
+        return _rejected(Error.STALE_BROKER_EPOCH)
     last = context.producer_id_block
     first = 0 if last is None else last.last + 1
     if first > _LAST_PRODUCER_ID - BLOCK_SIZE:
-        return _refused(Error.UNKNOWN_SERVER_ERROR)
+        return _rejected(Error.UNKNOWN_SERVER_ERROR)
     block = ProducerIdBlock(request.broker_id, first, first + BLOCK_SIZE - 1)
     response = AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=BLOCK_SIZE)
     return Decision(records=(ProducerIdsAllocated(block),), response=response)
 
 
-def _refused(error: Error) -> Decision:
+def _rejected(error: Error) -> Decision:
     return Decision(response=AllocateProducerIdsResponse(error_code=error))

@@ -1,7 +1,7 @@
 """AlterClientQuotas as a decision (KIP-546, KIP-612): quotas of users, client ids, both together, and addresses.
 
-An entity that fails says so alone and keeps what it had. A host's name is not looked up, as Kafka would: a name server
-must not hold the controller, so what is no address is refused.
+Each entity has its own error, and keeps its quotas if the change fails. A host name is not resolved, as Kafka would do:
+a name server must not block the controller. So anything but an IP address is rejected.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 
 _Result = AlterClientQuotasResponse.EntryData
-_EPSILON = 1e-6  # what may be missing to a whole number, as in Kafka
+_EPSILON = 1e-6  # allowed distance from a whole number, as in Kafka
 
 
 def alter_client_quotas(context: ControllerContext, inputs: Inputs, request: AlterClientQuotasRequest) -> Decision:
-    """Set and remove quotas; an answer for each entity in the order of the request."""
+    """Set and remove quotas; a result for each entity in the order of the request."""
     changed: dict[str, Configs] = {}
     results = []
     for entry in request.entries:
@@ -34,8 +34,8 @@ def alter_client_quotas(context: ControllerContext, inputs: Inputs, request: Alt
             if path in changed:
                 raise KafkaError(Error.INVALID_REQUEST, f"Ignoring duplicate entity {_words(entity)}")
             changed[path] = _altered(context.configs.get(path, {}), entity, entry.ops)
-        except KafkaError as refusal:
-            results.append(_result(entry.entity, refusal.error, refusal.message))
+        except KafkaError as rejection:
+            results.append(_result(entry.entity, rejection.error, rejection.message))
         else:
             results.append(_result(entry.entity, Error.NONE, None))
     records = tuple(
@@ -98,7 +98,7 @@ def _text(key: str, value: float, kind: QuotaType) -> str:
     if math.isnan(value) or value <= 0:
         raise KafkaError(Error.INVALID_REQUEST, f"Quota {key} must be greater than 0")
     if kind is QuotaType.DOUBLE:
-        return "Infinity" if math.isinf(value) else str(value)  # Python's "inf" is none of Java's words
+        return "Infinity" if math.isinf(value) else str(value)  # Java does not parse Python's "inf"
     whole = math.floor(value + _EPSILON) if math.isfinite(value) else 0
     if abs(whole - value) > _EPSILON or whole > kind.value:
         raise KafkaError(Error.INVALID_REQUEST, f"Configuration {key} must be a {kind.name.title()} value")

@@ -1,11 +1,11 @@
-"""How a partition's replicas move (KIP-455): one step begins the move or changes it, one ends it.
+"""Reassignment of a partition's replicas (KIP-455): one step begins or changes the reassignment, one completes it.
 
-    begin    the targets join the originals; the adding ones are told to follow; who was adding and is wanted no more
-             is stopped and its replica deleted
+    begin    the targets join the originals; the adding replicas get LeaderAndIsr and follow; replicas that were being
+             added and are not targets any more are stopped and deleted
     finish   as soon as every target is in sync: leader and ISR among the targets, the others stopped and deleted
 
 Each step is one write of the topic's assignment and the partition's state, with the leader epoch raised so that
-brokers take it. Whatever happens in between, the store says how far it is: a new controller goes on from there.
+brokers apply it. The store always has the present step: a new controller continues from there.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Effect, LeadersAnnounced, ReplicasStopped
-from signalbox.controller.election import Proposal, propose_among
+from signalbox.controller.election import propose_among, unclean_proposal
 from signalbox.controller.partition_control import elected, first_state, has_live_leader, next_state
 from signalbox.controller.records import PartitionCreated, PartitionStateChanged, Record, TopicAssignmentChanged
 from signalbox.controller.replay import preview
-from signalbox.metadata.partition_state import NO_LEADER, LeaderRecoveryState, PartitionState
+from signalbox.metadata.partition_state import NO_LEADER, PartitionState
 from signalbox.metadata.topic_assignment import ReplicaAssignment
 from signalbox.protocol.error_table import Error, KafkaError
 
 
 @dataclass(slots=True)
 class Moves:
-    """Steps of several partitions, gathered so that each topic's assignment is written once."""
+    """Steps of several partitions, collected so that each topic's assignment is written once."""
 
     context: ControllerContext
     _assignments: dict[str, dict[int, ReplicaAssignment]] = field(default_factory=dict)
@@ -37,13 +37,13 @@ class Moves:
     _stopped: dict[int, list[TopicPartition]] = field(default_factory=dict)
 
     def begin(self, partition: TopicPartition, wanted: ReplicaAssignment, unclean: bool) -> None:
-        """Set out for `wanted`, from wherever the partition is; there already, nothing is changed.
-        INVALID_REPLICA_ASSIGNMENT when it would be left without a replica that can lead; `unclean`: one that is not in
-        sync may."""
+        """Begin or change the reassignment to `wanted`; nothing is changed if the partition has it already.
+        INVALID_REPLICA_ASSIGNMENT if no replica could lead the partition; `unclean`: a replica that is not in
+        sync may lead."""
         context, state = self.context, self.context.state(partition)
         if wanted == context.assignment_of(partition):
             return
-        if state is None:  # nobody ever led it, so there is nothing to wait for
+        if state is None:  # it never had a leader, so there is nothing to wait for
             first = first_state(context, partition, wanted.targets)
             created = () if first is None else (PartitionCreated(partition, first),)
             self._take(partition, ReplicaAssignment(wanted.targets), created)
@@ -52,7 +52,7 @@ class Moves:
             self._take(partition, wanted, (PartitionStateChanged(partition, after),))
 
     def finish(self, partition: TopicPartition) -> None:
-        """End the move if it can end."""
+        """Complete the reassignment if all targets are in sync."""
         assignment, state = self.context.assignment_of(partition), self.context.state(partition)
         if state is not None and assignment.is_moving:
             self._finish(partition, assignment, state)
@@ -81,15 +81,15 @@ class Moves:
                 self._stopped.setdefault(broker_id, []).append(partition)
 
     def records(self) -> Iterator[Record]:
-        """What to store. A store may have to cut it into several commits: new states come before the assignments that
-        they are about, so that a move which is stored by half is one that still goes on."""
+        """The records to store. A store may split them into several commits: new states come before their assignments,
+        so that a reassignment that is stored in part is still under way."""
         yield from (each for each in self._states if isinstance(each, PartitionStateChanged))
         for topic, partitions in self._assignments.items():
             yield TopicAssignmentChanged(topic, self.context.topics[topic].assignment.changed(partitions))
         yield from (each for each in self._states if isinstance(each, PartitionCreated))
 
     def effects(self) -> Iterator[Effect]:
-        """Whom to tell."""
+        """The requests to brokers."""
         if self._led:
             yield LeadersAnnounced(tuple(self._led))
         for broker_id, partitions in self._new.items():
@@ -102,7 +102,7 @@ class Moves:
 def finish_moves(
     context: ControllerContext, records: Iterable[Record] = (), partitions: Iterable[TopicPartition] | None = None
 ) -> Decision:
-    """End the moves that can end once `records` are true, of `partitions` or of all."""
+    """Complete the reassignments that can be completed after `records`, of `partitions` or of all."""
     going = context.moving() if partitions is None else partitions
     candidates = [partition for partition in going if context.assignment_of(partition).is_moving]
     if not candidates:
@@ -114,7 +114,7 @@ def finish_moves(
 
 
 def resume_moves(context: ControllerContext) -> tuple[Effect, ...]:
-    """At a failover: replicas that are still to be made may not have heard of it, and are told that they are new."""
+    """At a failover: adding replicas that are not in sync may not have got LeaderAndIsr, so they get it as new ones."""
     waiting: dict[int, list[TopicPartition]] = {}
     for partition in context.moving():
         state = context.state(partition)
@@ -140,7 +140,7 @@ def _on_the_way(
         return next_state(context, state, leader=NO_LEADER, isr=isr)
     if proposal is None and unclean:
         alive = [each for each in wanted.replicas if context.is_replica_online(each, partition)]
-        proposal = Proposal(alive[0], (alive[0],), LeaderRecoveryState.RECOVERING) if alive else None
+        proposal = unclean_proposal(alive[0]) if alive else None
     if proposal is None:
         raise KafkaError(
             Error.INVALID_REPLICA_ASSIGNMENT,

@@ -1,20 +1,21 @@
 """AlterPartitionReassignments and ListPartitionReassignments as decisions (KIP-455, KIP-860).
 
-Per partition, in this order: it exists; a cancellation has something to cancel; targets are given, each once, none
-negative, new ones on living brokers; the replication factor stays if the request says so. The latest request wins.
-The answer says that the move has begun, not that it has ended. As in Kafka's KRaft controller, and unlike its
-ZooKeeper one, a change that would need an unclean election is refused where the topic does not allow one.
+Per partition, in this order: it exists; a cancellation has a reassignment to cancel; the targets are not empty, have
+no duplicates and no negative ids, new ones are on live brokers; the replication factor stays if the request requires
+it. The latest request wins. The response means that the reassignment has begun, not that it is complete. As in Kafka's
+KRaft controller, and unlike its ZooKeeper one, a change that would need an unclean election is rejected unless the
+topic allows one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
-from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
-from signalbox.controller.damage import refusal
+from signalbox.controller.corrupt_entries import rejection
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.reassignment import Moves
 from signalbox.metadata.topic_assignment import ReplicaAssignment
@@ -37,21 +38,21 @@ _Ongoing = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 def alter_partition_reassignments(
     context: ControllerContext, inputs: Inputs, request: AlterPartitionReassignmentsRequest
 ) -> Decision:
-    """The first steps of every acceptable move, and the answer for all."""
+    """The first steps of every accepted reassignment, and a response with a result for each partition."""
     allow_factor_change = request.allow_replication_factor_change
     if sum(len(topic.partitions) for topic in request.topics) > MAX_PARTITIONS_PER_REQUEST:
-        refused = AlterPartitionReassignmentsResponse(error_code=Error.POLICY_VIOLATION, error_message=_TOO_LARGE)
-        return Decision(response=refused)
+        rejected = AlterPartitionReassignmentsResponse(error_code=Error.POLICY_VIOLATION, error_message=_TOO_LARGE)
+        return Decision(response=rejected)
     moves = Moves(context)
     results: dict[str, list[_Result]] = {}
     for partition, targets in _asked(request).items():
-        breathe()
+        yield_if_due()
         outcome: tuple[Error, str | None] = (Error.NONE, None)
         try:
             wanted = _wanted(context, partition, targets, allow_factor_change)
             moves.begin(partition, wanted, _unclean(context, inputs, partition.topic))
-        except KafkaError as refusal:
-            outcome = (refusal.error, refusal.message)
+        except KafkaError as rejection:
+            outcome = (rejection.error, rejection.message)
         result = _Result(partition_index=partition.partition, error_code=outcome[0], error_message=outcome[1])
         results.setdefault(partition.topic, []).append(result)
     response = AlterPartitionReassignmentsResponse(
@@ -65,7 +66,7 @@ def alter_partition_reassignments(
 def list_partition_reassignments(
     context: ControllerContext, inputs: Inputs, request: ListPartitionReassignmentsRequest
 ) -> Decision:
-    """What moves, of everything or of what is asked about; what does not move is left out."""
+    """The reassignments under way, of all partitions or of those in the request; other partitions are left out."""
     topics: dict[str, list[_Ongoing]] = {}
     for partition in dict.fromkeys(_listed(context, request)):
         assignment = context.assignment_of(partition)
@@ -106,18 +107,18 @@ def _wanted(
 ) -> ReplicaAssignment:
     now = context.assignment_of(partition)
     if context.left_alone(partition):
-        raise refusal(partition.topic, context.damaged[partition.topic])
+        raise rejection(partition.topic, context.damaged[partition.topic])
     if context.usable_topic(partition.topic) is None or not now.replicas:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     if targets is None:
         if not now.is_moving:
             raise KafkaError(Error.NO_REASSIGNMENT_IN_PROGRESS)
         return now.towards(now.originals)
-    _refuse_targets(targets)
+    _reject_targets(targets)
     wanted = now.towards(targets)
     alive = context.brokers.keys() - context.shutting_down
     if not alive >= set(wanted.adding):
-        raise _refusal(
+        raise _rejection(
             f"Replica assignment has brokers that are not alive. Replica list: {list(wanted.adding)}, live broker "
             f"list: {sorted(alive)}"
         )
@@ -129,17 +130,17 @@ def _wanted(
     return wanted
 
 
-def _refuse_targets(targets: Iterable[int]) -> None:
+def _reject_targets(targets: Iterable[int]) -> None:
     given = list(targets)
     if not given:
-        raise _refusal("Empty replica list specified in partition reassignment.")
+        raise _rejection("Empty replica list specified in partition reassignment.")
     if len(set(given)) != len(given):
-        raise _refusal(f"Duplicate replica ids in partition reassignment replica list: {given}")
+        raise _rejection(f"Duplicate replica ids in partition reassignment replica list: {given}")
     if min(given) < 0:
-        raise _refusal(f"Invalid broker id in replica list: {given}")
+        raise _rejection(f"Invalid broker id in replica list: {given}")
 
 
-def _refusal(message: str) -> KafkaError:
+def _rejection(message: str) -> KafkaError:
     return KafkaError(Error.INVALID_REPLICA_ASSIGNMENT, message)
 
 

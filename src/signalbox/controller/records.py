@@ -1,6 +1,6 @@
-"""Everything a decision can change, one record each. `replay.py` says what a record does to store and context.
+"""Everything a decision can change, one record each. `replay.py` applies a record to store and context.
 
-The last group changes the context alone: what brokers wrote themselves, or what is true of processes and not of
+The last group changes the context only: what brokers wrote themselves, or the state of processes, which is not
 metadata.
 """
 
@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.context import ControlledTopic, KeptOutcome, LiveBroker, ReplicaOfTopic, StoredAcls
+from signalbox.controller.context import (
+    ControlledTopic,
+    KeptOutcome,
+    LiveBroker,
+    LogEnd,
+    ReplicaOfTopic,
+    StoredAcls,
+)
+from signalbox.metadata.broker_history import BrokerHistory
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.feature_levels import LevelRanges, Levels
 from signalbox.metadata.partition_state import PartitionState
@@ -63,7 +71,7 @@ class ConfigsSet:
 
 @dataclass(frozen=True, slots=True)
 class AclsSet:
-    """All ACLs on a resource pattern from now on; without any its entry goes."""
+    """All ACLs on a resource pattern from now on; without any its entry is deleted."""
 
     pattern: ResourcePattern
     entries: tuple[AccessControlEntry, ...]
@@ -78,21 +86,21 @@ class FeaturesFinalized:
 
 @dataclass(frozen=True, slots=True)
 class TokenSet:
-    """A delegation token, new or with another end."""
+    """A delegation token, new or with another expiry time."""
 
     token: DelegationToken
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRemoved:
-    """A delegation token is no more."""
+    """A delegation token is removed."""
 
     token_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardedOutcomeKept:
-    """The answer to a forwarded change, under (broker id, broker epoch, number of the forwarding broker)."""
+    """The response to a forwarded change, under (broker id, broker epoch, number of the forwarding broker)."""
 
     key: tuple[int, int, int]
     outcome: KeptOutcome
@@ -100,70 +108,93 @@ class ForwardedOutcomeKept:
 
 @dataclass(frozen=True, slots=True)
 class ForwardedOutcomesDropped:
-    """Answers that nobody will ask for again."""
+    """Stored responses that no broker will request again."""
 
     keys: tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TopicDeletionStarted:
-    """A topic is on its way out: gone for clients, its replicas still to be removed."""
+    """The deletion of a topic has begun: clients do not see it any more, its replicas are still to be deleted."""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
-class TopicDeletionRefused:
-    """A deletion mark that another program left is taken back: the topic is unknown, or deletion is disabled."""
+class TopicDeletionRejected:
+    """A deletion mark that another program left is removed: the topic is unknown, or deletion is disabled."""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class TopicDeleted:
-    """All replicas are gone, so the topic is."""
+    """All replicas of a topic are deleted, so the topic is deleted."""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerIdsAllocated:
-    """A block of producer ids was given to a broker."""
+    """A block of producer ids was allocated to a broker."""
 
     block: ProducerIdBlock
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerHistoryKept:
+    """A broker's registration has been applied: its next registration is compared with this one."""
+
+    broker_id: int
+    history: BrokerHistory
+
+
+@dataclass(frozen=True, slots=True)
+class LogEndsReported:
+    """The ends of a live broker's logs of partitions without a leader."""
+
+    broker_id: int
+    log_ends: Mapping[TopicPartition, LogEnd]
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionsWaited:
+    """These partitions have waited long enough for the absent members of their ISR."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerJoined:
-    """A broker registered, or registered anew, or changed what it says about itself."""
+    """A broker registered, or registered again, or changed its registration."""
 
     broker: LiveBroker
 
 
 @dataclass(frozen=True, slots=True)
 class ControllersRegistered:
-    """Which levels of features each dedicated controller supports that is registered from now on."""
+    """The feature levels that each registered dedicated controller supports, from now on."""
 
     controllers: Mapping[int, LevelRanges]
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerLeft:
-    """A broker's registration is gone."""
+    """A broker's registration was removed."""
 
     broker_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerShutsDown:
-    """A broker asked to go: it leads nothing new from now on."""
+    """A broker requested a controlled shutdown: it is not elected any more."""
 
     broker_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicasOffline:
-    """Replicas of a living broker whose log directory failed; those `back` work again."""
+    """Replicas of a live broker whose log directory failed; those in `back` work again."""
 
     broker_id: int
     failed: frozenset[TopicPartition]
@@ -172,24 +203,24 @@ class ReplicasOffline:
 
 @dataclass(frozen=True, slots=True)
 class ReplicasDeleted:
-    """Replicas of a topic on its way out that are gone."""
+    """Replicas of a topic under deletion that are deleted."""
 
     topic: str
     replicas: frozenset[ReplicaOfTopic]
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionStateLearnt:
-    """A partition's state as its leader stored it by itself."""
+class PartitionStateObserved:
+    """A partition's state as its leader stored it itself."""
 
     partition: TopicPartition
     state: PartitionState
 
 
 @dataclass(frozen=True, slots=True)
-class SharedLearnt:
-    """What other brokers stored by themselves, up to `version` of the shared changes: configs by entity path, ACLs,
-    tokens by id, topics without leaders. None is for what is gone."""
+class ExternalUpdate:
+    """Direct metadata writes of other brokers, up to `version` of the metadata change log: configs by entity path,
+    ACLs, tokens by id, topics without leaders. None stands for a deleted entry."""
 
     version: int
     configs: Mapping[str, Configs | None]
@@ -211,15 +242,18 @@ Record = (
     | ForwardedOutcomeKept
     | ForwardedOutcomesDropped
     | TopicDeletionStarted
-    | TopicDeletionRefused
+    | TopicDeletionRejected
     | TopicDeleted
     | ProducerIdsAllocated
+    | BrokerHistoryKept
+    | LogEndsReported
+    | ElectionsWaited
     | BrokerJoined
     | BrokerLeft
     | ControllersRegistered
     | BrokerShutsDown
     | ReplicasOffline
     | ReplicasDeleted
-    | PartitionStateLearnt
-    | SharedLearnt
+    | PartitionStateObserved
+    | ExternalUpdate
 )

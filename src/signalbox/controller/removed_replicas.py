@@ -1,7 +1,7 @@
-"""Replicas that a reassignment has removed are deleted, whatever becomes of the controller or of their brokers.
+"""Deletion of replicas that a reassignment has removed, also across failures of the controller or of their brokers.
 
-The topic's assignment remembers them (`removed`) until their broker has answered StopReplica. Asked for again are those
-of a broker that joins, and all of them at a failover and while the house is kept.
+The topic's assignment keeps them (`removed`) until their broker has responded to StopReplica. The request is sent again
+to a broker that joins, and to all of them at a failover and in the housekeeping.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from signalbox.controller.records import TopicAssignmentChanged
 
 
 def ask_for_removal(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
-    """StopReplica for everything that these brokers should hold no more; what is left alone is left to them too."""
+    """StopReplica for all replicas that these brokers should not have any more, but not for quarantined partitions."""
     asked = frozenset(broker_ids) & context.brokers.keys()
     left: dict[int, list[TopicPartition]] = {}
     for topic in context.topics.values():
@@ -28,7 +28,7 @@ def ask_for_removal(context: ControllerContext, broker_ids: Iterable[int]) -> tu
 
 
 def replicas_removed(context: ControllerContext, name: str, replicas: Iterable[ReplicaOfTopic]) -> Decision:
-    """A broker has deleted these replicas of a topic that lives on."""
+    """A broker has deleted these replicas of a topic that is not under deletion."""
     topic = context.usable_topic(name)
     if topic is None:
         return Decision()

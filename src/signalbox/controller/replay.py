@@ -1,60 +1,59 @@
-"""What each record does: operations for the store, and the next context. The one place that knows both.
+"""What each record does: operations for the store, and the next context. Only this module knows both.
 
 A draft copies each mapping of the context the first time it is written to, so a decision of many records costs one
-copy. Partition epochs are the versions of the state entries: a write names the version before, so a state that
-somebody else changed is never overwritten.
+copy. Partition epochs are the versions of the state entries: a write names the version before it, so a state that
+another writer changed is never overwritten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from signalbox.common.ids import ZERO_UUID
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.controller import records as rec
 from signalbox.controller.context import (
     ControlledTopic,
     ControllerContext,
-    ReplicaOfTopic,
     StoredAcls,
     collision_name,
 )
-from signalbox.controller.strays import below
+from signalbox.controller.replicas_to_delete import replicas_to_delete
+from signalbox.controller.unknown_entries import below
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encode_acls
 from signalbox.metadata.delegation_token import encode_token
 from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
 from signalbox.metadata.feature_levels import UNKNOWN_EPOCH, FinalizedFeatures, encode_features
-from signalbox.metadata.partition_state import PartitionState
+from signalbox.metadata.partition_state import NO_LEADER, PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
-from signalbox.metadata.topic_assignment import TopicAssignment
 
-# Those without configs are forgotten; topics and brokers keep their entry.
+# The entries of these are deleted when they have no configs; topics and brokers keep their entry.
 _WITHOUT_CONFIGS_NO_ENTRY = ("users/", "clients/", "ips/", "client-metrics/")
 
 
 def replay(context: ControllerContext, records: Iterable[rec.Record]) -> tuple[ControllerContext, list[Operation]]:
-    """The context after `records`, and what must be stored for it to be true."""
+    """The context after `records`, and the store operations that they need. Yields."""
     draft = _Draft(context)
     for record in records:
-        breathe()
+        yield_if_due()
         _REPLAY[type(record)](draft, record)
     return draft.finish(), draft.operations
 
 
 def preview(context: ControllerContext, records: Iterable[rec.Record]) -> ControllerContext:
-    """The context after `records`, for decisions that go on from there."""
+    """The context after `records`, for decisions that continue from there. Yields."""
     draft = _Draft(context, stores=False)
     for record in records:
-        breathe()
+        yield_if_due()
         _REPLAY[type(record)](draft, record)
     return draft.finish()
 
 
 class _Draft:
-    """A context in the making. Mappings are copied when first written to, and so are the states of a topic."""
+    """The next context while it is built. Mappings are copied when first written to, and so are a topic's states."""
 
     def __init__(self, context: ControllerContext, stores: bool = True) -> None:
         self.context = context
@@ -70,15 +69,15 @@ class _Draft:
         return self._copied[name]
 
     def see(self, name: str) -> Any:
-        """A field as the draft has it now."""
+        """The present value of a field in the draft."""
         return self._copied.get(name, getattr(self.context, name))
 
     def put(self, name: str, value: object) -> None:
-        """Replace a field that is no mapping."""
+        """Replace a field that is not a mapping."""
         self._copied[name] = value
 
     def store(self, *operations: Operation) -> None:
-        """Operations to commit."""
+        """Add operations to commit."""
         self.operations.extend(operations)
 
     def states(self, topic: str) -> dict[int, PartitionState]:
@@ -88,14 +87,14 @@ class _Draft:
         return self._states[topic]
 
     def delete(self, path: str, version: int | None = None) -> None:
-        """Delete an entry, and before it what stands below it without belonging there."""
+        """Delete an entry, and before it the unknown entries below it."""
         found = tuple(below(path, self.see("strays")))
         if found:
             self.put("strays", tuple(stray for stray in self.see("strays") if stray not in found))
         self.store(*(Delete(stray) for stray in found), Delete(path, version))
 
     def drop_topic(self, topic: str) -> tuple[ControlledTopic, dict[int, PartitionState]]:
-        """Forget a topic; what it was."""
+        """Remove a topic from the context; returns the topic and its states."""
         states = self.states(topic)
         del self._states[topic]
         return self.own("topics").pop(topic), states
@@ -106,7 +105,7 @@ class _Draft:
         topics[topic] = replace(topics[topic], **changes)
 
     def set_configs(self, entity_path: str, configs: Configs) -> None:
-        """An entity's configs, whether or not it had an entry."""
+        """Set an entity's configs, whether or not it had an entry."""
         path = f"{layout.CONFIG}/{entity_path}"
         known = self.see("configs")
         exists = entity_path in known
@@ -123,7 +122,7 @@ class _Draft:
         self.own("configs")[entity_path] = configs
 
     def announce_configs(self, entity_path: str) -> None:
-        """The news for all brokers."""
+        """Create the change notification for all brokers."""
         self.store(Create(layout.CONFIG_CHANGE_PREFIX, encode_config_change(entity_path), numbered=True))
 
     def finish(self) -> ControllerContext:
@@ -134,7 +133,7 @@ class _Draft:
 
 
 def _folders_above(entity_path: str) -> list[str]:
-    """`users/a` and `users/a/clients` of `users/a/clients/b`; the roots of the layout are always there."""
+    """`users/a` and `users/a/clients` for `users/a/clients/b`; the roots of the layout always exist."""
     pieces = entity_path.split("/")
     return ["/".join(pieces[:count]) for count in range(2, len(pieces))]
 
@@ -175,6 +174,7 @@ def _partition_created(draft: _Draft, record: rec.PartitionCreated) -> None:
         draft.store(Create(layout.partition_path(name, partition)))
     draft.store(Create(layout.partition_state_path(name, partition), record.state.encode()))
     draft.states(name)[partition] = record.state
+    _forget_log_ends(draft, record.partition)
 
 
 def _state_changed(draft: _Draft, record: rec.PartitionStateChanged) -> None:
@@ -183,6 +183,16 @@ def _state_changed(draft: _Draft, record: rec.PartitionStateChanged) -> None:
         path = layout.partition_state_path(name, partition)
         draft.store(Write(path, record.state.encode(), record.state.partition_epoch - 1))
     draft.states(name)[partition] = record.state
+    if record.state.leader != NO_LEADER:
+        _forget_log_ends(draft, record.partition)
+
+
+def _forget_log_ends(draft: _Draft, partition: TopicPartition) -> None:
+    """With a leader the logs grow; when the partition loses its leader again, log ends are collected again."""
+    if partition in draft.see("log_ends"):
+        draft.own("log_ends").pop(partition, None)
+    if partition in draft.see("waited"):
+        draft.put("waited", draft.see("waited") - {partition})
 
 
 def _configs_set(draft: _Draft, record: rec.ConfigsSet) -> None:
@@ -200,7 +210,7 @@ def _acls_set(draft: _Draft, record: rec.AclsSet) -> None:
         draft.store(Create(path, encode_acls(record.entries)))
         acls[record.pattern] = StoredAcls(record.entries, 0)
     else:
-        # Kafka's tools may write beside us: an entry that changed meanwhile is not overwritten.
+        # Kafka's tools may write at the same time: an entry that changed meanwhile is not overwritten.
         draft.store(Write(path, encode_acls(record.entries), stored.version))
         acls[record.pattern] = StoredAcls(record.entries, stored.version + 1)
     change_path, news = change_path_and_data(record.pattern)
@@ -237,7 +247,7 @@ def _deletion_started(draft: _Draft, record: rec.TopicDeletionStarted) -> None:
     draft.own("deleting")[record.topic] = replicas_to_delete(assignment, draft.see("brokers"))
 
 
-def _deletion_refused(draft: _Draft, record: rec.TopicDeletionRefused) -> None:
+def _deletion_rejected(draft: _Draft, record: rec.TopicDeletionRejected) -> None:
     draft.delete(layout.delete_topic_path(record.topic))
     draft.own("deleting").pop(record.topic, None)
 
@@ -280,6 +290,27 @@ def _broker_left(draft: _Draft, record: rec.BrokerLeft) -> None:
     draft.own("offline_replicas").pop(record.broker_id, None)
     draft.put("shutting_down", draft.see("shutting_down") - {record.broker_id})
 
+    for partition, ends in list(draft.see("log_ends").items()):
+        if record.broker_id in ends:
+            left = {broker_id: end for broker_id, end in ends.items() if broker_id != record.broker_id}
+            draft.own("log_ends")[partition] = left
+
+
+def _history_kept(draft: _Draft, record: rec.BrokerHistoryKept) -> None:
+    path, payload = layout.broker_history_path(record.broker_id), record.history.encode()
+    draft.store(Write(path, payload) if record.broker_id in draft.see("histories") else Create(path, payload))
+    draft.own("histories")[record.broker_id] = record.history
+
+
+def _log_ends_reported(draft: _Draft, record: rec.LogEndsReported) -> None:
+    log_ends = draft.own("log_ends")
+    for partition, end in record.log_ends.items():
+        log_ends[partition] = {**log_ends.get(partition, {}), record.broker_id: end}
+
+
+def _elections_waited(draft: _Draft, record: rec.ElectionsWaited) -> None:
+    draft.put("waited", frozenset((*draft.see("waited"), *record.partitions)))
+
 
 def _controllers_registered(draft: _Draft, record: rec.ControllersRegistered) -> None:
     draft.put("controllers", record.controllers)
@@ -301,21 +332,6 @@ def _replicas_deleted(draft: _Draft, record: rec.ReplicasDeleted) -> None:
         deleting[record.topic] = deleting[record.topic] - record.replicas
 
 
-def all_replicas(replicas: dict[int, tuple[int, ...]]) -> frozenset[ReplicaOfTopic]:
-    """Every replica of a topic."""
-    return frozenset(ReplicaOfTopic(partition, broker) for partition, brokers in replicas.items() for broker in brokers)
-
-
-def replicas_to_delete(assignment: TopicAssignment, brokers: Container[int]) -> frozenset[ReplicaOfTopic]:
-    """Every replica of a topic that is to go, and what living brokers still hold of those removed before. A broker that
-    left the topic and is gone may never come back: nothing waits for it."""
-    held = {
-        number: tuple(broker for broker in holders if broker in brokers)
-        for number, holders in assignment.removed.items()
-    }
-    return all_replicas(assignment.replicas) | all_replicas(held)
-
-
 def _outcome_kept(draft: _Draft, record: rec.ForwardedOutcomeKept) -> None:
     draft.store(Create(layout.forwarded_path(record.key), record.outcome.stored))
     draft.own("forwarded")[record.key] = record.outcome
@@ -328,14 +344,14 @@ def _outcomes_dropped(draft: _Draft, record: rec.ForwardedOutcomesDropped) -> No
         del outcomes[key]
 
 
-def _state_learnt(draft: _Draft, record: rec.PartitionStateLearnt) -> None:
-    """The context alone: it stands in the store already."""
+def _state_learnt(draft: _Draft, record: rec.PartitionStateObserved) -> None:
+    """Changes only the context: the store has it already."""
     name, partition = record.partition
     draft.states(name)[partition] = record.state
 
 
-def _shared_learnt(draft: _Draft, record: rec.SharedLearnt) -> None:
-    """The context alone: it stands in the store already."""
+def _shared_learnt(draft: _Draft, record: rec.ExternalUpdate) -> None:
+    """Changes only the context: the store has it already."""
     learnt: Mapping[Any, Any]
     for name, learnt in (("configs", record.configs), ("acls", record.acls), ("tokens", record.tokens)):
         if not learnt:
@@ -364,15 +380,18 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.ForwardedOutcomeKept: _outcome_kept,
     rec.ForwardedOutcomesDropped: _outcomes_dropped,
     rec.TopicDeletionStarted: _deletion_started,
-    rec.TopicDeletionRefused: _deletion_refused,
+    rec.TopicDeletionRejected: _deletion_rejected,
     rec.TopicDeleted: _topic_deleted,
     rec.ProducerIdsAllocated: _producer_ids_allocated,
+    rec.BrokerHistoryKept: _history_kept,
+    rec.LogEndsReported: _log_ends_reported,
+    rec.ElectionsWaited: _elections_waited,
     rec.BrokerJoined: _broker_joined,
     rec.BrokerLeft: _broker_left,
     rec.ControllersRegistered: _controllers_registered,
     rec.BrokerShutsDown: _broker_shuts_down,
     rec.ReplicasOffline: _replicas_offline,
     rec.ReplicasDeleted: _replicas_deleted,
-    rec.PartitionStateLearnt: _state_learnt,
-    rec.SharedLearnt: _shared_learnt,
+    rec.PartitionStateObserved: _state_learnt,
+    rec.ExternalUpdate: _shared_learnt,
 }

@@ -1,12 +1,14 @@
-"""The active controller's one owner: election, one queue, decisions in order, one store commit for all at hand.
+"""The owner of the active controller: election, one queue, decisions in order, one store commit per event batch.
 
-The only file of this room that knows asyncio. A turn takes everything that waits, decides it one by one on the
-evolving context, commits all records at once behind the fence, and only then tells brokers and answers. What comes in
-meanwhile waits for the next turn: under load many decisions share one commit, and alone one waits for nobody.
+Only this file of the package uses asyncio. An event batch takes all waiting events, decides them one by one on the
+changing context, commits all records at once with the fence, and only then sends requests to brokers and returns
+responses. Later events wait for the next batch: under load many decisions share one commit, and a single one does not
+wait for others.
 
-Whatever goes wrong at the store ends the term: what waits is answered NOT_CONTROLLER, and the next term (here or
-elsewhere) begins with a fresh look at the store. But for a store that is full: there nothing has happened for certain,
-the changes are refused or wait for room (`decision_queue.py`), and the term goes on.
+An error of the store ends the controller epoch: waiting requests get NOT_CONTROLLER, and the next controller epoch
+(here or on another node) begins with a full read of the store. Two errors do not: after a concurrent update by another
+node the batch is decided again; if the store is full, it is certain that nothing was changed, and the changes are
+rejected or held (`decision_queue.py`).
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.forwarding_id import ForwardingId
-from signalbox.common.lasting_trouble import LastingTrouble
-from signalbox.common.long_work import LongWork
+from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import NOT_RECORDED, Histogram
+from signalbox.common.transition_log import TransitionLog
 from signalbox.controller.answering import give_answer
+from signalbox.controller.broker_restarts import waited_long_enough
+from signalbox.controller.change_log import log_changes
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
 from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.control_answers import follow_ups
@@ -31,19 +36,20 @@ from signalbox.controller.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.decision_queue import DecisionQueue
 from signalbox.controller.dispatch import DECISIONS
+from signalbox.controller.error_responses import reject
+from signalbox.controller.event_batch import ControllerEvent, EventBatch
 from signalbox.controller.failover import take_over
+from signalbox.controller.failure_detector import FailureDetector
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
-from signalbox.controller.leader_writes import StatesMoved
+from signalbox.controller.leader_writes import PartitionStateConflict
 from signalbox.controller.loading import load_context
-from signalbox.controller.news_queue import NewsQueue
+from signalbox.controller.log_comparison import by_offline_reason, some_partitions
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
-from signalbox.controller.refusals import refuse
-from signalbox.controller.shared_commit import SharedMoved
-from signalbox.controller.store_news import StoreNews
-from signalbox.controller.suspects import Suspects
+from signalbox.controller.shared_commit import ConcurrentMetadataUpdate
+from signalbox.controller.store_events import StoreEvents
+from signalbox.controller.store_watcher import StoreWatcher
 from signalbox.controller.token_control import expire_tokens
-from signalbox.controller.turn import Pending, Turn
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delegation_token import TOKEN_FOLDERS
@@ -57,19 +63,19 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-SLICE_S = 0.0002  # decisions run this long before the event loop gets its turn
-_RETRY_S = 0.5  # between two looks at who is the controller when nobody is, or the store does not answer
-_RECHECK_S = 5.0  # and when somebody is: the watch tells of changes, this only makes up for a lost one
-_A_DAY_S = 86_400.0  # a chore's "never" (2^63 ms) is more than the event loop's clock can hold
+SLICE_S = 0.0002  # decisions run this long before the event loop runs other code
+_RETRY_S = 0.5  # between two tries to claim while there is no controller, or the store does not respond
+_RECHECK_S = 5.0  # the same while there is a controller: the watch reports changes, this covers a lost notification
+_A_DAY_S = 86_400.0  # the longest sleep of a periodic task: the event loop's clock cannot hold 2^63 ms ("never")
 _NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Whom the controller works with: channels to brokers, this broker's metadata, and a probe for dead brokers.
-    `tells_itself`: no broker runs on this node, so that the controller itself keeps the metadata up to date (F15).
-    `until_applied` hears how many milliseconds lay between a decision's beginning and a broker's word that it has
-    carried out the LeaderAndIsr that came of it."""
+class Dependencies:
+    """What the controller works with: channels to brokers, this node's metadata cache, and a probe for dead brokers.
+    `tells_itself`: no broker runs on this node, so the controller itself keeps the metadata up to date (F15).
+    `until_applied` records the milliseconds from the beginning of a decision to a broker's response to the LeaderAndIsr
+    that follows from it."""
 
     channels: BrokerChannels
     cache: MetadataCache
@@ -79,10 +85,10 @@ class Neighbours:
 
 
 class Controller:
-    """One per node that may be controller. `start` joins the race, `stop` leaves it."""
+    """One per node that may become the controller. `start` joins the election, `stop` leaves it."""
 
     def __init__(
-        self, node_id: int, store: MetadataStore, neighbours: Neighbours, inputs: Inputs, clock: Clock | None = None
+        self, node_id: int, store: MetadataStore, neighbours: Dependencies, inputs: Inputs, clock: Clock | None = None
     ) -> None:
         self._node_id = node_id
         self._store = store
@@ -90,50 +96,57 @@ class Controller:
         self._inputs = inputs
         self._clock = clock or SystemClock()
         self._targets = ControlTargets(neighbours.channels, inputs.settings.inter_broker_listener)
+        self.unclean_elections = 0  # since the start of this node
+        self._node_stops = False
         self._claim: Claim | None = None
         self._context: ControllerContext | None = None
-        self._controller_id = _NOBODY  # as the store names it
+        self._controller_id = _NOBODY  # the node that the claim in the store names
         self._wake = asyncio.Event()
         later = lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call)  # noqa: E731
         self._queue = DecisionQueue(self._clock, self._wake.set, later)
-        self._news = NewsQueue(store, inputs, self._queue, lambda: self._context, self._end_term)
-        self._no_term = LastingTrouble(log)
+        self._news = StoreEvents(store, inputs, self._queue, lambda: self._context, self._end_term)
+        self._no_term = TransitionLog(log)
         self._term_in_doubt = False
-        self._over_because = ""  # why the term has to end, if it has to
+        self._over_because = ""  # the reason why the controller epoch has to end, if it has to
         self._slice_start = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
         self._racing: asyncio.Task[None] | None = None
         self._cancel_watch: Callable[[], None] | None = None
-        self._suspects = Suspects(store, neighbours.probe, self._spawn)
-        self._knows = False  # what the cache holds is of this term
-        self._found_epochs: frozenset[int] = frozenset()  # of the brokers that this term found registered
-        self._dead_claim: int | None = None  # a claim whose owner is known to be dead, by its creation id
+        self._suspects = FailureDetector(store, neighbours.probe, self._spawn)
+        self._knows = False  # whether the cache holds the metadata of this controller epoch
+        self._found_epochs: frozenset[int] = frozenset()  # broker epochs registered when the controller epoch began
+        self._awaited: dict[TopicPartition, int] = {}  # elections that wait, with their leader epochs
+        self._dead_claim: int | None = None  # creation id of a claim whose owner is confirmed dead
 
     # For the broker
 
     @property
     def is_active(self) -> bool:
-        """Whether this node is the controller; a dedicated one when its first look at the store is over."""
+        """Whether this node is the controller; a dedicated one only after its first event batch is stored."""
         return self._claim is not None and (self._knows or not self._neighbours.tells_itself)
 
     @property
     def context(self) -> ControllerContext | None:
-        """What the active controller knows; None off the controller and while it takes over."""
+        """The active controller's context; None if this node is not the controller or has not loaded the store yet."""
         return self._context
 
     @property
     def queue(self) -> DecisionQueue:
-        """What waits to be decided, is being stored, or waits for room in the store."""
+        """The events that wait for a decision, are being stored, or are held until the store has room."""
         return self._queue
 
     async def start(self) -> None:
-        """Join the race. Needs the roots of the layout and an open session."""
+        """Join the election. Needs the roots of the layout and an open session."""
         self._store.on_session_lost(partial(self._end_term, "the session has ended"))
         self._cancel_watch = self._store.watch(layout.CONTROLLER, self._controller_changed)
         self._racing = asyncio.get_running_loop().create_task(self._race())
 
+    def node_stops(self) -> None:
+        """This node has begun its controlled shutdown."""
+        self._node_stops = True
+
     async def stop(self) -> None:
-        """Leave the race. The controllership is free with the end of the session, which is the store's to close."""
+        """Leave the election. The claim is removed with the end of the session, which the store closes."""
         if self._cancel_watch is not None:
             self._cancel_watch()
         leaving = [*self._tasks, *([self._racing] if self._racing else [])]
@@ -142,18 +155,18 @@ class Controller:
         await asyncio.gather(*leaving, return_exceptions=True)
 
     async def handle(self, api_key: int, request: Any, context: Requester | None = None) -> Message:
-        """The answer to one of the controller's APIs; NOT_CONTROLLER off the controller.
+        """The response of one of the controller's APIs; NOT_CONTROLLER if this node is not the controller.
 
-        Of the request's context only the forwarding id counts here: authorisation was the handler's."""
+        Only the forwarding id of the request's context is used: the handler has authorized the request."""
         if not self.is_active:
-            return refuse(api_key, request, Error.NOT_CONTROLLER)
+            return reject(api_key, request, Error.NOT_CONTROLLER)
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         decide = DECISIONS[ApiKey(api_key)]
-        refused = partial(refuse, api_key, request)
+        rejected = partial(reject, api_key, request)
         decided: Callable[[ControllerContext], Decision] = lambda now: decide(now, self._inputs, request)  # noqa: E731
         if context is not None and context.forwarding_id is not None:
             decided = decided_once(decided, self._forwarded(api_key, context.forwarding_id))
-        self._queue.add(Pending(decided, answer, refused))
+        self._queue.add(ControllerEvent(decided, answer, rejected))
         return await answer
 
     def _forwarded(self, api_key: int, forwarding_id: ForwardingId) -> ForwardedRequest:
@@ -161,9 +174,10 @@ class Controller:
         return ForwardedRequest(forwarding_id, api_key, now_ms, now_ms + self._inputs.settings.forwarded_outcome_ms)
 
     def broker_refuses(self, broker_id: int, was_connected: bool) -> None:
-        """A hint: a broker's address refuses. Confirmed at once; acted on without waiting for its session.
+        """A hint: a broker's address refuses connections. It is confirmed at once, without waiting for its session.
 
-        Not of one that came in this term and was never connected: Kafka's brokers register before they listen."""
+        Ignored for a broker that registered in this controller epoch and was never connected: Kafka's brokers register
+        before they listen."""
         known = self._context.brokers.get(broker_id) if self._context else None
         if known is None or self._claim is None or broker_id == self._node_id:
             return
@@ -172,11 +186,11 @@ class Controller:
 
     def controller_refuses(self, node_id: int) -> None:
         """A hint: the controller's channel was closed and cannot be opened again. If it is dead, its claim is replaced
-        without waiting for its session."""
+        before its session expires."""
         if not self.is_active and node_id == self._controller_id:
             self._suspects.look_at_controller(node_id, self._controller_is_dead)
 
-    # The race
+    # Election
 
     async def _race(self) -> None:
         while True:
@@ -184,9 +198,9 @@ class Controller:
             try:
                 await self._try_one_term()
             except StoreError as error:
-                self._no_term.met(f"node {self._node_id}: no term as controller: {error}")
+                self._no_term.met(f"node {self._node_id}: cannot act as the controller: {error}")
             except Exception:
-                log.exception("node %d: the controller failed and gives up its term", self._node_id)
+                log.exception("Node %d: the controller failed and resigns", self._node_id)
             finally:
                 self._resign()
             await self._wait(_RETRY_S if self._controller_id == _NOBODY else _RECHECK_S)
@@ -200,9 +214,9 @@ class Controller:
             self._controller_id = standing.controller_id
             return
         self._claim = standing.claim
-        log.info("node %d is the controller with epoch %d", self._node_id, self._claim.controller_epoch)
+        log.info("Node %d elected as the controller (controller epoch=%d)", self._node_id, self._claim.controller_epoch)
         self._controller_id = self._node_id
-        news = StoreNews(self._store, self._claim.fence, self._news, self._spawn)
+        news = StoreWatcher(self._store, self._claim.fence, self._news, self._spawn)
         chores = [self._spawn(chore) for chore in self._chores()]
         try:
             await self._lead(self._claim, news)
@@ -211,15 +225,15 @@ class Controller:
                 chore.cancel()
             news.close()
 
-    async def _lead(self, claim: Claim, news: StoreNews) -> None:
+    async def _lead(self, claim: Claim, news: StoreWatcher) -> None:
         if self._neighbours.tells_itself:
             self._neighbours.cache.forget()
         if self._inputs.token_secret is not None:
             await layout.create_roots(self._store, TOKEN_FOLDERS)
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
         self._found_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
-        self._queue.add_first(Pending(lambda now: take_over(now, self._inputs)))
-        # Watched after the load and then looked at once: what came between is seen, and nothing older than the load.
+        self._queue.add_first(ControllerEvent(lambda now: take_over(now, self._inputs)))
+        # The watches open after the load, followed by one read: it finds changes in between, nothing older.
         news.open(self._context.damaged)
         news.look_at_all()
         while True:
@@ -239,10 +253,13 @@ class Controller:
 
     def _resign(self) -> None:
         if self._claim is not None:
-            log.info("node %d is not the controller any more (epoch %d)", self._node_id, self._claim.controller_epoch)
+            log.info(
+                "Node %d resigned as the controller (controller epoch=%d)", self._node_id, self._claim.controller_epoch
+            )
             self._controller_id = _NOBODY
         self._claim = self._context = None
         self._knows = False
+        self._awaited = {}
         self._targets.close()
         for pending in self._queue.drain():
             pending.fail(Error.NOT_CONTROLLER)
@@ -254,19 +271,19 @@ class Controller:
         except TimeoutError:
             return
 
-    # One turn
+    # One event batch
 
     async def _take_turn(self, claim: Claim, context: ControllerContext) -> None:
-        turn = Turn(context)
+        turn = EventBatch(context)
         began = self._slice_start = self._clock.monotonic()
         try:
             await turn.run(self._queue.begin(turn), self._store, claim.fence, self._in_slices)
-        except SharedMoved:
+        except ConcurrentMetadataUpdate:
             self._queue.again(turn, await self._news.of_shared())
             return
-        except StatesMoved as moved:
+        except PartitionStateConflict as moved:
             if (learn := await self._news.of_states(moved.partitions)) is None:
-                raise  # it has moved, and not by its leader's hand: only a new term knows where it stands
+                raise  # the state changed, but its leader did not write it: only a new controller epoch reads all again
             self._queue.again(turn, learn)
             return
         except StoreFull as full:
@@ -276,29 +293,33 @@ class Controller:
         self._queue.stored(turn)
         self._targets.follow(turn.context.brokers)
         await self._in_slices(partial(self._tell_all, turn, began))
+        decisions = [decision for _, decision in turn.decided]
+        self.unclean_elections += await self._in_slices(partial(log_changes, context, decisions, self._node_stops))
         self._knows = True
         for pending, decision in turn.decided:
             give_answer(pending, decision, self._neighbours.cache, self._spawn)
 
     async def _in_slices(self, work: Callable[[], T]) -> T:
-        """`work` as long work: when a slice is over the event loop gets its turn. Short ones share a slice."""
-        task = LongWork(work)
+        """Run `work` as a cooperative task: after each slice the event loop runs other code. Short ones share a
+        slice."""
+        task = CooperativeTask(work)
         while True:
             task.deadline = self._slice_start + SLICE_S
             outcome: T = task.switch()
-            await self._breathe()
+            await self._yield_now()
             if task.dead:
                 return outcome
 
-    def _tell_all(self, turn: Turn, began: float) -> None:
+    def _tell_all(self, turn: EventBatch, began: float) -> None:
         listener = self._inputs.settings.inter_broker_listener
         for broker_id, request in turn.batch.requests(turn.context, listener):
             self._tell(broker_id, request, began)
         if self._neighbours.tells_itself:
             for about in turn.batch.told_here(turn.context):
                 self._neighbours.cache.apply_update_metadata(about)
+        self._await_members(turn.batch.awaited, turn.context)
 
-    async def _breathe(self) -> None:
+    async def _yield_now(self) -> None:
         if self._clock.monotonic() - self._slice_start > SLICE_S:
             await asyncio.sleep(0)
             self._slice_start = self._clock.monotonic()
@@ -312,7 +333,9 @@ class Controller:
         if told.cancelled():
             return
         if (error := told.exception()) is not None:
-            log.warning("broker %d was not told %s: %s", broker_id, type(request).__name__, error)
+            log.warning(
+                "Control request not delivered (broker=%d, request=%s): %s", broker_id, type(request).__name__, error
+            )
             return
         if isinstance(request, LeaderAndIsrRequest):
             self._neighbours.until_applied.record((self._clock.monotonic() - began) * 1_000)
@@ -322,7 +345,25 @@ class Controller:
         for follow in follow_ups(context, broker_id, request, told.result()):
             self._queue.add(self._news.event(follow))
 
-    # What ends a term, and what it does of itself
+    def _await_members(self, awaited: dict[TopicPartition, int], context: ControllerContext) -> None:
+        """Limit the time for which elections wait for members of the ISR; it begins when the first one has returned."""
+        awaited = {each: epoch for each, epoch in awaited.items() if self._awaited.get(each) != epoch}
+        if not awaited:
+            return
+        self._awaited.update(awaited)
+        wait_ms = self._inputs.settings.unclean_shutdown_election_wait_ms
+        for reason, partitions in by_offline_reason(context, awaited).items():
+            log.warning("Elections of %d partitions wait for at most %d ms (%s): %s", len(partitions), wait_ms,
+                        some_partitions(partitions), reason)  # fmt: skip
+
+        def wait_is_over() -> None:
+            if self._context is not None and self._context.controller_epoch == context.controller_epoch:
+                self._queue.add(self._news.event(lambda now, inputs: waited_long_enough(now, inputs, awaited)))
+                self._awaited = {each: epoch for each, epoch in self._awaited.items() if each not in awaited}
+
+        asyncio.get_running_loop().call_later(wait_ms / 1000, wait_is_over)
+
+    # The end of a controller epoch, and periodic tasks
 
     def _controller_changed(self) -> None:
         self._term_in_doubt = True
@@ -346,7 +387,7 @@ class Controller:
     ) -> None:
         await asyncio.sleep(min(first_s, _A_DAY_S))
         while True:
-            self._queue.add(Pending(lambda now: chore(now, self._inputs)))
+            self._queue.add(ControllerEvent(lambda now: chore(now, self._inputs)))
             await asyncio.sleep(min(every_s, _A_DAY_S))
 
     def _still_knows(self, broker: LiveBroker) -> bool:

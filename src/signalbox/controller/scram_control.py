@@ -1,6 +1,6 @@
 """AlterUserScramCredentials as a decision (KIP-554): each user's changes are all made or none.
 
-The client sends the salted password; what is stored is what a server needs to check it, among the user's configs.
+The client sends the salted password; the store gets what a server needs to check it, among the user's configs.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def alter_user_scram_credentials(
 
 
 def _named(request: _Request) -> list[tuple[str, int]]:
-    """Users with the mechanisms that are altered, deletions first."""
+    """Users with the mechanisms to alter, deletions first."""
     deleted = [(each.name, each.mechanism) for each in request.deletions]
     return deleted + [(each.name, each.mechanism) for each in request.upsertions]
 
 
 def _problems(context: ControllerContext, request: _Request) -> Iterator[tuple[str, _Problem]]:
-    """Users whose changes are refused. Of several reasons the last one told is the one that counts, as in Kafka."""
+    """Users whose changes are rejected. Of several errors of a user the last one is returned, as in Kafka."""
     for deletion in request.deletions:
         configs = context.configs.get(user_entity(deletion.name), {})
         if MECHANISM_CODES.get(deletion.mechanism, "") not in configs:

@@ -1,28 +1,28 @@
-"""A commit in the order of all that more than one broker may write (SPEC F17; `metadata/shared_changes.py`)."""
+"""Commits of metadata that several brokers may write, in one order (SPEC F17; `metadata/metadata_change_log.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from signalbox.metadata import layout
-from signalbox.metadata.shared_changes import SharedChanges, is_shared
-from signalbox.metadata.store.port import CommitRefused, Fence, MetadataStore, Operation, VersionConflict
+from signalbox.metadata.metadata_change_log import MetadataChangeLog, is_shared
+from signalbox.metadata.store.port import CommitRejected, Fence, MetadataStore, Operation, VersionConflict
 
 
-class SharedMoved(CommitRefused):
-    """Another broker has stored something since the writer looked: nothing of this commit was applied."""
+class ConcurrentMetadataUpdate(CommitRejected):
+    """Another broker has stored a change since the writer read: nothing of this commit was applied."""
 
 
 async def commit_shared(
     store: MetadataStore,
     operations: Sequence[Operation],
     fence: Fence,
-    seen: SharedChanges,
+    seen: MetadataChangeLog,
     told: Iterable[str] = (),
-) -> SharedChanges:
-    """Commit, if nobody changed what is shared since `seen`; the shared changes as they are then. `told` are the paths
-    that the controller has to read: none when it is the writer. Operations on other entries are just committed.
-    Raises the store's errors and SharedMoved."""
+) -> MetadataChangeLog:
+    """Commit, unless another writer changed the metadata change log since `seen`; returns the log after the commit.
+    `told`: the paths that the controller has to read; none if it is the writer itself. Operations on
+    other entries only are committed without the log. Raises the store's errors and ConcurrentMetadataUpdate."""
     if not any(map(is_shared, operations)):
         await store.commit(operations, fence)
         return seen
@@ -31,6 +31,6 @@ async def commit_shared(
         await store.commit([after.operation(), *operations], fence)
     except VersionConflict as conflict:
         if conflict.path == layout.SHARED_CHANGES:
-            raise SharedMoved(conflict.path, "another broker has changed something") from conflict
+            raise ConcurrentMetadataUpdate(conflict.path, "another broker has changed something") from conflict
         raise
     return after

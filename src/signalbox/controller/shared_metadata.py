@@ -1,8 +1,8 @@
-"""What the active controller learns of changes that other brokers stored by themselves, below the gate of the roll-out
-(SPEC F17; `metadata/shared_changes.py`): configs, ACLs, tokens, topics made because somebody asked for them.
+"""How the active controller observes direct metadata writes of brokers below the gate (SPEC F17;
+`metadata/metadata_change_log.py`): configs, ACLs, tokens, automatically created topics.
 
-Read by `read_shared`, taken over by the decision `shared_changed`: a new topic gets its leaders, and a partition that
-waits for one gets it when unclean elections have become allowed for it, as if the controller had decided all of it.
+`read_shared` reads them, the decision `shared_changed` applies them: a new topic gets its leaders, and a partition
+that waits for a leader gets one if unclean elections have become allowed for it, as if the controller had decided all.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced
 from signalbox.controller.loading import load_part
 from signalbox.controller.partition_control import bring_online
-from signalbox.controller.records import ConfigsSet, SharedLearnt
+from signalbox.controller.records import ConfigsSet, ExternalUpdate
 from signalbox.controller.replay import preview
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, acl_path
-from signalbox.metadata.shared_changes import decode_shared_changes
+from signalbox.metadata.metadata_change_log import decode_shared_changes
 from signalbox.metadata.store.port import MetadataStore
 
 Key = TypeVar("Key")
@@ -32,21 +32,21 @@ _EVERYTHING = (layout.CONFIG, *ROOT_OF.values(), layout.DELEGATION_TOKENS)
 
 @dataclass(frozen=True, slots=True)
 class SharedRead:
-    """What was read: `paths` with the version under which each was changed last, and `part`, which has all of them.
-    `paths` is None when everything was looked at."""
+    """The result of a read: `paths` with the version under which each was changed last, and `part`, which has all of
+    them. `paths` is None if everything was read."""
 
     version: int
     paths: Mapping[str, int] | None
     part: ControllerContext
 
     def is_newer(self, version: int, path: str) -> bool:
-        """Whether the path was changed after `version`, as far as is known."""
+        """Whether the path was changed after `version`; True if that is not known."""
         return self.paths is None or self.paths.get(path, -1) > version
 
 
 async def read_shared(store: MetadataStore, present: Callable[[], ControllerContext | None]) -> SharedRead | None:
-    """What others have stored and the present context does not have; None when that is nothing. The context is asked
-    for after the first look: what the controller has just written itself counts as known. StoreError, BadEntry."""
+    """The changes that other nodes stored and the present context does not have; None if there are none. The context is
+    taken after the first read: changes that the controller has just written itself are in it. StoreError, BadEntry."""
     shared = decode_shared_changes(await store.read(layout.SHARED_CHANGES))
     context = present()
     if context is None or shared.version <= context.shared_version:
@@ -62,7 +62,7 @@ async def read_shared(store: MetadataStore, present: Callable[[], ControllerCont
 
 
 def shared_changed(context: ControllerContext, inputs: Inputs, read: SharedRead) -> Decision:
-    """Takes over what is newer than the context: what it has learnt meanwhile by another way is left alone."""
+    """Apply the changes that are newer than the context; those that it has got meanwhile are skipped."""
     if read.version <= context.shared_version:
         return Decision()
     learnt = _learnt(context, read)
@@ -75,9 +75,9 @@ def shared_changed(context: ControllerContext, inputs: Inputs, read: SharedRead)
     return Decision(records=(learnt, *created, *elections), effects=(announced, *effects))
 
 
-def _learnt(context: ControllerContext, read: SharedRead) -> SharedLearnt:
+def _learnt(context: ControllerContext, read: SharedRead) -> ExternalUpdate:
     known, part = context.shared_version, read.part
-    return SharedLearnt(
+    return ExternalUpdate(
         version=read.version,
         configs=_fresh(context.configs, part.configs, lambda each: read.is_newer(known, f"{layout.CONFIG}/{each}")),
         acls=_fresh(context.acls, part.acls, lambda each: read.is_newer(known, acl_path(each))),
@@ -95,5 +95,5 @@ def _learnt(context: ControllerContext, read: SharedRead) -> SharedLearnt:
 def _fresh(
     known: Iterable[Key], found: Mapping[Key, Found], is_newer: Callable[[Key], bool]
 ) -> dict[Key, Found | None]:
-    """Of everything known or found: what has to be taken over, None for what is gone."""
+    """Of all known or found keys: those to apply, None for a deleted one."""
     return {key: found.get(key) for key in dict.fromkeys((*known, *found)) if is_newer(key)}

@@ -1,8 +1,7 @@
-"""Create-, Renew- and ExpireDelegationToken as decisions, and the removal of tokens whose time is over (KIP-48,
-KIP-373).
+"""Create-, Renew- and ExpireDelegationToken as decisions, and the removal of expired tokens (KIP-48, KIP-373).
 
-No answer made here holds an HMAC: it is kept for whoever asks again (`forwarded_outcome.py`), and no secret belongs
-into the store. The handler adds it. Times and errors are those of Kafka 3.9 with ZooKeeper.
+No response of this module contains an HMAC: the response is stored for retries (`forwarded_outcome.py`), and the store
+must not contain a secret. The handler adds the HMAC. Times and errors are those of Kafka 3.9 with ZooKeeper.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import hmac
 from dataclasses import dataclass, replace
 from typing import Any
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import uuid_text
-from signalbox.common.long_work import breathe
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.records import TokenRemoved, TokenSet
@@ -23,36 +22,36 @@ from signalbox.protocol.messages.renew_delegation_token import RenewDelegationTo
 from signalbox.security.delegation_token import DelegationToken
 from signalbox.security.principal import USER_TYPE, KafkaPrincipal
 
-NO_TIME = -1  # what an answer that refuses has for a time
+NO_TIME = -1  # the times in a response with an error
 _LAST_MS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """A request about a token, and who makes it."""
+    """A request about a token, and its requester."""
 
     requester: KafkaPrincipal
     body: Any
 
     @property
     def owner(self) -> KafkaPrincipal:
-        """Whose token it asks for: the requester's own unless another is named."""
+        """The owner of the token: the requester unless the request names another."""
         name = self.body.owner_principal_name
         return KafkaPrincipal(self.body.owner_principal_type or "", name) if name else self.requester
 
     @property
     def problem(self) -> Error | None:
-        """INVALID_PRINCIPAL_TYPE where somebody who is named for a new token is no user: who logs in by one is."""
+        """INVALID_PRINCIPAL_TYPE if the owner or a renewer of a new token is not a user: tokens are for users."""
         types = (self.owner.type, *(renewer.principal_type for renewer in self.body.renewers))
         return None if all(each == USER_TYPE for each in types) else Error.INVALID_PRINCIPAL_TYPE
 
 
 def create_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
-    """A new token; whether the requester may have it was the handler's."""
+    """A new token; the handler has checked that the requester may have it."""
     if inputs.token_secret is None:
-        return Decision(response=refused_creation(asked, Error.DELEGATION_TOKEN_AUTH_DISABLED))
+        return Decision(response=rejected_creation(asked, Error.DELEGATION_TOKEN_AUTH_DISABLED))
     if asked.problem is not None:
-        return Decision(response=refused_creation(asked, asked.problem))
+        return Decision(response=rejected_creation(asked, asked.problem))
     settings, now_ms, wanted_ms = inputs.settings, inputs.now_ms(), asked.body.max_lifetime_ms
     longest_ms = settings.delegation_token_max_lifetime_ms
     max_ms = min(now_ms + (min(wanted_ms, longest_ms) if wanted_ms > 0 else longest_ms), _LAST_MS)
@@ -76,12 +75,12 @@ def create_delegation_token(context: ControllerContext, inputs: Inputs, asked: T
 
 
 def renew_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
-    """Another end, no later than the token's last."""
+    """Another expiry time, at most the end of the token's maximum lifetime."""
     try:
         token = _token(context, inputs, asked)
         now_ms = _time_of(token, inputs)
-    except KafkaError as refusal:
-        return Decision(response=refused_renewal(refusal.error))
+    except KafkaError as rejection:
+        return Decision(response=rejected_renewal(rejection.error))
     period_ms = asked.body.renew_period_ms
     if period_ms < 0:
         period_ms = inputs.settings.delegation_token_expiry_time_ms
@@ -90,7 +89,7 @@ def renew_delegation_token(context: ControllerContext, inputs: Inputs, asked: To
 
 
 def expire_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
-    """The end at once where the period is negative, also of a token that has expired; else another end."""
+    """Removes the token at once if the period is negative, even an expired one; else sets another expiry time."""
     try:
         token = _token(context, inputs, asked)
         period_ms = asked.body.expiry_time_period_ms
@@ -98,25 +97,25 @@ def expire_delegation_token(context: ControllerContext, inputs: Inputs, asked: T
             gone = ExpireDelegationTokenResponse(expiry_timestamp_ms=inputs.now_ms())
             return Decision((TokenRemoved(token.token_id),), gone)
         now_ms = _time_of(token, inputs)
-    except KafkaError as refusal:
-        return Decision(response=refused_expiry(refusal.error))
+    except KafkaError as rejection:
+        return Decision(response=rejected_expiry(rejection.error))
     ended = replace(token, expiry_ms=min(token.max_ms, now_ms + period_ms))
     return Decision((TokenSet(ended),), ExpireDelegationTokenResponse(expiry_timestamp_ms=ended.expiry_ms))
 
 
 def expire_tokens(context: ControllerContext, inputs: Inputs) -> Decision:
-    """Tokens whose time is over go."""
+    """Remove expired tokens. Yields."""
     now_ms = inputs.now_ms()
     gone = []
     for token in context.tokens.values():
-        breathe()
+        yield_if_due()
         if token.has_expired(now_ms):
             gone.append(TokenRemoved(token.token_id))
     return Decision(tuple(gone))
 
 
-def refused_creation(asked: TokenRequest, error: Error) -> CreateDelegationTokenResponse:
-    """No token, and for whom."""
+def rejected_creation(asked: TokenRequest, error: Error) -> CreateDelegationTokenResponse:
+    """An error instead of a token, with the owner and the requester."""
     return _creation(
         asked,
         error_code=error,
@@ -126,11 +125,11 @@ def refused_creation(asked: TokenRequest, error: Error) -> CreateDelegationToken
     )
 
 
-def refused_renewal(error: Error) -> RenewDelegationTokenResponse:
+def rejected_renewal(error: Error) -> RenewDelegationTokenResponse:
     return RenewDelegationTokenResponse(error_code=error, expiry_timestamp_ms=NO_TIME)
 
 
-def refused_expiry(error: Error) -> ExpireDelegationTokenResponse:
+def rejected_expiry(error: Error) -> ExpireDelegationTokenResponse:
     return ExpireDelegationTokenResponse(error_code=error, expiry_timestamp_ms=NO_TIME)
 
 
@@ -146,13 +145,13 @@ def _creation(asked: TokenRequest, **fields: Any) -> CreateDelegationTokenRespon
 
 
 def _token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> DelegationToken:
-    """The token of the request's HMAC, which the requester may change; KafkaError."""
+    """The token with the request's HMAC, if the requester may change it; else KafkaError. Yields."""
     secret = inputs.token_secret
     if secret is None:
         raise KafkaError(Error.DELEGATION_TOKEN_AUTH_DISABLED)
     shown = bytes(asked.body.hmac)
     for token in context.tokens.values():
-        breathe()
+        yield_if_due()
         if hmac.compare_digest(secret.hmac(token.token_id), shown):
             break
     else:
@@ -163,7 +162,7 @@ def _token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> D
 
 
 def _time_of(token: DelegationToken, inputs: Inputs) -> int:
-    """Now; KafkaError when that is too late."""
+    """The present time; KafkaError if the token has expired."""
     now_ms = inputs.now_ms()
     if token.has_expired(now_ms):
         raise KafkaError(Error.DELEGATION_TOKEN_EXPIRED)

@@ -1,8 +1,8 @@
-"""CreateTopics as a decision. Authorisation and the mutation quota are the handler's business.
+"""CreateTopics as a decision. The handler does the authorization and the mutation quota.
 
-More partitions than one decision may place refuse the whole request. Then the order of checks, per topic: named twice,
-exists (or on its way out), null config values, both sizes and assignment given, placement or manual assignment, name
-and configs, policy. A topic that fails says so alone; the others go on.
+If the request needs more partitions than one decision may place, all of it is rejected. Then the order of checks, per
+topic: named twice, exists (or is under deletion), null config values, both sizes and assignment set, placement or
+manual assignment, name and configs, policy. Each topic has its own error; the others are created.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from signalbox.common.cooperative_task import yield_if_due, yielding
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.common.limits import MAX_PARTITIONS_PER_REQUEST
-from signalbox.common.long_work import breathe, unhurried
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.controller.assignment import manual_assignment
 from signalbox.controller.context import BROKER_DEFAULT_ENTITY, ControllerContext, collision_name
-from signalbox.controller.damage import REMEDY
+from signalbox.controller.corrupt_entries import REMEDY
 from signalbox.controller.decision import Decision, Inputs, LeadersAnnounced, Visibility
 from signalbox.controller.partition_control import first_state
 from signalbox.controller.placement import Placement, PlacementRequest, place_replicas
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import PartitionCreated, Record, TopicCreated
-from signalbox.controller.topic_name import colliding_topic, refuse_topic_name
+from signalbox.controller.topic_name import colliding_topic, reject_topic_name
 from signalbox.controller.visibility import all_led
 from signalbox.metadata.effective_config import BrokerLevels, ConfigSource, effective_topic_configs
 from signalbox.metadata.entity_config import Configs
@@ -47,20 +47,20 @@ class _NewTopic:
 
 
 def create_topics(context: ControllerContext, inputs: Inputs, request: CreateTopicsRequest) -> Decision:
-    """Records for every acceptable topic, and the answer for all."""
-    named = Counter(topic.name for topic in unhurried(request.topics))
+    """Records for every accepted topic, and a response with a result for each topic."""
+    named = Counter(topic.name for topic in yielding(request.topics))
     too_many = _wanted_partitions(inputs, request, named) > MAX_PARTITIONS_PER_REQUEST
     created: list[_NewTopic] = []
     results: dict[str, _Result] = {}
     batch_names: dict[str, str] = {}
-    for wanted in unhurried(request.topics):
+    for wanted in yielding(request.topics):
         if wanted.name in results:
             continue
         try:
-            _refuse_crowd(wanted.name, named, too_many)
+            _reject_crowd(wanted.name, named, too_many)
             topic = _decide_topic(context, inputs, wanted, batch_names)
-        except KafkaError as refusal:
-            results[wanted.name] = _refused(wanted.name, refusal.error, refusal.message)
+        except KafkaError as rejection:
+            results[wanted.name] = _rejected(wanted.name, rejection.error, rejection.message)
             continue
         batch_names[collision_name(topic.name)] = topic.name
         created.append(topic)
@@ -79,7 +79,7 @@ def _creation(
     for topic in created:
         records.append(TopicCreated(topic.name, topic.assignment(), topic.configs))
         for number, replicas in topic.placement.items():
-            breathe()
+            yield_if_due()
             partition = TopicPartition(topic.name, number)
             state = first_state(context, partition, replicas)
             if state is not None:
@@ -103,10 +103,10 @@ def _counts(created: Iterable[_NewTopic]) -> dict[str, int]:
 
 
 def _wanted_partitions(inputs: Inputs, request: CreateTopicsRequest, named: Counter[str]) -> int:
-    """What would have to be placed: topics named twice are not created, and impossible counts get their own error."""
+    """The number of partitions to place: topics named twice are not created, and invalid counts get their own error."""
     return sum(
         len(topic.assignments) or max(_partition_count(inputs, topic), 0)
-        for topic in unhurried(request.topics)
+        for topic in yielding(request.topics)
         if named[topic.name] == 1
     )
 
@@ -115,7 +115,7 @@ def _partition_count(inputs: Inputs, wanted: CreateTopicsRequest.CreatableTopic)
     return inputs.settings.num_partitions if wanted.num_partitions == _DEFAULTED else wanted.num_partitions
 
 
-def _refuse_crowd(name: str, named: Counter[str], too_many_partitions: bool) -> None:
+def _reject_crowd(name: str, named: Counter[str], too_many_partitions: bool) -> None:
     if too_many_partitions:
         raise KafkaError(Error.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     if named[name] > 1:
@@ -137,13 +137,13 @@ def _decide_topic(
     if null_configs:
         raise KafkaError(Error.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(null_configs)}")
     placement = _placement(context, inputs, wanted)
-    if problem := refuse_topic_name(name):
+    if problem := reject_topic_name(name):
         raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, problem)
     other = colliding_topic(name, context.collision_names) or colliding_topic(name, batch_names)
     if other is not None:
         raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
     configs = {config.name: config.value or "" for config in wanted.configs}
-    refuse_topic_configs(configs)
+    reject_topic_configs(configs)
     _ask_policy(inputs, wanted, placement, configs)
     return _NewTopic(name, inputs.new_uuid(), placement, configs)
 
@@ -167,14 +167,14 @@ def _placement(context: ControllerContext, inputs: Inputs, wanted: CreateTopicsR
 
 
 def usable_racks(context: ControllerContext, replication_factor: int) -> dict[int, str | None]:
-    """Racks of the brokers that may get new replicas: brokers that are shutting down only if the others are too few."""
+    """Racks of the brokers for new replicas: brokers that are shutting down only if there are too few others."""
     racks = {broker_id: broker.registration.rack for broker_id, broker in context.brokers.items()}
     staying = {broker_id: rack for broker_id, rack in racks.items() if broker_id not in context.shutting_down}
     return staying if len(staying) >= replication_factor else racks
 
 
-def refuse_topic_configs(configs: Configs) -> None:
-    """INVALID_CONFIG for the first unknown key or unacceptable value."""
+def reject_topic_configs(configs: Configs) -> None:
+    """INVALID_CONFIG for the first unknown key or invalid value."""
     for name, value in configs.items():
         row = TOPIC_CONFIG.get(name)
         if row is None:
@@ -215,6 +215,7 @@ def _accepted(context: ControllerContext, inputs: Inputs, topic: _NewTopic, vali
         name=topic.name,
         topic_id=ZERO_UUID if validate_only else topic.topic_id,
         error_code=Error.NONE,
+        error_message=None,
         num_partitions=len(topic.placement),
         replication_factor=len(topic.placement[0]),
         configs=[
@@ -230,7 +231,7 @@ def _accepted(context: ControllerContext, inputs: Inputs, topic: _NewTopic, vali
     )
 
 
-def _refused(name: str, error: Error, message: str) -> _Result:
+def _rejected(name: str, error: Error, message: str) -> _Result:
     return _Result(name=name, error_code=error, error_message=message)
 
 
@@ -238,7 +239,7 @@ def _late(response: CreateTopicsResponse, created: set[str]) -> CreateTopicsResp
     return CreateTopicsResponse(
         throttle_time_ms=response.throttle_time_ms,
         topics=[
-            _refused(each.name, Error.REQUEST_TIMED_OUT, Error.REQUEST_TIMED_OUT.message)
+            _rejected(each.name, Error.REQUEST_TIMED_OUT, Error.REQUEST_TIMED_OUT.message)
             if each.name in created
             else each
             for each in response.topics

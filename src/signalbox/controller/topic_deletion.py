@@ -1,8 +1,9 @@
-"""DeleteTopics, and how a topic goes: mark, tell everybody, stop and delete replicas, forget.
+"""DeleteTopics, and the steps of a deletion: mark, UpdateMetadata to all brokers, stop and delete replicas, remove the
+entries.
 
-For clients a topic is gone as soon as the metadata says so (leader -2); the deletion goes on until every replica is
-known to be deleted. Replicas on a dead broker, or in a failed directory, are deleted when they return: each time a
-broker joins and at every failover, what is left is asked for again.
+Clients do not see the topic any more as soon as the metadata says so (leader -2); the deletion continues until every
+replica is known to be deleted. Replicas on a dead broker, or in a failed directory, are deleted when they return: each
+time a broker joins, at every failover and in the housekeeping, StopReplica is sent again for the rest.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.long_work import unhurried
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
-from signalbox.controller.damage import refusal
+from signalbox.controller.corrupt_entries import rejection
 from signalbox.controller.decision import (
     Decision,
     Effect,
@@ -26,10 +27,10 @@ from signalbox.controller.records import (
     Record,
     ReplicasDeleted,
     TopicDeleted,
-    TopicDeletionRefused,
+    TopicDeletionRejected,
     TopicDeletionStarted,
 )
-from signalbox.controller.replay import replicas_to_delete
+from signalbox.controller.replicas_to_delete import replicas_to_delete
 from signalbox.controller.visibility import all_gone
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -39,18 +40,18 @@ _State = DeleteTopicsRequest.DeleteTopicState
 
 
 def delete_topics(context: ControllerContext, inputs: Inputs, request: DeleteTopicsRequest) -> Decision:
-    """Marks for every topic that exists, and the answer for all."""
+    """Deletion marks for every topic that exists, and a response with a result for each topic."""
     wanted = request.topics or [_State(name=name) for name in request.topic_names]
     results: list[_Result] = []
     going: dict[str, bytes] = {}
     told: set[object] = set()
-    for state, refused in zip(unhurried(wanted), _refusals(context, inputs, wanted), strict=True):
+    for state, rejected in zip(yielding(wanted), _rejections(context, inputs, wanted), strict=True):
         if _identity(context, state) in told:
-            continue  # Kafka answers a topic that is named twice once
+            continue  # Kafka returns one result for a topic that is named twice
         told.add(_identity(context, state))
         name = state.name or context.topic_names.get(state.topic_id)
-        if refused is not None:
-            results.append(_result(state.name, state.topic_id, refused.error, refused.message))
+        if rejected is not None:
+            results.append(_result(state.name, state.topic_id, rejected.error, rejected.message))
             continue
         assert name is not None
         going[name] = context.topics[name].topic_id
@@ -68,7 +69,7 @@ def delete_topics(context: ControllerContext, inputs: Inputs, request: DeleteTop
 
 
 def replicas_deleted(context: ControllerContext, topic: str, replicas: Iterable[ReplicaOfTopic]) -> Decision:
-    """A broker has deleted these replicas; with the last one the topic is forgotten."""
+    """A broker has deleted these replicas; with the last one the topic's entries are deleted."""
     if topic not in context.deleting:
         return Decision()
     gone = frozenset(replicas)
@@ -79,7 +80,7 @@ def replicas_deleted(context: ControllerContext, topic: str, replicas: Iterable[
 
 
 def ask_again(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
-    """StopReplica for everything these brokers still hold of topics on their way out."""
+    """StopReplica for all replicas that these brokers still have of topics under deletion."""
     effects = []
     for broker_id in broker_ids:
         partitions = tuple(
@@ -93,17 +94,17 @@ def ask_again(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Ef
     return tuple(effects)
 
 
-def refuse_pending_deletions(context: ControllerContext, inputs: Inputs) -> tuple[Record, ...]:
-    """At a failover: marks for unknown topics are taken back, and all of them with deletion disabled."""
+def reject_pending_deletions(context: ControllerContext, inputs: Inputs) -> tuple[Record, ...]:
+    """At a failover: remove the marks of unknown topics, and all marks if deletion is disabled."""
     return tuple(
-        TopicDeletionRefused(topic)
+        TopicDeletionRejected(topic)
         for topic in context.deleting
         if topic not in context.topics or not inputs.settings.delete_topic_enable
     )
 
 
 def partitions_on_their_way_out(context: ControllerContext) -> tuple[TopicPartition, ...]:
-    """Partitions of topics being deleted: at a failover, brokers may not have heard of it yet."""
+    """Partitions of topics under deletion: at a failover, brokers may not know of the deletion yet."""
     return tuple(
         TopicPartition(name, partition)
         for name in context.deleting
@@ -125,17 +126,17 @@ def _removal(context: ControllerContext, topics: Iterable[str]) -> tuple[Effect,
     return (MetadataAnnounced(tuple(partitions)), *stops)
 
 
-def _refusals(context: ControllerContext, inputs: Inputs, wanted: list[_State]) -> Iterable[KafkaError | None]:
-    named = Counter(_identity(context, state) for state in unhurried(wanted))
+def _rejections(context: ControllerContext, inputs: Inputs, wanted: list[_State]) -> Iterable[KafkaError | None]:
+    named = Counter(_identity(context, state) for state in yielding(wanted))
     for state in wanted:
-        yield _refusal(context, inputs, state, named)
+        yield _rejection(context, inputs, state, named)
 
 
 def _identity(context: ControllerContext, state: _State) -> object:
     return state.name or context.topic_names.get(state.topic_id) or state.topic_id
 
 
-def _refusal(context: ControllerContext, inputs: Inputs, state: _State, named: Counter[object]) -> KafkaError | None:
+def _rejection(context: ControllerContext, inputs: Inputs, state: _State, named: Counter[object]) -> KafkaError | None:
     if state.name is not None and state.topic_id != ZERO_UUID:
         return KafkaError(Error.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
     if state.name is None and state.topic_id == ZERO_UUID:
@@ -148,7 +149,7 @@ def _refusal(context: ControllerContext, inputs: Inputs, state: _State, named: C
         return KafkaError(Error.UNKNOWN_TOPIC_ID)
     name = state.name or context.topic_names.get(state.topic_id) or ""
     if (damage := context.damaged.get(name)) is not None:
-        return refusal(name, damage)
+        return rejection(name, damage)
     if state.name is not None and state.name not in context.topics:
         return KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION)
     return None

@@ -1,7 +1,7 @@
-"""Topics out of the store's entries: what can be read of each, and the damage of what cannot.
+"""Topics from the store's entries: the readable part of each, and its corrupt entries.
 
-Below a topic the layout knows `partitions`, `partitions/<p>` and `partitions/<p>/state`. Whatever else stands there
-means nothing (`strays.py`).
+Below a topic the layout has `partitions`, `partitions/<p>` and `partitions/<p>/state`. All other entries there are
+ignored (`unknown_entries.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from signalbox.controller.context import ControlledTopic
-from signalbox.controller.damage import TopicDamage
-from signalbox.controller.topic_name import refuse_topic_name
+from signalbox.controller.corrupt_entries import TopicCorruption
+from signalbox.controller.topic_name import reject_topic_name
 from signalbox.metadata import layout
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.partition_state import PartitionState, decode_partition_state
@@ -26,10 +26,10 @@ Entries = Mapping[str, Entry]
 
 @dataclass(frozen=True, slots=True)
 class ReadTopic:
-    """`topic` is None when all of it is set aside; `damage` is None when all of it could be read."""
+    """`topic` is None if it is quarantined as a whole; `damage` is None if all of it could be read."""
 
     topic: ControlledTopic | None
-    damage: TopicDamage | None = None
+    damage: TopicCorruption | None = None
 
 
 def by_topic(tree: Entries) -> dict[str, dict[str, Entry]]:
@@ -45,7 +45,8 @@ def by_topic(tree: Entries) -> dict[str, dict[str, Entry]]:
 
 
 def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic:
-    """One topic. With a deletion mark (`is_going`) it is whole or set aside: what is half deleted is not led again."""
+    """One topic. With a deletion mark (`is_going`) a topic with any corrupt entry is quarantined as a whole: a partly
+    deleted topic gets no leaders again."""
     problems: dict[str, str] = {}
     states: dict[int, PartitionState] = {}
     folders, unreadable = set(), set()
@@ -62,9 +63,9 @@ def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic
     try:
         assignment = _assignment(name, entries[""].data)
     except BadEntry as error:
-        return ReadTopic(None, TopicDamage({layout.topic_path(name): str(error), **problems}))
+        return ReadTopic(None, TopicCorruption({layout.topic_path(name): str(error), **problems}))
     if problems and is_going:
-        return ReadTopic(None, TopicDamage(problems))
+        return ReadTopic(None, TopicCorruption(problems))
     topic = ControlledTopic(
         name=name,
         assignment=assignment,
@@ -72,12 +73,12 @@ def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic
         has_partitions_entry="partitions" in entries,
         bare_partitions=frozenset(folders - states.keys() - unreadable),
     )
-    return ReadTopic(topic, TopicDamage(problems, frozenset(unreadable)) if problems else None)
+    return ReadTopic(topic, TopicCorruption(problems, frozenset(unreadable)) if problems else None)
 
 
-async def has_changed(store: MetadataStore, known: Mapping[str, TopicDamage]) -> bool:
-    """Whether the store now holds something else of these topics than damage that is `known`: something is mended, or
-    gone, or damaged in another way."""
+async def has_changed(store: MetadataStore, known: Mapping[str, TopicCorruption]) -> bool:
+    """Whether the corrupt entries of these topics differ from the `known` ones: an entry was repaired or deleted, or is
+    corrupt in another way."""
     for name, damage in known.items():
         tree = await store.read_tree(layout.topic_path(name))
         entries = by_topic(tree).get(name)
@@ -94,7 +95,7 @@ def _partition_entries(entries: Entries) -> Iterator[tuple[int, bool, Entry]]:
 
 
 def _assignment(name: str, data: bytes | None) -> TopicAssignment:
-    if problem := refuse_topic_name(name):  # no broker could give it a folder
+    if problem := reject_topic_name(name):  # no broker could create a folder of that name
         raise BadEntry(f"{layout.topic_path(name)}: {problem}")
     assignment = decode_topic_assignment(name, data)
     if not assignment.replicas:

@@ -1,4 +1,4 @@
-"""Which topic names are allowed (Kafka's rule), and which clash with one that exists."""
+"""Which topic names are valid (Kafka's rule), and which collide with an existing one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from signalbox.controller.context import collision_name
 
-MAX_NAME_LENGTH = 249  # with the partition's number and file suffixes it must stay a file name
+MAX_NAME_LENGTH = 249  # with the partition's number and suffixes it must be a valid file name
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def refuse_topic_name(name: str) -> str | None:
-    """Why a name is not allowed, None when it is."""
+def reject_topic_name(name: str) -> str | None:
+    """Why a name is invalid, None if it is valid."""
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in (".", ".."):

@@ -1,4 +1,4 @@
-"""What an answer waits for: conditions on the metadata image of the broker that answers."""
+"""What a response waits for: conditions on the metadata image of the node that responds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Condition = Callable[[MetadataImage], bool]
 
 
 def all_led(topic_ids: Mapping[str, bytes], partition_counts: Mapping[str, int]) -> Condition:
-    """Every partition of these topics, up to the count, has a leader. Remembers what it has already seen led."""
+    """Every partition of these topics, up to the count, has a leader. Topics that had all are not checked again."""
     waiting = dict(topic_ids)
 
     def holds(image: MetadataImage) -> bool:
@@ -28,13 +28,13 @@ def all_led(topic_ids: Mapping[str, bytes], partition_counts: Mapping[str, int])
 
 
 class LeadersSeen:
-    """Elections by the leader epoch they made. `waiting` are those that the metadata has not shown yet."""
+    """Elections by their new leader epoch. `waiting`: those that the metadata does not show yet."""
 
     def __init__(self, leader_epochs: Mapping[TopicPartition, int]) -> None:
         self.waiting = dict(leader_epochs)
 
     def holds(self, image: MetadataImage) -> bool:
-        """Whether every election has shown; a later one of the same partition says so too."""
+        """Whether the metadata shows every election, or a later one of the same partition."""
         for partition, leader_epoch in list(self.waiting.items()):
             found = image.partition(*partition)
             if found is not None and found.leader_epoch >= leader_epoch:
@@ -43,7 +43,7 @@ class LeadersSeen:
 
 
 def all_gone(topic_ids: Mapping[str, bytes]) -> Condition:
-    """None of these topics is known any more (a new topic of the same name is another topic)."""
+    """None of these topics is in the metadata (a new topic of the same name is another topic)."""
 
     def holds(image: MetadataImage) -> bool:
         return all(

@@ -1,6 +1,6 @@
-"""Coordinators: who decides for a consumer group, and later for a transaction.
+"""Coordinators of consumer groups, and later of transactions.
 
-`runtime.py` is generic: a shard per partition of an internal topic, loaded by replaying that partition, every
-decision written to it before it is answered. `group/` holds the shard for classic consumer groups. Nothing but
-`runtime.py` knows asyncio, the wall clock or randomness.
+`runtime.py` is generic: it has one shard per partition of an internal topic, loads it by replaying that partition, and
+writes the records of each decision to the partition before the response is sent. `group/` holds the shard for classic
+consumer groups. Only `runtime.py` uses asyncio, the wall clock and randomness.
 """

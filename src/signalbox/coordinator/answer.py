@@ -1,8 +1,8 @@
-"""An answer that may come later, without an event loop.
+"""A promise of a response, without an event loop.
 
-A JoinGroup is answered when the last member joined, an OffsetCommit when its record is committed. Decisions hold
-an `Answer` and complete it when the time has come; only `runtime.py` turns one into something asyncio can await.
-An answer is given exactly once: a second `complete` is a mistake of the caller and raises.
+The response to JoinGroup is sent when the last member has joined, that to OffsetCommit when its record is committed.
+Decisions hold an `Answer` and complete it at that time; only `runtime.py` makes an asyncio future of it.
+An `Answer` is completed exactly once: a second `complete` is a bug of the caller and raises RuntimeError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PENDING = object()
 
 
 class Answer(Generic[T]):
-    """A write-once value or `KafkaError`; whoever waits is called in the order of waiting."""
+    """A value or `KafkaError` that is set once; callbacks run in the order of their registration."""
 
     __slots__ = ("_error", "_value", "_waiting")
 
@@ -30,14 +30,14 @@ class Answer(Generic[T]):
 
     @classmethod
     def of(cls, value: T) -> Answer[T]:
-        """An answer that is there already."""
+        """An `Answer` that is complete."""
         made: Answer[T] = cls()
         made._value = value
         return made
 
     @classmethod
     def failed(cls, error: KafkaError) -> Answer[T]:
-        """A refusal that is there already."""
+        """An `Answer` that has failed."""
         made: Answer[T] = cls()
         made._error = error
         return made
@@ -51,7 +51,7 @@ class Answer(Generic[T]):
         return self._error
 
     def value(self) -> T:
-        """The value. Raises the KafkaError it failed with, or RuntimeError while it is pending."""
+        """The value. Raises the KafkaError that it failed with, or RuntimeError while it is pending."""
         if self._error is not None:
             raise self._error
         if self._value is _PENDING:
@@ -65,14 +65,14 @@ class Answer(Generic[T]):
         self._settle(_PENDING, error)
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Call back once it is done; at once when it is."""
+        """Call `callback` when this is done; at once if it is done already."""
         if self.done:
             callback()
         else:
             self._waiting.append(callback)
 
     def map(self, make: Callable[[T], U]) -> Answer[U]:
-        """The answer made from this one's value; an error stays the error."""
+        """An `Answer` with `make` applied to this one's value; an error is passed on."""
         made: Answer[U] = Answer()
 
         def settle() -> None:
@@ -85,7 +85,7 @@ class Answer(Generic[T]):
         return made
 
     def recover(self, make: Callable[[KafkaError], T]) -> Answer[T]:
-        """This answer with an error made into a value."""
+        """An `Answer` with this one's value, or `make` applied to its error."""
         made: Answer[T] = Answer()
 
         def settle() -> None:
@@ -104,7 +104,7 @@ class Answer(Generic[T]):
 
 
 def gather(answers: list[Answer[T]]) -> Answer[list[T]]:
-    """All values in the order of `answers`, once the last is there; the first error otherwise."""
+    """All values in the order of `answers`, when the last is done; the first error if any failed."""
     made: Answer[list[T]] = Answer()
     missing = len(answers)
     if not missing:
@@ -115,9 +115,9 @@ def gather(answers: list[Answer[T]]) -> Answer[list[T]]:
         missing -= 1
         if missing:
             return
-        refused = next((answer.error for answer in answers if answer.error is not None), None)
-        if refused is not None:
-            made.fail(refused)
+        rejected = next((answer.error for answer in answers if answer.error is not None), None)
+        if rejected is not None:
+            made.fail(rejected)
         else:
             made.complete([answer.value() for answer in answers])
 

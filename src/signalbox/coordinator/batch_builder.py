@@ -1,4 +1,4 @@
-"""Makes record batches of a shard's records: bytes, sizes, and where a long list is split."""
+"""Builds record batches from a shard's records: encodes, counts bytes and splits long lists."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.ports import RecordSerde
 from signalbox.protocol.records.record_batch import Record, encode_batch
 
-# At most what a record costs beside its key and value: length, attributes, deltas, two lengths, header count.
+# Upper bound of a record's bytes beside its key and value: length, attributes, deltas, two lengths, header count.
 RECORD_OVERHEAD_BYTES = 32
 BATCH_OVERHEAD_BYTES = 61
 
 
 @dataclass(slots=True)
 class Piece:
-    """Records that go into one batch, as the shard's words and as bytes."""
+    """Records for one batch, as the shard's objects and encoded."""
 
     records: list[CoordinatorRecord] = field(default_factory=list)
     encoded: list[Record] = field(default_factory=list)
@@ -31,7 +31,7 @@ class BatchBuilder:
         self._settings = settings
 
     def pieces(self, records: list[CoordinatorRecord], atomic: bool) -> list[Piece]:
-        """The records in as few batches as they fit in; in one, however large, when `atomic`."""
+        """The records, split into as few batches as possible; into one batch of any size if `atomic`."""
         now_ms = self._clock.now_ms()
         pieces = [Piece()]
         for record in records:
@@ -46,7 +46,7 @@ class BatchBuilder:
         return pieces
 
     def fits(self, size_bytes: int, more_bytes: int) -> bool:
-        """Whether a batch of `size_bytes` of records has room for `more_bytes`."""
+        """Whether `more_bytes` fit into a batch that has `size_bytes` of records."""
         return BATCH_OVERHEAD_BYTES + size_bytes + more_bytes <= self._settings.max_batch_bytes
 
     def batch(self, encoded: list[Record], leader_epoch: int) -> bytearray:

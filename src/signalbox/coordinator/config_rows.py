@@ -14,39 +14,53 @@ _I, _L = ConfigType.INT, ConfigType.LONG
 COORDINATOR_CONFIG = ConfigTable(
     (
         ConfigRow("group.min.session.timeout.ms", _I, 6_000,
-                  "Shortest session timeout a member may ask for, ms.", at_least(0)),
+                  "The minimum session timeout in milliseconds that a member may request.", at_least(0)),
         ConfigRow("group.max.session.timeout.ms", _I, 1_800_000,
-                  "Longest session timeout a member may ask for, ms.", at_least(1)),
+                  "The maximum session timeout in milliseconds that a member may request.", at_least(1)),
         ConfigRow("group.initial.rebalance.delay.ms", _I, 3_000,
-                  "How long a new group waits for more members before its first rebalance, ms.", at_least(0)),
-        ConfigRow("group.max.size", _I, _INT_MAX, "Most members a group may have.", at_least(1)),
+                  "The time in milliseconds that a new group"
+                  " waits for more members before its first rebalance.", at_least(0)),
+        ConfigRow("group.max.size", _I, _INT_MAX, "The maximum number of members of a group.", at_least(1)),
         ConfigRow("group.coordinator.append.linger.ms", _I, -1,
-                  "How long writes are gathered into one batch, ms; -1 = to the end of the loop's turn.", at_least(-1)),
+                  "The time in milliseconds that the coordinator accumulates writes in one batch. -1 means until the"
+                  " end of the current event loop iteration.", at_least(-1)),
         ConfigRow("offset.metadata.max.bytes", _I, 4_096,
-                  "Longest metadata string of a committed offset, characters.", at_least(0)),
+                  "The maximum number of characters in the metadata string of a committed offset.", at_least(0)),
         ConfigRow("offsets.load.buffer.size", _I, 5_242_880,
-                  "Most bytes read at a time while a partition of the offsets topic is loaded.", at_least(1)),
+                  "The maximum number of bytes that are read at a time while a partition of the offsets topic is"
+                  " loaded.", at_least(1)),
         ConfigRow("offsets.commit.timeout.ms", _I, 5_000,
-                  "How long a write of the coordinator may wait for all in-sync replicas, ms.", at_least(1)),
+                  "The maximum time in milliseconds that a write"
+                  " of the coordinator waits for all in-sync replicas.", at_least(1)),
         ConfigRow("offsets.retention.minutes", _I, 10_080,
-                  "How long offsets outlive their group's last member or, without members, their commit.", at_least(1)),
+                  "The time in minutes for which offsets are kept after their group has lost its last member or, for a"
+                  " group without members, after their commit.", at_least(1)),
         ConfigRow("offsets.retention.check.interval.ms", _L, 600_000,
-                  "Time between two searches for expired offsets, ms.", at_least(1)),
+                  "The interval in milliseconds at which expired offsets are removed.", at_least(1)),
         ConfigRow("offsets.topic.num.partitions", _I, 50,
-                  "Partitions of __consumer_offsets when it is created.", at_least(1)),
+                  "The number of partitions with which __consumer_offsets is created.", at_least(1)),
         ConfigRow("offsets.topic.replication.factor", ConfigType.SHORT, 3,
-                  "Replicas of __consumer_offsets when it is created.", at_least(1)),
+                  "The replication factor with which __consumer_offsets is created.", at_least(1)),
         ConfigRow("offsets.topic.segment.bytes", _I, 104_857_600,
-                  "Segment size of __consumer_offsets when it is created.", at_least(1)),
+                  "The segment size in bytes with which __consumer_offsets is created.", at_least(1)),
         ConfigRow("offsets.topic.compression.codec", _I, 0,
-                  "Codec of the coordinator's batches: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", between(0, 4)),
+                  "The compression codec of the coordinator's batches: 0"
+                  " none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", between(0, 4)),
+        ConfigRow("transaction.state.log.num.partitions", _I, 50,
+                  "The number of partitions with which __transaction_state is created.", at_least(1)),
+        ConfigRow("transaction.state.log.replication.factor", ConfigType.SHORT, 3,
+                  "The replication factor with which __transaction_state is created.", at_least(1)),
+        ConfigRow("transaction.state.log.min.isr", _I, 2,
+                  "The value of min.insync.replicas with which __transaction_state is created.", at_least(1)),
+        ConfigRow("transaction.state.log.segment.bytes", _I, 104_857_600,
+                  "The segment size in bytes with which __transaction_state is created.", at_least(1)),
     )
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """What the group shard obeys; `GroupSettings()` = Kafka's defaults."""
+    """Settings of the group shard; `GroupSettings()` = Kafka's defaults."""
 
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
@@ -75,7 +89,7 @@ _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 @dataclass(frozen=True, slots=True)
 class RuntimeSettings:
-    """What the runtime obeys, for any kind of shard; `RuntimeSettings()` = Kafka's defaults."""
+    """Settings of the runtime, for any kind of shard; `RuntimeSettings()` = Kafka's defaults."""
 
     load_buffer_bytes: int = 5_242_880
     commit_timeout_ms: int = 5_000
@@ -95,6 +109,17 @@ class RuntimeSettings:
             append_linger_ms=number["group.coordinator.append.linger.ms"],
             compression=_CODECS[number["offsets.topic.compression.codec"]],
         )
+
+
+def transactions_topic_configs(min_insync_replicas: int, segment_bytes: int) -> dict[str, str]:
+    """Topic configs with which __transaction_state is created."""
+    return {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "unclean.leader.election.enable": "false",
+        "min.insync.replicas": str(min_insync_replicas),
+        "segment.bytes": str(segment_bytes),
+    }
 
 
 def offsets_topic_configs(segment_bytes: int) -> dict[str, str]:

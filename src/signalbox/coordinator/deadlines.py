@@ -1,4 +1,4 @@
-"""Deadlines kept by a loop: one alarm for the earliest of them, whatever their number."""
+"""Deadlines on an event loop: one alarm, for the earliest of them, however many there are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Deadlines:
-    """What is due runs in slices too: after a pause of the process everything is due at once."""
+    """Runs due actions in slices: after a pause of the process, all of them may be due at once."""
 
     def __init__(self, clock: Clock, get_loop: GetLoop) -> None:
         self._clock = clock
@@ -23,7 +23,7 @@ class Deadlines:
         self._alarm: Alarm | None = None
 
     def call_in(self, delay_ms: float, key: Hashable, action: Callable[[], None]) -> None:
-        """Call `action` in `delay_ms`, once; the same key again moves it."""
+        """Call `action` once, in `delay_ms`. Another call with the same key replaces the deadline."""
         self._timers.schedule(key, self._now_ms() + delay_ms, action)
         self._set_alarm()
 
@@ -31,7 +31,7 @@ class Deadlines:
         self._timers.cancel(key)
 
     def fire_due(self) -> None:
-        """Run all that is due by the clock now, instead of when the loop gets to it: for a clock set by hand."""
+        """Run all due actions now, without waiting for the event loop: for a clock that a test sets."""
         for action in self._timers.take_due(self._now_ms()):
             _run(action)
         self._set_alarm()
@@ -42,7 +42,7 @@ class Deadlines:
             self._alarm = None
 
     def _ring(self) -> None:
-        """Run what is due, for a slice at most; what is left sets the next alarm at once."""
+        """Run due actions for one slice; if some are left, the next alarm is due at once."""
         self._alarm = None
         loop = self._get_loop()
         until = loop.time() + SLICE_SECONDS
@@ -56,7 +56,7 @@ class Deadlines:
         return self._clock.monotonic() * 1000
 
     def _set_alarm(self) -> None:
-        """A later deadline leaves an earlier alarm alone: it finds nothing due and sets itself anew."""
+        """An alarm that is too early is kept: it finds nothing due and sets the next alarm."""
         look_ms = self._timers.next_look_ms()
         if look_ms is None:
             return
@@ -73,4 +73,4 @@ def _run(action: Callable[[], None]) -> None:
     try:
         action()
     except Exception:
-        logger.exception("a deadline of a coordinator failed")
+        logger.exception("Coordinator timer failed")

@@ -1,9 +1,9 @@
-"""What a coordinator decides: records first, then an answer (decide → records → log → replay).
+"""Decisions of a coordinator: records and a response (decide → records → log → replay).
 
-A decision that needs no record is answered at once. One with records is answered when they are committed; then
-they are replayed into the shard, so that what a shard shows to readers is what the log holds. State that lives in
-the shard alone (who waits for a join, which generation is being made) is changed by the decision itself and never
-replayed; the decision hears the outcome of its write and can take such a change back.
+A decision without records returns its response at once. If there are records, the response is sent when they are
+committed; then they are replayed into the shard, so that readers of the shard see what the log holds. State that is
+only in the shard (members that wait for a join, the next generation) is changed by the decision itself and never
+replayed; `on_outcome` gives the decision the result of its write, so that it can undo such a change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Outcome = Callable[[Error], None]
 
 
 class CoordinatorRecord(NamedTuple):
-    """A record as the shard's own words: a key and a value, or None for a tombstone. The serde makes bytes of it."""
+    """A record as objects of the shard: a key, and a value or None (tombstone). The serde encodes it."""
 
     key: Any
     value: Any | None
@@ -28,9 +28,9 @@ class CoordinatorRecord(NamedTuple):
 
 @dataclass(slots=True)
 class Decision(Generic[R]):
-    """`response` once `records` are committed. `on_outcome` hears Error.NONE or why the write failed, before the
-    answer goes out. `replayed` = False: the decision keeps the state of these records up to date by itself.
-    `atomic` = False: the records may be spread over several batches."""
+    """`response` is sent when `records` are committed. `on_outcome` is called before that, with Error.NONE or the
+    error of the write. `replayed` = False: the decision itself updates the state that these records describe.
+    `atomic` = False: the records may be split into several batches."""
 
     response: R
     records: list[CoordinatorRecord] = field(default_factory=list)
@@ -40,5 +40,5 @@ class Decision(Generic[R]):
 
 
 def nothing() -> Decision[None]:
-    """Decided, and there is nothing to write."""
+    """A decision without records and response."""
     return Decision(None)

@@ -1,8 +1,8 @@
-"""The group coordinator's front door: one method per API, protocol messages in and out.
+"""The group coordinator's entry point: one method per API, protocol messages in and out.
 
-A method returns the response, or an awaitable of it when others must come first (members that join, replicas that
-confirm). Whatever goes wrong is in the response, in the place Kafka puts it. Authorisation and the existence of
-topics are the handlers' business.
+A method returns the response, or an awaitable of it if it must wait (for members to join, for replicas to
+acknowledge). Errors are in the response, in the fields where Kafka has them. The handlers check authorization and
+whether topics exist.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group import describe_groups
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_shard import GroupShard
-from signalbox.coordinator.group.membership_answers import refused_join, refused_sync
-from signalbox.coordinator.group.offset_commit import refused_commit
-from signalbox.coordinator.group.offset_fetch import asked_groups, fetch_response, refused_fetch
+from signalbox.coordinator.group.membership_answers import rejected_join, rejected_sync, with_null_name
+from signalbox.coordinator.group.offset_commit import rejected_commit
+from signalbox.coordinator.group.offset_fetch import asked_groups, fetch_response, rejected_fetch
 from signalbox.coordinator.group_partition import partition_for
 from signalbox.coordinator.runtime import CoordinatorRuntime, reply
 from signalbox.coordinator.write_errors import TOO_LARGE, answer_for
@@ -36,9 +36,11 @@ from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRe
 T = TypeVar("T")
 Reply: TypeAlias = T | Awaitable[T]
 
+_PROTOCOL_IS_NAMED_FROM = 5  # SyncGroup: from this version on the request has protocol type and name
+
 
 class GroupCoordinator:
-    """`partition_count` of `__consumer_offsets` is told when it is known (`set_partition_count`)."""
+    """`partition_count` of `__consumer_offsets` is updated when the topic is known (`set_partition_count`)."""
 
     def __init__(self, runtime: CoordinatorRuntime[GroupShard], settings: GroupSettings, partition_count: int) -> None:
         self._runtime = runtime
@@ -48,7 +50,7 @@ class GroupCoordinator:
     # --- leadership and metadata
 
     def set_partition_count(self, partition_count: int) -> None:
-        """Partitions of the offsets topic as it really is; the configured number only counts when it is created."""
+        """Set the actual number of partitions of the offsets topic; the config is only used to create it."""
         self._partition_count = partition_count
 
     def partition_for(self, group_id: str) -> int:
@@ -61,7 +63,7 @@ class GroupCoordinator:
         self._runtime.on_resigned(partition, leader_epoch)
 
     def on_topics_deleted(self, topics: Iterable[str]) -> None:
-        """Committed offsets of topics that are gone go with them."""
+        """Delete the committed offsets of deleted topics."""
         names = list(topics)
         self._runtime.sweep(lambda shard: shard.offset_delete.delete_topics(names))
 
@@ -72,48 +74,50 @@ class GroupCoordinator:
 
     def join_group(self, request: JoinGroupRequest, client: ClientContext) -> Reply[JoinGroupResponse]:
         if not request.group_id:
-            return refused_join(request.member_id, Error.INVALID_GROUP_ID)
+            return with_null_name(rejected_join(request.member_id, Error.INVALID_GROUP_ID), client.api_version)
         timeouts = range(self._settings.min_session_timeout_ms, self._settings.max_session_timeout_ms + 1)
         if request.session_timeout_ms not in timeouts:
-            return refused_join(request.member_id, Error.INVALID_SESSION_TIMEOUT)
+            return with_null_name(rejected_join(request.member_id, Error.INVALID_SESSION_TIMEOUT), client.api_version)
         answer: Answer[JoinGroupResponse] = Answer()
         outcome = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.join_group.join(request, client, answer)
         )
 
-        def refuse_if_waiting() -> None:
+        def reject_if_waiting() -> None:
             if outcome.error is not None and not answer.done:
-                answer.complete(refused_join(request.member_id, answer_for(outcome.error.error)))
+                answer.complete(rejected_join(request.member_id, answer_for(outcome.error.error)))
 
-        outcome.when_done(refuse_if_waiting)
-        return reply(answer)
+        outcome.when_done(reject_if_waiting)
+        return reply(answer.map(lambda response: with_null_name(response, client.api_version)))
 
     def sync_group(self, request: SyncGroupRequest, client: ClientContext) -> Reply[SyncGroupResponse]:
+        if client.api_version >= _PROTOCOL_IS_NAMED_FROM and None in (request.protocol_type, request.protocol_name):
+            return rejected_sync(Error.INCONSISTENT_GROUP_PROTOCOL)
         if not request.group_id:
-            return refused_sync(Error.INVALID_GROUP_ID)
+            return rejected_sync(Error.INVALID_GROUP_ID)
         answer: Answer[SyncGroupResponse] = Answer()
         outcome = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.sync_group.sync(request, answer)
         )
 
-        def refuse_if_waiting() -> None:
+        def reject_if_waiting() -> None:
             if outcome.error is not None and not answer.done:
-                answer.complete(refused_sync(answer_for(outcome.error.error)))
+                answer.complete(rejected_sync(answer_for(outcome.error.error)))
 
-        outcome.when_done(refuse_if_waiting)
+        outcome.when_done(reject_if_waiting)
         return reply(answer)
 
     def heartbeat(self, request: HeartbeatRequest, client: ClientContext) -> Reply[HeartbeatResponse]:
         if not request.group_id:
             return HeartbeatResponse(error_code=Error.INVALID_GROUP_ID)
 
-        def refused(refusal: KafkaError) -> HeartbeatResponse:
-            # While loading nobody can be judged; the member's session begins anew when it is done.
-            error = answer_for(refusal.error)
+        def rejected(rejection: KafkaError) -> HeartbeatResponse:
+            # While the partition loads, members cannot be checked; their session timeouts restart after the load.
+            error = answer_for(rejection.error)
             return HeartbeatResponse(error_code=Error.NONE if error is Error.COORDINATOR_LOAD_IN_PROGRESS else error)
 
         beaten = self._runtime.read(self.partition_for(request.group_id), lambda shard: shard.heartbeat.beat(request))
-        return reply(beaten.map(lambda error: HeartbeatResponse(error_code=error)).recover(refused))
+        return reply(beaten.map(lambda error: HeartbeatResponse(error_code=error)).recover(rejected))
 
     def leave_group(self, request: LeaveGroupRequest, client: ClientContext) -> Reply[LeaveGroupResponse]:
         if not request.group_id:
@@ -121,27 +125,27 @@ class GroupCoordinator:
         left = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.leave_group.leave(request, client.api_version)
         )
-        return reply(left.recover(lambda refusal: LeaveGroupResponse(error_code=answer_for(refusal.error))))
+        return reply(left.recover(lambda rejection: LeaveGroupResponse(error_code=answer_for(rejection.error))))
 
     # --- offsets
 
     def offset_commit(self, request: OffsetCommitRequest, client: ClientContext) -> Reply[OffsetCommitResponse]:
-        """Topic names must be filled in, also at version 10; `topic_id` comes back as it came."""
+        """Topic names must be filled in, also at version 10; `topic_id` is copied into the response."""
 
-        def refused(refusal: KafkaError) -> OffsetCommitResponse:
-            too_large = refusal.error in TOO_LARGE
-            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else answer_for(refusal.error)
-            return refused_commit(request, error)
+        def rejected(rejection: KafkaError) -> OffsetCommitResponse:
+            too_large = rejection.error in TOO_LARGE
+            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else answer_for(rejection.error)
+            return rejected_commit(request, error)
 
         committed = self._runtime.write(
             self.partition_for(request.group_id),
             lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms()),
         )
-        return reply(committed.recover(refused))
+        return reply(committed.recover(rejected))
 
     def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> Reply[OffsetFetchResponse]:
-        """Topic names must be filled in, also at version 10; `topic_id` comes back as it came, but of a group asked
-        for all its topics only names are known."""
+        """Topic names must be filled in, also at version 10; `topic_id` is copied into the response. For a group
+        whose topics are all requested, the response has names only."""
         answers = [
             self._fetch_one(asked, request.require_stable, client.api_version)
             for asked in asked_groups(request, client.api_version)
@@ -153,7 +157,7 @@ class GroupCoordinator:
     ) -> Answer[OffsetFetchResponse.OffsetFetchResponseGroup]:
         read = self._runtime.read_after_writes if require_stable else self._runtime.read
         fetched = read(self.partition_for(asked.group_id), lambda shard: shard.offset_fetch.fetch(asked))
-        return fetched.recover(lambda refusal: refused_fetch(asked, answer_for(refusal.error), api_version))
+        return fetched.recover(lambda rejection: rejected_fetch(asked, answer_for(rejection.error), api_version))
 
     def offset_delete(self, request: OffsetDeleteRequest, client: ClientContext) -> Reply[OffsetDeleteResponse]:
         if not request.group_id:
@@ -161,9 +165,9 @@ class GroupCoordinator:
         deleted = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.offset_delete.delete(request)
         )
-        return reply(deleted.recover(lambda refusal: OffsetDeleteResponse(error_code=answer_for(refusal.error))))
+        return reply(deleted.recover(lambda rejection: OffsetDeleteResponse(error_code=answer_for(rejection.error))))
 
-    # --- groups from outside
+    # --- administration of groups
 
     def describe_groups(self, request: DescribeGroupsRequest, client: ClientContext) -> Reply[DescribeGroupsResponse]:
         answers = [self._describe_one(group_id, client.api_version) for group_id in request.groups]
@@ -174,13 +178,13 @@ class GroupCoordinator:
             self.partition_for(group_id), lambda shard: describe_groups.describe(shard.groups, group_id, api_version)
         )
         return described.recover(
-            lambda refusal: DescribeGroupsResponse.DescribedGroup(
-                group_id=group_id, error_code=answer_for(refusal.error)
+            lambda rejection: DescribeGroupsResponse.DescribedGroup(
+                group_id=group_id, error_code=answer_for(rejection.error)
             ),
         )
 
     def list_groups(self, request: ListGroupsRequest, client: ClientContext) -> ListGroupsResponse:
-        """The groups of every partition led here; an error while one is still loading."""
+        """The groups of all partitions that this broker coordinates; an error while one of them is loading."""
         response = ListGroupsResponse()
         for partition in self._runtime.partitions():
             listed = self._runtime.read(partition, lambda shard: describe_groups.listed(shard.groups, request))
@@ -201,4 +205,4 @@ class GroupCoordinator:
         deleted: Answer[Error] = self._runtime.write(
             self.partition_for(group_id), lambda shard: shard.expiry.delete(group_id)
         )
-        return deleted.map(result).recover(lambda refusal: result(answer_for(refusal.error)))
+        return deleted.map(result).recover(lambda rejection: result(answer_for(rejection.error)))

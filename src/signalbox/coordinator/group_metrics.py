@@ -1,4 +1,4 @@
-"""Group metrics under Kafka's names (`kafka.coordinator.group:type=GroupMetadataManager`), counted when scraped."""
+"""Group metrics under Kafka's names (`kafka.coordinator.group:type=GroupMetadataManager`), counted at each scrape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GROUP, TYPE = "kafka.coordinator.group", "GroupMetadataManager"
 
 
 def register_group_metrics(metrics: Metrics, active_shards: Callable[[], list[GroupShard]]) -> None:
-    """Gauges over the partitions this broker coordinates."""
+    """Gauges over the partitions that this broker coordinates."""
 
     def count_in(state: GroupState) -> Callable[[], float]:
         return lambda: sum(shard.groups.count_by_state()[state] for shard in active_shards())

@@ -1,6 +1,6 @@
-"""Which partition of `__consumer_offsets` a group belongs to, and how that topic is made.
+"""Maps a group to its partition of `__consumer_offsets`.
 
-Kafka takes abs(String.hashCode) with abs(-2^31) = 0, not the mask of the producers' partitioner.
+Kafka uses abs(String.hashCode) with abs(-2^31) = 0, not the mask of the producers' partitioner.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads a partition of the internal topic from its start to its end and replays it, in small steps.
 
-A partition may hold a hundred megabytes, and the loop must not stand still for it: the caller runs as many steps at a
-time as it can spare. Read is up to the end of the log, not the high watermark: what a leader has, it stands by.
+A partition may hold a hundred megabytes, and loading must not block the event loop: the caller runs as many steps at
+a time as fit into a slice. It reads up to the log end offset, not the high watermark: a leader keeps its whole log.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.protocol.records.record_batch import Record, records_of
 
 logger = logging.getLogger(__name__)
 
-# One read must fit into a slice of the loop; the config key can only lower it.
+# One read must fit into a slice of the event loop; `offsets.load.buffer.size` can only lower it.
 MAX_READ_BYTES = 65_536
 
 
@@ -27,8 +27,8 @@ def load_steps(
     replay: Callable[[CoordinatorRecord], None],
     buffer_bytes: int,
 ) -> Iterator[int]:
-    """Yields the next offset to read after every record. Raises KafkaError when the log cannot be read (leadership
-    gone, storage error) and DecodeError when a record is damaged."""
+    """Yields an offset after every record and every batch. Raises KafkaError if the log cannot be read (leadership
+    lost, storage error) and DecodeError if a record is corrupt."""
     offset = log.start_offset(partition)
     end_offset = log.end_offset(partition)
     while offset < end_offset:
@@ -37,7 +37,7 @@ def load_steps(
         for header in iter_batch_headers(chunk, allow_partial_tail=True):
             if header.next_offset <= offset:
                 continue
-            # Offsets of a transaction count when it commits; markers are not records.
+            # Offsets of a transaction only count after its commit; control batches have no offsets.
             if not header.attributes & (CONTROL_BIT | TRANSACTIONAL_BIT):
                 for record in records_of(chunk, header):
                     if record.offset >= offset:
@@ -46,7 +46,7 @@ def load_steps(
             offset = header.next_offset
             yield offset
         if offset == before:
-            return  # a gap at the end: compacted away, or truncated while it was read
+            return  # a gap at the end: compacted, or truncated during the load
 
 
 def _replay_one(

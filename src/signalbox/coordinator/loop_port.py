@@ -1,4 +1,4 @@
-"""The little of an event loop that scheduling needs; asyncio's loop fits as it is."""
+"""The port to the event loop that scheduling needs; asyncio's loop implements it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Loop(Protocol):
         ...
 
     def call_soon(self, callback: Callable[[], Any]) -> Any:
-        """Call in the next turn."""
+        """Call in the next iteration of the loop."""
         ...
 
     def call_at(self, when: float, callback: Callable[[], Any]) -> Alarm:
-        """Call when the loop's clock shows `when`."""
+        """Call at the time `when` of the loop's clock."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A group coordinator from what the rest of the house has: a log, a clock, configuration, metrics."""
+"""Builds the group coordinator from its dependencies: log, clock, configuration, metrics."""
 
 from __future__ import annotations
 

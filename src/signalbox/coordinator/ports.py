@@ -1,4 +1,4 @@
-"""What the coordinators need of the rest of the house, in their own words; `wiring` plugs it in."""
+"""Ports: what the coordinators need of other packages; `wiring` passes the implementations."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ class CoordinatorLog(Protocol):
     def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
         """Append one record batch as the leader of `leader_epoch`, with acks=all.
 
-        Raises KafkaError at once when nothing was written: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS,
-        KAFKA_STORAGE_ERROR, MESSAGE_TOO_LARGE … The awaitable ends when the high watermark has passed the batch;
-        it raises NOT_LEADER_OR_FOLLOWER when leadership went away first, REQUEST_TIMED_OUT or
-        NOT_ENOUGH_REPLICAS_AFTER_APPEND when the batch is in the log but was not acknowledged in time.
+        Raises KafkaError at once if nothing was written: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS,
+        KAFKA_STORAGE_ERROR, MESSAGE_TOO_LARGE … The awaitable completes when the high watermark has passed the batch;
+        it raises NOT_LEADER_OR_FOLLOWER if this broker lost leadership before that, REQUEST_TIMED_OUT or
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND if the batch is in the log but was not acknowledged in time.
         Batches of a partition are appended in the order of the calls."""
         ...
 
     def start_offset(self, partition: int) -> int:
-        """Log start offset. Raises KafkaError(NOT_LEADER_OR_FOLLOWER) when this broker does not lead it."""
+        """Log start offset. Raises KafkaError(NOT_LEADER_OR_FOLLOWER) if this broker is not the leader."""
         ...
 
     def end_offset(self, partition: int) -> int:
-        """Log end offset (not the high watermark: a leader owns what it has)."""
+        """Log end offset (not the high watermark: a leader keeps its whole log)."""
         ...
 
     def read(self, partition: int, from_offset: int, max_bytes: int) -> bytes | bytearray | memoryview:
-        """Record batches from the one that holds `from_offset`, about `max_bytes`, at least one whole; b"" at the end
-        of the log. The first may begin below `from_offset`, the last may be cut short."""
+        """Record batches from the one with `from_offset` on: about `max_bytes`, at least one complete batch; b"" at
+        the end of the log. The first may begin below `from_offset`, the last may be incomplete."""
         ...
 
 
 class RecordSerde(Protocol):
-    """The bytes of a shard's records."""
+    """Encodes and decodes a shard's records."""
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Key and value bytes; the value of a tombstone is None."""
         ...
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """The record, or None for a kind this release does not know (it is left alone)."""
+        """The record, or None for a type that this release does not know (it is ignored)."""
         ...
 
 
 class Timer(Protocol):
-    """Deadlines by key. One key has one deadline: scheduling again moves it."""
+    """Deadlines by key. A key has one deadline: another `schedule` replaces it."""
 
     def schedule(self, key: Hashable, delay_ms: int, decide: Callable[[], Decision[None]]) -> None:
-        """Run `decide` in `delay_ms` and write what it decides."""
+        """Run `decide` in `delay_ms` and write the records of its decision."""
         ...
 
     def cancel(self, key: Hashable) -> None:
-        """Forget the deadline of `key`, if it has one."""
+        """Remove the deadline of `key`, if it has one."""
         ...
 
 
@@ -65,23 +65,23 @@ class Shard(Protocol):
     """The state of one partition of the internal topic."""
 
     def replay(self, record: CoordinatorRecord) -> None:
-        """Take a committed (or, while loading, a logged) record into the state."""
+        """Apply a committed record (while loading: any record of the log) to the state."""
         ...
 
     def finish_loading(self) -> Iterator[None]:
-        """After the last record: start timers, and so on; yields between two small pieces of work."""
+        """Start timers and so on, after the last record is replayed; yields between small pieces of work."""
         ...
 
     def unload(self) -> Iterator[None]:
-        """The partition is no longer ours: refuse whoever waits; yields between two small pieces of work."""
+        """Reject the waiting requests: this broker lost the partition; yields between small pieces of work."""
         ...
 
     def chores(self) -> Iterator[Decision[None]]:
-        """Housekeeping due every `chore_interval_ms`: yields decisions, each made of a small piece of work."""
+        """Maintenance, every `chore_interval_ms`: yields decisions, each from a small piece of work."""
         ...
 
 
 class MakeShard(Protocol[S_co]):
     def __call__(self, partition: int, timer: Timer) -> S_co:
-        """An empty shard for `partition`; its deadlines go through `timer`."""
+        """An empty shard for `partition` that sets its deadlines with `timer`."""
         ...

@@ -1,9 +1,9 @@
-"""The coordinators' engine: shards that come and go with leadership, deadlines, and asyncio.
+"""The coordinator runtime: creates and removes shards as leadership changes, runs deadlines, and uses asyncio.
 
-A shard is the state of one partition of an internal topic; it exists where the partition's leader is. On election the
-partition is read and replayed in slices of the loop (COORDINATOR_LOAD_IN_PROGRESS until then), on resignation whoever
-waits is sent away (NOT_COORDINATOR). In between, `write` decides and logs, `read` looks. Everything runs on the one
-loop; this is the only file of the room that knows asyncio.
+A shard is the state of one partition of an internal topic; it exists on the partition's leader. On election the
+partition is read and replayed in slices (COORDINATOR_LOAD_IN_PROGRESS until that is done); on resignation all waiting
+requests are rejected (NOT_COORDINATOR). In between, `write` takes decisions and appends their records, `read` reads
+the state. Everything runs on one event loop; this is the only file of the package that uses asyncio.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from signalbox.common.clock import Clock
 from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
+from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase
 from signalbox.coordinator.deadlines import Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
-from signalbox.coordinator.seat import Phase, Seat, SeatTimer
 from signalbox.coordinator.slices import run_in_slices
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
@@ -40,7 +40,7 @@ def new_member_suffix() -> str:
 
 
 def reply(answer: Answer[T]) -> T | Awaitable[T]:
-    """What a handler gets: the value if it is there, else something to await."""
+    """For a handler: the value if `answer` is done, else an awaitable of it."""
     return answer.value() if answer.done else _wait(answer)
 
 
@@ -49,7 +49,7 @@ def _wait(answer: Answer[T]) -> Awaitable[T]:
 
     def settle() -> None:
         if future.done():
-            return  # the connection is gone and its handler was cancelled
+            return  # the connection was closed and its handler cancelled
         if answer.error is not None:
             future.set_exception(answer.error)
         else:
@@ -76,17 +76,17 @@ class CoordinatorRuntime(Generic[S]):
         self._clock = clock
         self._settings = settings
         self._builder = BatchBuilder(serde, clock, settings)
-        self._seats: dict[int, Seat[S]] = {}
+        self._seats: dict[int, CoordinatorContext[S]] = {}
         self._deadlines = Deadlines(clock, asyncio.get_running_loop)
         self._tasks: set[asyncio.Future[None]] = set()
-        self._came: list[int] = []  # partitions since the last line of log about them
+        self._came: list[int] = []  # partitions since the last log message about them
         self._went: list[int] = []
 
     # --- leadership
 
     def on_elected(self, partition: int, leader_epoch: int) -> Answer[None]:
-        """This broker leads `partition` now: load it. Done when it is active or could not be loaded; at once when it
-        led before and goes on leading at a newer epoch: then nobody else can have written meanwhile."""
+        """Load `partition`, which this broker leads now. Done when it is active or could not be loaded; at once if
+        this broker was its leader before and only the epoch is newer: no other broker has written meanwhile."""
         seat = self._seats.get(partition)
         if seat is not None and (seat.phase is not Phase.FAILED or seat.leader_epoch >= leader_epoch):
             seat.lead_on(leader_epoch)
@@ -108,14 +108,14 @@ class CoordinatorRuntime(Generic[S]):
         return loaded
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
-        """This broker does not lead `partition` any more. An epoch older than the one it leads at is ignored."""
+        """Unload `partition`: this broker is no longer its leader. An epoch older than the context's is ignored."""
         seat = self._seats.get(partition)
         if seat is not None and (leader_epoch is None or leader_epoch >= seat.leader_epoch):
             del self._seats[partition]
             self._close(seat)
 
     async def stop(self) -> None:
-        """Resign everything and wait until everybody has been sent away."""
+        """Resign all partitions and wait until the waiting requests are rejected."""
         closed = [self._close(seat) for seat in self._seats.values()]
         self._seats.clear()
         self._deadlines.stop()
@@ -125,17 +125,17 @@ class CoordinatorRuntime(Generic[S]):
         for unloaded in closed:
             await _wait(unloaded)
 
-    def _take_seat(self, partition: int, leader_epoch: int) -> Seat[S]:
-        timer = SeatTimer(self._deadlines)
+    def _take_seat(self, partition: int, leader_epoch: int) -> CoordinatorContext[S]:
+        timer = ContextTimer(self._deadlines)
         shard = self._make_shard(partition, timer)
         watch = _Watch(self, partition)
         writes = WriteQueue(self._log, (partition, leader_epoch), self._builder, shard.replay, watch)
         watch.writes = writes
-        seat = Seat(partition, shard, writes, timer)
+        seat = CoordinatorContext(partition, shard, writes, timer)
         self._seats[partition] = seat
         return seat
 
-    def _close(self, seat: Seat[S]) -> Answer[None]:
+    def _close(self, seat: CoordinatorContext[S]) -> Answer[None]:
         if seat.phase is Phase.ACTIVE:
             self._went.append(seat.partition)
             asyncio.get_running_loop().call_soon(self._tell_when_quiet)
@@ -146,7 +146,7 @@ class CoordinatorRuntime(Generic[S]):
         return unloaded
 
     def _tell_when_quiet(self) -> None:
-        """One line for all partitions that came or went together."""
+        """One log message for all partitions that were loaded or resigned together."""
         if any(seat.phase is Phase.LOADING for seat in self._seats.values()):
             return
         for what, partitions in (("no longer", self._went), ("now", self._came)):
@@ -157,12 +157,12 @@ class CoordinatorRuntime(Generic[S]):
     # --- decisions
 
     def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Answer[R]:
-        """Decide on the shard and write what it decides. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
-        what `decide` raises, or the log's error (see `write_errors`)."""
+        """Call `decide` with the shard and write its records. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+        the KafkaError that `decide` raises, or the log's error (see `write_errors`)."""
         seat = self._seats.get(partition)
-        refusal = Error.NOT_COORDINATOR if seat is None else seat.refusal
-        if seat is None or refusal is not Error.NONE:
-            return Answer.failed(KafkaError(refusal))
+        rejection = Error.NOT_COORDINATOR if seat is None else seat.rejection
+        if seat is None or rejection is not Error.NONE:
+            return Answer.failed(KafkaError(rejection))
         try:
             decision = decide(seat.shard)
         except KafkaError as error:
@@ -170,11 +170,11 @@ class CoordinatorRuntime(Generic[S]):
         return seat.writes.submit(decision)
 
     def read(self, partition: int, look: Callable[[S], R]) -> Answer[R]:
-        """What the shard shows of committed state."""
+        """The result of `look` on the shard's committed state."""
         return self.write(partition, lambda shard: Decision(look(shard)))
 
     def read_after_writes(self, partition: int, look: Callable[[S], R]) -> Answer[R]:
-        """As `read`, once everything written before is concluded."""
+        """As `read`, after all earlier writes are complete."""
         seat = self._seats.get(partition)
         if seat is None or seat.phase is not Phase.ACTIVE:
             return self.read(partition, look)
@@ -191,23 +191,23 @@ class CoordinatorRuntime(Generic[S]):
         return read
 
     def fire_due(self) -> None:
-        """Run what is due by the clock: for a clock set by hand."""
+        """Run all due deadlines now: for a clock that a test sets."""
         self._deadlines.fire_due()
 
     def partitions(self) -> list[int]:
-        """The partitions this broker coordinates, loading ones included."""
+        """The partitions that this broker coordinates, including those that are loading."""
         return list(self._seats)
 
     def active_shards(self) -> list[S]:
         return [seat.shard for seat in self._seats.values() if seat.phase is Phase.ACTIVE]
 
     def sweep(self, work: Callable[[S], Iterator[Decision[None]]]) -> None:
-        """Run background work on every active shard, in slices; its decisions are written, nobody waits for them."""
+        """Run background work on every active shard, in slices, and write its decisions. No request waits for it."""
         for seat in self._seats.values():
             if seat.phase is Phase.ACTIVE:
                 run_in_slices(asyncio.get_running_loop, seat.sweep(work(seat.shard)))
 
-    def _schedule_chores(self, seat: Seat[S]) -> None:
+    def _schedule_chores(self, seat: CoordinatorContext[S]) -> None:
         def chores() -> None:
             if seat.phase is Phase.ACTIVE:
                 run_in_slices(asyncio.get_running_loop, seat.sweep(seat.shard.chores()))
@@ -215,10 +215,10 @@ class CoordinatorRuntime(Generic[S]):
 
         self._deadlines.call_in(self._settings.chore_interval_ms, (seat, "chores"), chores)
 
-    # --- the loop
+    # --- the event loop
 
     def flush_soon(self, writes: WriteQueue) -> None:
-        """At the end of this turn of the loop, or after the configured pause."""
+        """Flush at the end of this iteration of the loop, or after `append_linger_ms`."""
         loop = asyncio.get_running_loop()
         if self._settings.append_linger_ms > 0:
             loop.call_later(self._settings.append_linger_ms / 1000, writes.flush)
@@ -226,7 +226,7 @@ class CoordinatorRuntime(Generic[S]):
             loop.call_soon(writes.flush)
 
     def watch_commit(self, writes: WriteQueue, batch: Batch, committed: Awaitable[None], partition: int) -> None:
-        """Tell the queue when the log has spoken, or that it takes too long."""
+        """Call `settle` with the log's result of the batch, or `give_up_waiting` when the commit times out."""
 
         def settle(future: asyncio.Future[None]) -> None:
             self._tasks.discard(future)
@@ -241,7 +241,7 @@ class CoordinatorRuntime(Generic[S]):
 
 
 class _Watch:
-    """Lends a write queue the runtime's loop."""
+    """Connects a write queue to the runtime's event loop."""
 
     writes: WriteQueue
 

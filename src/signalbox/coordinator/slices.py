@@ -1,7 +1,7 @@
-"""Long work in short slices, so that loading a partition never keeps a request waiting.
+"""Runs an iterator in short slices, so that loading a partition never delays a request.
 
-Work is an iterator of small steps. A slice runs steps until its time is over; the rest follows in the next turn of
-the loop, after whatever else is ready.
+The work is an iterator of small steps. A slice runs steps until its time is over; the rest follows in the next
+iteration of the event loop, after everything else that is ready.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 
 from signalbox.coordinator.loop_port import GetLoop
 
-# With the last step's own length on top it stays below the 200 µs that anything may hold the loop.
+# Together with the last step this stays below 200 µs, the time that any code may keep the event loop.
 SLICE_SECONDS = 0.000_150
 
 
 def run_in_slices(get_loop: GetLoop, steps: Iterator[None], finished: Callable[[], None] = lambda: None) -> None:
-    """Run `steps` to the end, beginning in the next turn, then call `finished`."""
+    """Run `steps` to the end, from the next iteration of the loop on, then call `finished`."""
     loop = get_loop()
 
     def turn() -> None:

@@ -1,7 +1,7 @@
-"""Deadlines by key, without a clock of its own: the runtime says what time it is.
+"""Deadlines by key, without a clock: the caller passes the time.
 
-Heartbeats move one deadline per member every few seconds, so moving must be cheap: the heap keeps the earlier entry,
-and when that comes up the true deadline, kept by key, decides whether it is due or goes back into the heap.
+Heartbeats move one deadline per member every few seconds, so that must be cheap: the heap keeps the earlier entry. When
+that entry is due, the actual deadline, stored by key, decides whether the action is due or goes back into the heap.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ A = TypeVar("A", bound=Callable[..., object])
 
 
 class TimerQueue(Generic[A]):
-    """Deadlines in ms of any steady clock. An action leaves the queue when it is taken as due."""
+    """Deadlines in ms of any monotonic clock. `take_due` removes the actions that it returns."""
 
     def __init__(self) -> None:
         self._due_at: dict[Hashable, tuple[float, A]] = {}
@@ -35,12 +35,12 @@ class TimerQueue(Generic[A]):
         self._due_at.pop(key, None)
 
     def next_look_ms(self) -> float | None:
-        """When to look again: no later than the earliest deadline; None while the heap is empty."""
+        """The time of the next `take_due`, not later than the earliest deadline; None if the heap is empty."""
         return self._heap[0][0] if self._heap else None
 
     def take_due(self, now_ms: float) -> Iterator[A]:
-        """The actions whose deadline has come, earliest first. What they schedule is not looked at before the
-        next call when it is due later than `now_ms`."""
+        """The actions whose deadline is due, earliest first. Actions that these schedule for a time after `now_ms`
+        are left to a later call."""
         while self._heap and self._heap[0][0] <= now_ms:
             heaped_at, _, key = heapq.heappop(self._heap)
             if self._heaped_at.get(key) != heaped_at:

@@ -1,7 +1,7 @@
-"""What a client is told when the coordinator could not write: the log's words become the coordinator's.
+"""Errors for clients when the coordinator could not write: maps errors of the log to those of a coordinator.
 
-A client knows NOT_COORDINATOR (look the coordinator up again) and COORDINATOR_NOT_AVAILABLE (try again later);
-errors of the log below it must not leak, or it would look for them in its own topics.
+Clients handle NOT_COORDINATOR (find the coordinator again) and COORDINATOR_NOT_AVAILABLE (retry later). Errors of the
+log must not be returned: a client would take them for errors of its own topics.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _ANSWER_FOR = {
     Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
 }
 
-# The batch is in the log and only its acknowledgement is missing: it counts, whatever the client is told.
+# The batch is in the log and only its acknowledgement is missing: it is replayed, although the client gets an error.
 WRITTEN_ALL_THE_SAME = frozenset((Error.REQUEST_TIMED_OUT, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
 
-# An offset commit that does not fit is the client's own doing and has a word of its own.
+# An offset commit that is too large is the client's fault and has an error of its own.
 TOO_LARGE = frozenset((Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.INVALID_FETCH_SIZE))
 
 
 def answer_for(error: Error) -> Error:
-    """The error a client of the coordinator sees for `error` of the log."""
+    """The error that the coordinator returns to a client for the log's `error`."""
     return _ANSWER_FOR.get(error, error)

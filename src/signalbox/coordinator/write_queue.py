@@ -1,9 +1,9 @@
-"""From a decision to the log and back, for one partition: gather, append, wait, replay, answer.
+"""The writes of one partition: gathers decisions, appends their records, waits for the commit, replays, responds.
 
-Decisions of one turn of the loop share a batch, so that a hundred consumers that commit at once cost one append. A
-batch that cannot be appended fails every decision in it and changes nothing. Batches are concluded in the order of
-the log: replayed, then the decisions hear the outcome, then the clients are answered. A commit that takes too long is
-answered as failed, but the batch is in the log: it is replayed whenever it commits, and never if leadership goes.
+Decisions of one iteration of the event loop share a batch: a hundred consumers that commit at once cost one append. If
+a batch cannot be appended, all its decisions fail and no state changes. Batches are completed in the order of the log:
+the records are replayed, then `on_outcome` is called, then responses are sent. When a commit times out, the response
+is an error, but the batch is in the log: it is replayed when it commits later, but not if leadership is lost first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 
 
 class Write:
-    """One decision on its way. It may be spread over several batches; the first error of any counts."""
+    """A decision that is being written. Its records may be in several batches; the first error counts."""
 
     __slots__ = ("answer", "batches_left", "decision", "error")
 
@@ -33,7 +33,7 @@ class Write:
         self.error = Error.NONE
 
     def conclude(self, error: Error) -> None:
-        """Tell the decision and the client how it ended; once."""
+        """Call `on_outcome`, then complete the response; only the first call has an effect."""
         if self.answer.done:
             return
         if self.decision.on_outcome is not None:
@@ -46,7 +46,7 @@ class Write:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """`parts`: which records belong to which decision. `outcome` is set once the log has spoken."""
+    """`parts`: the records of each decision. `outcome` is the log's result, None before that."""
 
     parts: list[tuple[Write, Piece]] = field(default_factory=list)
     followers: list[Answer[None]] = field(default_factory=list)
@@ -55,19 +55,19 @@ class Batch:
 
 
 class WriteWatch(Protocol):
-    """Who lends the queue a loop."""
+    """Port to the event loop."""
 
     def gathering_began(self) -> None:
-        """A batch begins to fill: `flush` must be called soon."""
+        """A new batch has its first records: `flush` must be called soon."""
         ...
 
     def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
-        """A batch is in the log: await `committed` and `settle` it; `give_up_waiting` if that takes too long."""
+        """A batch is in the log: await `committed` and call `settle`; on a timeout call `give_up_waiting`."""
         ...
 
 
 class WriteQueue:
-    """`place` = partition and leader epoch. A leader that stays goes on with the newer `leader_epoch` set here."""
+    """`place` = partition and leader epoch. `leader_epoch` is updated if the leader stays and its epoch rises."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class WriteQueue:
         self._closed = False
 
     def submit(self, decision: Decision[R]) -> Answer[R]:
-        """The answer of `decision`: at once when it writes nothing; else when its records are committed. It fails
-        with the log's error."""
+        """The response of `decision`: at once if it has no records, else when they are committed. Fails with the
+        log's error."""
         pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
         write = Write(decision, len(pieces))
         if self._closed:
@@ -101,7 +101,7 @@ class WriteQueue:
         return write.answer
 
     def after_writes(self) -> Answer[None]:
-        """Done once everything submitted so far has been concluded."""
+        """Done when everything submitted so far is complete."""
         last = self._gathering or (self._in_flight[-1] if self._in_flight else None)
         if last is None:
             return Answer.of(None)
@@ -119,7 +119,7 @@ class WriteQueue:
         self._gathering.size_bytes += piece.size_bytes
 
     def flush(self) -> None:
-        """Append what was gathered."""
+        """Append the gathered batch."""
         batch, self._gathering = self._gathering, None
         if batch is None:
             return
@@ -128,27 +128,27 @@ class WriteQueue:
             committed = self._log.append(
                 self._partition, self.leader_epoch, self._builder.batch(encoded, self.leader_epoch)
             )
-        except KafkaError as refusal:
-            self._conclude(batch, refusal.error)
+        except KafkaError as rejection:
+            self._conclude(batch, rejection.error)
             return
         self._in_flight.append(batch)
         self._watch.appended(batch, committed)
 
     def settle(self, batch: Batch, outcome: Error) -> None:
-        """The log has spoken on `batch`; it and what waited behind it are concluded in order."""
+        """Set the log's result of `batch`; complete batches in the order of the log, as far as results are known."""
         batch.outcome = outcome
         while self._in_flight and self._in_flight[0].outcome is not None:
             first = self._in_flight.popleft()
             self._conclude(first, first.outcome or Error.NONE)
 
     def give_up_waiting(self, batch: Batch) -> None:
-        """The commit takes too long: the clients are told, the batch stays in flight."""
+        """The commit timed out: return REQUEST_TIMED_OUT to the clients; the batch stays in flight."""
         if batch in self._in_flight:
             for write, _ in batch.parts:
                 write.conclude(Error.REQUEST_TIMED_OUT)
 
     def close(self) -> None:
-        """Leadership is gone: nothing in flight counts any more."""
+        """Leadership is lost: fail everything in flight with NOT_COORDINATOR."""
         self._closed = True
         unfinished = [*self._in_flight, *([self._gathering] if self._gathering else [])]
         self._in_flight.clear()

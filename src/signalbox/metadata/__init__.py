@@ -1,1 +1,1 @@
-"""What the cluster knows: the store port and its adapters, the keys in it, the image brokers serve metadata from."""
+"""Metadata of the cluster: the store port and its adapters, the entries, the image that brokers serve metadata from."""

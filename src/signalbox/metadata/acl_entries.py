@@ -1,8 +1,8 @@
 """`/kafka-acl/<Type>/<name>` and `/kafka-acl-extended/prefixed/<Type>/<name>`: the ACLs on one resource pattern, and
-the news that they changed, in the payloads of Kafka's AclAuthorizer.
+their change notifications, in the payloads of Kafka's AclAuthorizer.
 
-Literal patterns are announced as text, prefixed ones as JSON: the latter came later (KIP-290) under roots of their own,
-so that brokers from before do not take a prefix for a name.
+The notification of a literal pattern is text, that of a prefixed pattern is JSON. Prefixed patterns came later
+(KIP-290) and have roots of their own, so that older brokers do not read a prefix as a name.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ ROOT_OF: dict[PatternType, str] = {PatternType.LITERAL: ACLS, PatternType.PREFIX
 
 
 def pascal_case(code: IntEnum) -> str:
-    """`TransactionalId` of TRANSACTIONAL_ID: how Kafka's payloads and folders spell types and operations."""
+    """`TransactionalId` for TRANSACTIONAL_ID: the spelling of types and operations in Kafka's payloads and folders."""
     return "".join(word.capitalize() for word in code.name.split("_"))
 
 
 def acl_path(pattern: ResourcePattern) -> str:
-    """Where the ACLs of a pattern stand."""
+    """The path of the entry with the ACLs of a pattern."""
     return f"{ROOT_OF[pattern.pattern_type]}/{pascal_case(pattern.resource_type)}/{pattern.name}"
 
 
 def pattern_of(path: str) -> ResourcePattern | None:
-    """The pattern whose ACLs stand at `path`; None for a folder and for a type that is not known here."""
+    """The pattern whose ACLs are stored at `path`; None for a folder and for an unknown resource type."""
     for pattern_type, root in ROOT_OF.items():
         if path.startswith(root + "/"):
             type_name, _, name = path.removeprefix(root + "/").partition("/")
@@ -72,7 +72,7 @@ def encode_acls(entries: Iterable[AccessControlEntry]) -> bytes:
 
 
 def decode_acls(path: str, data: bytes | None) -> Entries:
-    """The entries, each once; BadEntry. An entry without data has none."""
+    """The ACLs of an entry without duplicates; an entry without data has none. BadEntry."""
     if not data:
         return ()
     acls = decode_json(data, path).get("acls")
@@ -82,7 +82,7 @@ def decode_acls(path: str, data: bytes | None) -> Entries:
 
 
 def change_path_and_data(pattern: ResourcePattern) -> tuple[str, bytes]:
-    """The news that the ACLs of a pattern changed: the path to number, and the payload."""
+    """The change notification of a pattern: the path prefix, to which the store adds a number, and the payload."""
     if pattern.pattern_type is PatternType.LITERAL:
         return ACL_CHANGE_PREFIX, f"{pattern.resource_type.name}:{pattern.name}".encode()
     return EXTENDED_ACL_CHANGE_PREFIX, encode_json(
@@ -96,7 +96,7 @@ def change_path_and_data(pattern: ResourcePattern) -> tuple[str, bytes]:
 
 
 def decode_literal_change(path: str, data: bytes | None) -> ResourcePattern:
-    """A pattern out of `TOPIC:flights`; BadEntry. Names may hold colons."""
+    """The pattern in `TOPIC:flights`; names may contain colons. BadEntry."""
     try:
         type_name, colon, name = (data or b"").decode().partition(":")
         if colon:
@@ -107,7 +107,7 @@ def decode_literal_change(path: str, data: bytes | None) -> ResourcePattern:
 
 
 def decode_extended_change(path: str, data: bytes | None) -> ResourcePattern:
-    """A pattern out of its JSON; BadEntry."""
+    """The pattern in a JSON payload; BadEntry."""
     payload = decode_json(data, path)
     try:
         pattern_type = PatternType[payload["patternType"]]
@@ -119,8 +119,8 @@ def decode_extended_change(path: str, data: bytes | None) -> ResourcePattern:
 
 
 def _entry(path: str, acl: object) -> AccessControlEntry:
-    """What a newer Kafka calls by a name that is not known here stays UNKNOWN: it matches no request, and the other
-    ACLs of the resource keep their effect."""
+    """An operation or permission with an unknown name (of a newer Kafka) becomes UNKNOWN: the ACL matches no request,
+    and the other ACLs of the resource stay in effect."""
     if not isinstance(acl, dict) or not {"principal", "host", "operation", "permissionType"} <= acl.keys():
         raise BadEntry(f"{path} holds an ACL that lacks principal, host, operation or permissionType")
     return AccessControlEntry(
@@ -139,7 +139,7 @@ _RESOURCE_TYPES = _by_name(ResourceType)
 _OPERATIONS = _by_name(AclOperation)
 _PERMISSIONS = _by_name(AclPermission)
 
-# What must exist before an ACL is written; Kafka's authorizer makes it, not the broker.
+# Must exist before an ACL is written. In Kafka the authorizer creates these folders, not the broker.
 ACL_FOLDERS: tuple[str, ...] = (
     ACLS,
     *(f"{ACLS}/{name}" for name in _RESOURCE_TYPES),

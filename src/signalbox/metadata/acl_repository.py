@@ -1,6 +1,6 @@
-"""All ACLs of the cluster, kept current on every broker that authorises by them (SPEC F1).
+"""All ACLs of the cluster, kept up to date on every broker that authorizes by them (SPEC F1).
 
-What it hands on is an `AclIndex`, a new one for each change, so that a decision sees one state throughout.
+Each change makes a new `AclIndex`, so that one authorization sees one state from beginning to end.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from signalbox.security.acl_view import AclIndex
 
 log = logging.getLogger(__name__)
 
-_MOST_READ_SINGLY = 64  # of more changes at once everything is read, in one go
-_DECODED_PER_BREATH = 10  # patterns; then the event loop gets its turn
+_MOST_READ_SINGLY = 64  # with more changed patterns all ACLs are read, as one tree
+_DECODED_PER_SLICE = 10  # patterns; then the event loop runs other work
 
 
 class AclRepository:
@@ -48,27 +48,27 @@ class AclRepository:
 
     @property
     def index(self) -> AclIndex:
-        """The ACLs as known now."""
+        """The ACLs that were read last."""
         return self._index
 
     async def start(self) -> None:
-        """Make the folders, load everything and follow the changes from here on."""
+        """Create the folders, load all ACLs and follow the changes from then on."""
         await create_roots(self._store, ACL_FOLDERS)
         for changes in self._changes:
             await changes.start()
 
     async def stop(self) -> None:
-        """Follow no more."""
+        """Stop following changes."""
         for changes in self._changes:
             await changes.stop()
 
     async def current(self) -> AclIndex:
-        """The ACLs with all that was stored before this was asked; those known now when the store does not answer."""
+        """The ACLs with all changes stored before this call; the cached ones when the store is unavailable."""
         try:
             for changes in self._changes:
                 await changes.catch_up()
         except StoreError as error:
-            log.warning("ACLs are told as they were: %s", error)
+            log.warning("Cached ACLs are used, the metadata store is unavailable: %s", error)
         return self._index
 
     async def _load(self, patterns: Iterable[ResourcePattern]) -> None:
@@ -89,16 +89,16 @@ class AclRepository:
         await self._take(found)
 
     async def _take(self, found: dict[ResourcePattern, Entry | None]) -> None:
-        """One at a time: the notifications' lock is held."""
+        """Runs once at a time: the caller holds the lock of the notifications."""
         changed: dict[ResourcePattern, Entries] = {}
         for number, (pattern, entry) in enumerate(found.items()):
-            if number % _DECODED_PER_BREATH == _DECODED_PER_BREATH - 1:
+            if number % _DECODED_PER_SLICE == _DECODED_PER_SLICE - 1:
                 await asyncio.sleep(0)
             path = acl_path(pattern)
             try:
                 entries = () if entry is None else decode_acls(path, entry.data)
             except BadEntry as error:
-                log.error("keeping the old ACLs of %s: %s", path, error)
+                log.error("Corrupt ACLs ignored, the previous ones stay in effect (resource=%s): %s", path, error)
                 continue
             if entries != self._index.entries_on(pattern):
                 changed[pattern] = entries

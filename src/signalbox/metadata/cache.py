@@ -1,8 +1,8 @@
-"""A broker's own copy of the cluster's metadata, fed by the controller's UpdateMetadata requests; finalized features,
-which these do not tell, come from the store.
+"""A broker's copy of the cluster's metadata, updated by the controller's UpdateMetadata requests. Finalized features,
+which these do not contain, come from the store.
 
-Readers take `cache.image` once per request and stay with it. Who must act on a change subscribes; who must wait for
-one uses `wait_until`, which costs nothing between changes.
+A request takes `cache.image` once and keeps it. Code that acts on changes subscribes; code that waits for a change uses
+`wait_until`, which costs nothing between changes.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ log = logging.getLogger(__name__)
 
 
 class ImageListener(Protocol):
-    """Called after the cache has taken a new image over; `changed_topics` are those the controller spoke of."""
+    """Called after the cache has a new image; `changed_topics` are the topics that the controller's request named."""
 
     def __call__(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None: ...
 
 
 class MetadataCache:
-    """The present image and those who follow it."""
+    """The current image and its listeners."""
 
     def __init__(self) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
         self._listeners: list[ImageListener] = []
 
     def apply_update_metadata(self, request: UpdateMetadataRequest) -> None:
-        """Take over one UpdateMetadata. Epochs are the caller's business."""
+        """Apply one UpdateMetadata request. The caller checks the epochs."""
         old = self.image
         new, changed_topics = apply_update_metadata(old, request)
         self._warn_of_uneven_listeners(old, new)
         self._take(new, changed_topics)
 
     def apply_features(self, features: FinalizedFeatures) -> None:
-        """Take over what is finalized now."""
+        """Apply the features that are finalized now."""
         old = self.image
         controller = (old.controller_id, old.controller_epoch)
         self._take(MetadataImage(old.brokers, old.topics, old.topic_names, controller, old.stamp + 1, features), set())
@@ -52,10 +52,10 @@ class MetadataCache:
             try:
                 listener(old, new, changed_topics)
             except Exception:
-                log.exception("a follower of the metadata cache failed")
+                log.exception("Listener of the metadata cache failed")
 
     def forget(self) -> None:
-        """Know nothing of brokers and topics: what was heard in an earlier term may not be true any more."""
+        """Discard all brokers and topics: metadata from an earlier controller epoch may be out of date."""
         old = self.image
         self._take(MetadataImage({}, {}, {}, (NO_CONTROLLER, 0), old.stamp + 1, old.features), set())
 

@@ -1,4 +1,4 @@
-"""Dynamic configs of every entity, kept current on every broker by the change notifications
+"""Dynamic configs of every entity, kept up to date on every broker by the change notifications
 (`change_notifications.py`)."""
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ log = logging.getLogger(__name__)
 
 ConfigListener = Callable[[str, Configs], None]
 _NOTHING: Configs = {}
+_READS_AT_ONCE = 100
 
 
 class ConfigRepository:
-    """Configs by entity path (`topics/flights`, `brokers/1`, `brokers/<default>`). What it returns is read-only."""
+    """Configs by entity path (`topics/flights`, `brokers/1`, `brokers/<default>`). Returned mappings are read-only."""
 
     def __init__(self, store: MetadataStore, clock: Clock) -> None:
         self._store = store
@@ -32,27 +33,27 @@ class ConfigRepository:
         self._changes = ChangeNotifications(store, clock, following, self._reading)
 
     async def start(self) -> None:
-        """Load everything and follow the changes from here on. Needs the roots of the layout."""
+        """Load all configs and follow the changes from then on. Needs the roots of the layout."""
         await self._changes.start()
 
     async def stop(self) -> None:
-        """Follow no more."""
+        """Stop following changes."""
         await self._changes.stop()
 
     async def catch_up(self) -> None:
-        """Read what was changed up to now, ahead of its news; StoreError."""
+        """Read all changes up to now, without waiting for the watch; StoreError."""
         await self._changes.catch_up()
 
     def topic_config(self, topic: str) -> Configs:
-        """What was set for a topic (not the defaults)."""
+        """The configs that are set for a topic (without defaults)."""
         return self.entity(f"topics/{topic}")
 
     def broker_config(self, broker_id: int) -> Configs:
-        """What was set for one broker."""
+        """The configs that are set for one broker."""
         return self.entity(f"brokers/{broker_id}")
 
     def broker_default_config(self) -> Configs:
-        """What was set for all brokers."""
+        """The configs that are set for all brokers."""
         return self.entity(f"brokers/{DEFAULT_ENTITY}")
 
     def entity(self, entity_path: str) -> Configs:
@@ -64,20 +65,23 @@ class ConfigRepository:
         return self._configs
 
     async def load(self, entity_paths: Iterable[str]) -> None:
-        """Read these entities now: for a topic just made, whose notification may still be on its way."""
+        """Read these entities now: for a new topic, whose change notification may not have arrived."""
         async with self._reading:
             await self._load(entity_paths)
 
     def subscribe(self, listener: ConfigListener) -> Callable[[], None]:
-        """Call `listener(entity_path, configs)` after each change, until the returned function is called; also where
-        somebody set what was set already, which is how brokers are told to read a file again (KIP-226)."""
+        """Call `listener(entity_path, configs)` after each change, until the returned function is called; also after a
+        change that sets the same values, by which an operator makes brokers read a file again (KIP-226)."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def _load(self, entity_paths: Iterable[str]) -> None:
-        for entity_path in entity_paths:
-            path = f"{CONFIG}/{entity_path}"
-            self._take(entity_path, path, await self._store.read(path), told=True)
+        wanted = [(entity_path, f"{CONFIG}/{entity_path}") for entity_path in entity_paths]
+        for start in range(0, len(wanted), _READS_AT_ONCE):
+            part = wanted[start : start + _READS_AT_ONCE]
+            entries = await asyncio.gather(*(self._store.read(path) for _, path in part))
+            for (entity_path, path), entry in zip(part, entries, strict=True):
+                self._take(entity_path, path, entry, told=True)
 
     async def _load_all(self) -> None:
         found = await self._store.read_tree(CONFIG)
@@ -95,7 +99,7 @@ class ConfigRepository:
         try:
             configs = {} if entry is None else decode_configs(path, entry.data)
         except BadEntry as error:
-            log.error("keeping the old configs of %s: %s", entity_path, error)
+            log.error("Corrupt configs ignored, the previous ones stay in effect (entity=%s): %s", entity_path, error)
             return
         present = self.entity(entity_path)
         if configs == present:
@@ -110,4 +114,4 @@ class ConfigRepository:
             try:
                 listener(entity_path, configs)
             except Exception:
-                log.exception("a follower of the configs failed on %s", entity_path)
+                log.exception("Listener of configs failed (entity=%s)", entity_path)

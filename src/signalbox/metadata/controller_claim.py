@@ -1,4 +1,4 @@
-"""`/controller` (of the active controller's session) and `/controller_epoch`, its counter."""
+"""`/controller`, which belongs to the active controller's session, and `/controller_epoch`, the controller epoch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def encode_claim(broker_id: int, timestamp_ms: int) -> bytes:
 
 
 def decode_claim(data: bytes | None) -> int:
-    """The active controller's broker id."""
+    """The active controller's broker id; BadEntry."""
     try:
         return int(decode_json(data, "/controller")["brokerid"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -23,7 +23,7 @@ def decode_claim(data: bytes | None) -> int:
 
 
 def is_kraft_claim(data: bytes | None) -> bool:
-    """Whether a readable claim is a KRaft controller's (KIP-866): it lasts, without a session."""
+    """Whether a readable claim is that of a KRaft controller (KIP-866), which belongs to no session and stays."""
     epoch = decode_json(data, "/controller").get("kraftControllerEpoch", NO_KRAFT)
     return bool(epoch != NO_KRAFT)
 

@@ -1,7 +1,7 @@
-"""`/delegation_token/tokens/<id>`: a token in the payload of Kafka's DelegationTokenManager, and the news that it
-changed, which is the id as text.
+"""`/delegation_token/tokens/<id>`: a token in the payload of Kafka's DelegationTokenManager, and its change
+notification, which is the token id as text.
 
-Versions 1 and 2 are read as well: they name no requester, who then was the owner. The HMAC is not stored.
+Versions 1 and 2 are read as well: they have no requester, it is the owner then. The HMAC is not stored.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from signalbox.security.principal import KafkaPrincipal
 _VERSION = 3
 _NAMES_REQUESTER_FROM = 3
 
-# What must exist before a token is written; made where tokens are on, as by Kafka's token manager.
+# Must exist before a token is written; created where delegation tokens are enabled, as by Kafka's token manager.
 TOKEN_FOLDERS: tuple[str, ...] = ("/delegation_token", DELEGATION_TOKENS, TOKEN_CHANGES)
 
 
 def encode_token(token: DelegationToken) -> bytes:
-    """The JSON payload, version 3; principals as Kafka's Sanitizer writes them."""
+    """The JSON payload, version 3; principals are encoded as by Kafka's Sanitizer."""
     return encode_json(
         {
             "version": _VERSION,

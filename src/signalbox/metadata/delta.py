@@ -1,13 +1,15 @@
 """One UpdateMetadata applied to an image: live brokers are replaced, partitions are merged.
 
-A partition whose leader is -2 is deleted, and its topic with the last one. A topic that comes with another id is
-another topic: nothing is merged with what the name stood for. One that comes with a zero id loses the id it had. With
-neither an id nor partitions it is just named: the controller cannot read what the store holds of it, and what is known
-of it stays, be it nothing (nor does it go for a moment when that is mended: its partitions follow). So does what is
-known of a partition whose leader epoch is NOT_DECIDED.
-A FULL request (KIP-866) names every topic there is, even where it says nothing of its partitions: all others go.
-Versions below 5 list partitions without topics around them; versions below 3 name no listeners, and a listener is then
-called like its protocol.
+- A partition whose leader is -2 is deleted, and its topic with the last partition.
+- A topic with another id than before is another topic: it is not merged with the old topic of that name. A topic with a
+  zero id loses the id that it had.
+- A topic with neither an id nor partitions is quarantined: the controller cannot read its entry. The image keeps what
+  it has of the topic, even if that is only the name. When the entry is repaired, the topic comes with an id first and
+  its partitions follow; it does not disappear in between.
+- A partition whose leader epoch is NOT_DECIDED stays as it is in the image.
+- A FULL request (KIP-866) names every topic, even if it has no partitions of it: all other topics are removed.
+- Versions below 5 list partitions that are not grouped by topic; versions below 3 have no listener names, and a
+  listener then has the name of its protocol.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.image import NO_CONTROLLER, BrokerImage, MetadataImage, PartitionImage, TopicImage
+from signalbox.protocol import own_tags
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 
 LEADER_DURING_DELETE = -2
@@ -27,7 +30,7 @@ _State = UpdateMetadataRequest.UpdateMetadataPartitionState
 
 
 def apply_update_metadata(image: MetadataImage, request: UpdateMetadataRequest) -> tuple[MetadataImage, set[str]]:
-    """The next image and the names of the topics that the request speaks of."""
+    """The next image and the names of the changed topics: those in the request, and those that a FULL one removes."""
     topics = dict(image.topics)
     topic_names = dict(image.topic_names)
     changed: set[str] = set()
@@ -91,6 +94,7 @@ def _merge(partitions: dict[int, PartitionImage], states: Iterable[_State]) -> N
             offline_replicas=tuple(state.offline_replicas),
             partition_epoch=state.zk_version,
             controller_epoch=state.controller_epoch,
+            offline_reason=own_tags.offline_reason(state),
         )
 
 

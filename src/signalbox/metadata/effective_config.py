@@ -1,4 +1,4 @@
-"""Which value of a topic config holds, and where it comes from: topic, broker, all brokers, server.properties, default.
+"""The effective value of a topic config and its source: topic, broker, all brokers, server.properties or default.
 
 The numbers of `ConfigSource` are those of DescribeConfigs and CreateTopics on the wire (KIP-226, KIP-525).
 """
@@ -14,7 +14,7 @@ from signalbox.common.topic_config import TOPIC_CONFIG
 
 
 class ConfigSource(IntEnum):
-    """Where a value was set."""
+    """Where a value is set."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -29,7 +29,7 @@ class ConfigSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfig:
-    """One config of a topic as it holds."""
+    """One config of a topic with its effective value."""
 
     row: ConfigRow
     value: str | None
@@ -38,7 +38,7 @@ class EffectiveConfig:
 
 @dataclass(frozen=True, slots=True)
 class BrokerLevels:
-    """Broker-level values that serve as defaults of topic configs, nearest first."""
+    """Broker-level values that serve as defaults of topic configs, in order of precedence."""
 
     dynamic_broker: Mapping[str, str]
     dynamic_default: Mapping[str, str]
@@ -46,13 +46,13 @@ class BrokerLevels:
 
 
 def effective_topic_configs(topic_configs: Mapping[str, str], levels: BrokerLevels) -> Iterator[EffectiveConfig]:
-    """Every topic config there is, each with the value that holds."""
+    """Every topic config with its effective value."""
     for row in TOPIC_CONFIG:
         yield effective_topic_config(row, topic_configs, levels)
 
 
 def effective_topic_config(row: ConfigRow, topic_configs: Mapping[str, str], levels: BrokerLevels) -> EffectiveConfig:
-    """One topic config with the value that holds."""
+    """One topic config with its effective value."""
     if row.name in topic_configs:
         return EffectiveConfig(row, topic_configs[row.name], ConfigSource.DYNAMIC_TOPIC_CONFIG)
     if row.synonym is not None:

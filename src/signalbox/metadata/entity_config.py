@@ -1,4 +1,4 @@
-"""`/config/<type>/<name>`: the configs of one entity; `/config/changes/...`: the news that they changed."""
+"""`/config/<type>/<name>`: the configs of one entity; `/config/changes/...`: their change notifications."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def encode_configs(configs: Configs) -> bytes:
 
 
 def decode_configs(path: str, data: bytes | None) -> Configs:
-    """Names and values; an entry without data has none."""
+    """Names and values; an entry without data has none. BadEntry."""
     if not data:
         return {}
     configs = decode_json(data, path).get("config")
@@ -28,12 +28,12 @@ def decode_configs(path: str, data: bytes | None) -> Configs:
 
 
 def encode_config_change(entity_path: str) -> bytes:
-    """The news, version 2; `entity_path` is like `topics/flights` or `users/a/clients/b`."""
+    """The change notification, version 2; `entity_path` is like `topics/flights` or `users/a/clients/b`."""
     return encode_json({"version": 2, "entity_path": entity_path})
 
 
 def decode_config_change(path: str, data: bytes | None) -> str:
-    """The entity path of a piece of news; version 1 named type and entity apart."""
+    """The entity path in a change notification; version 1 has type and name as separate fields. BadEntry."""
     payload = decode_json(data, path)
     if "entity_path" in payload:
         return str(payload["entity_path"])
@@ -43,8 +43,8 @@ def decode_config_change(path: str, data: bytes | None) -> str:
 
 
 def entity_name(name: str) -> str:
-    """A user's or client's name as an entry can be called: percent-encoded as Kafka's Sanitizer does, and besides what
-    ZooKeeper has another meaning for (`.` and `..`)."""
+    """A user's or client's name in the form of an entry's name: percent-encoded as by Kafka's Sanitizer, and also `.`
+    and `..`, which have another meaning in ZooKeeper."""
     if name in (".", ".."):
         return name.replace(".", "%2E")
     return quote(name, safe="").replace("~", "%7E")
@@ -56,18 +56,18 @@ def user_entity(user: str) -> str:
 
 
 def client_metrics_entity(subscription: str) -> str:
-    """The entity path of a subscription to clients' metrics."""
+    """The entity path of a client metrics subscription."""
     return f"{_CLIENT_METRICS}/{entity_name(subscription)}"
 
 
 def client_metrics_of(entity_path: str) -> str | None:
-    """The subscription whose configs stand at an entity path; None for all others."""
+    """The client metrics subscription whose configs are at an entity path; None for all other paths."""
     folder, _, name = entity_path.partition("/")
     return unquote(name) if folder == _CLIENT_METRICS else None
 
 
 def user_of(entity_path: str) -> str | None:
-    """The user whose configs stand at an entity path; None for all others, and for `<default>`."""
+    """The user whose configs are at an entity path; None for all other paths, and for `<default>`."""
     folder, _, name = entity_path.partition("/")
     if folder != "users" or "/" in name or name == DEFAULT_ENTITY:
         return None

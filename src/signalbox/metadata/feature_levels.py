@@ -1,14 +1,14 @@
-"""Features of a cluster (KIP-584): which levels this release supports, and `/feature`, the levels that are finalized.
+"""Features of a cluster (KIP-584): the levels that this release supports, and `/feature`, the finalized levels.
 
-A finalized level is one that every broker has to support: who does not is no member of the cluster. The epoch of the
+Every broker must support a finalized level; a broker that does not cannot be a member of the cluster. The epoch of the
 finalized levels is the version of their entry. Kafka's brokers write version 2 of the JSON from 3.3 on and 1 before;
 status 0 (a cluster below inter.broker.protocol.version 2.7) means that nothing is finalized.
 
-`signalbox.version` is the release's own: what brokers store and tell each other beyond Kafka (keys of registrations
-and topic entries that Kafka's readers ignore, kept outcomes of forwarded changes). At level 1 no broker takes part
-that would not keep to it: an older release, or a broker of Apache Kafka on the same store. It is optional. Kafka's own
-features (metadata.version, group.version, transaction.version ...) promise things to clients that are not there: none
-of them is supported.
+`signalbox.version` is this project's own feature: data that brokers store and send to each other beyond Kafka (keys of
+registrations and topic entries that Kafka's readers ignore, stored outcomes of forwarded changes). At level 1 a broker
+that does not support them cannot join: an older release, or a broker of Apache Kafka on the same store. It is optional.
+Kafka's own features (metadata.version, group.version, transaction.version ...) promise clients behaviour that is not
+implemented: none of them is supported.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SUPPORTED_FEATURES: LevelRanges = {"signalbox.version": (1, 1)}
 
 @dataclass(frozen=True, slots=True)
 class FinalizedFeatures:
-    """Finalized levels by feature. `epoch` is -1 while nothing was ever stored. `enabled`: whether the entry is there
-    and says so. `damage`: why it cannot be read, "" where it can; then nothing else here is known."""
+    """Finalized levels by feature. `epoch` is -1 if nothing was ever stored. `enabled`: the entry exists and has status
+    1. `damage`: why the entry cannot be read, "" if it can; when it is set, the other fields are meaningless."""
 
     levels: Levels = field(default_factory=dict)
     epoch: int = UNKNOWN_EPOCH
@@ -49,7 +49,7 @@ def encode_features(levels: Levels) -> bytes:
 
 
 def decode_features(data: bytes | None, version: int) -> FinalizedFeatures:
-    """Versions 1 and 2 of the payload; `version` is the entry's. BadEntry says what is wrong."""
+    """The features in a payload of version 1 or 2; `version` is that of the entry. BadEntry names the fault."""
     payload = decode_json(data, FEATURE)
     try:
         if (found := int(payload["version"])) < 1:
@@ -64,7 +64,7 @@ def decode_features(data: bytes | None, version: int) -> FinalizedFeatures:
 
 
 def incompatible(supported: LevelRanges, finalized: Levels) -> list[str]:
-    """What a broker with these supported ranges lacks, one line a feature; empty for one that may take part."""
+    """The finalized features that a broker with these ranges does not support, one line each; empty if it may join."""
     lacking = []
     for name, level in sorted(finalized.items()):
         low, high = supported.get(name, (0, 0))

@@ -1,4 +1,4 @@
-"""Every broker's view of the finalized features: `/feature` watched and read again at each change (KIP-584)."""
+"""A broker's view of the finalized features: it watches `/feature` and reads it again at each change (KIP-584)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ log = logging.getLogger(__name__)
 
 
 async def read_features(store: MetadataStore) -> FinalizedFeatures:
-    """The finalized features as they are stored now; StoreError, BadEntry."""
+    """The finalized features that are stored now; StoreError, BadEntry."""
     entry = await store.read(FEATURE)
     return NO_FEATURES if entry is None else decode_features(entry.data, entry.version)
 
 
 class FeatureRepository:
-    """`changed` is called with what is stored at the start and after each change."""
+    """`changed` is called with the finalized features at the start and after each change."""
 
     def __init__(self, store: MetadataStore, changed: Callable[[FinalizedFeatures], None]) -> None:
         self._store = store
@@ -31,12 +31,12 @@ class FeatureRepository:
         self._told: FinalizedFeatures | None = None
 
     async def start(self) -> None:
-        """Read, and follow from here on; StoreError, BadEntry."""
+        """Read the features and follow their changes from then on; StoreError, BadEntry."""
         self._cancel_watch = self._store.watch(FEATURE, self._rereading.notify)
         self._take(await read_features(self._store))
 
     async def stop(self) -> None:
-        """Follow no more."""
+        """Stop following changes."""
         if self._cancel_watch is not None:
             self._cancel_watch()
         await self._rereading.stop()
@@ -45,7 +45,7 @@ class FeatureRepository:
         try:
             self._take(await read_features(self._store))
         except BadEntry as error:
-            log.error("keeping the old features: %s", error)
+            log.error("Corrupt feature levels ignored, the previous ones stay in effect: %s", error)
 
     def _take(self, found: FinalizedFeatures) -> None:
         if found != self._told:

@@ -1,7 +1,7 @@
-"""What a broker knows of the cluster, as one value: brokers, topics, the controller, finalized features.
+"""The metadata image: a broker's view of the cluster as one value (brokers, topics, controller, finalized features).
 
-An image is never changed: `delta.py` makes the next one, sharing whatever stayed the same, and readers keep the one
-they began with. `stamp` grows with every image of a cache, so that prepared answers can be told to be out of date.
+An image is never changed: `delta.py` makes the next one, which shares all unchanged parts, and a reader keeps the image
+that it began with. `stamp` grows with every image of a cache, so that a cached response that is out of date shows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BrokerImage:
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
-    """A partition as the controller told it last. `leader` is -1 when there is none."""
+    """A partition as the controller sent it last. `leader` is -1 without a leader; then `offline_reason` says why."""
 
     leader: int
     leader_epoch: int
@@ -36,12 +36,13 @@ class PartitionImage:
     offline_replicas: tuple[int, ...]
     partition_epoch: int
     controller_epoch: int
+    offline_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicImage:
-    """A topic. `topic_id` is zero for a topic without one. There are no partitions when nothing but the name is known,
-    because the store's entry is damaged."""
+    """A topic. `topic_id` is zero for a topic without an id. `partitions` is empty when only the name is known, because
+    the topic's entry in the store is corrupt."""
 
     name: str
     topic_id: bytes
@@ -71,7 +72,7 @@ class MetadataImage:
         self._nodes: dict[str, dict[int, Endpoint]] = {}
 
     def nodes(self, listener_name: str) -> dict[int, Endpoint]:
-        """Live brokers that have this listener, with their address there, by ascending id (SPEC L10)."""
+        """The live brokers that have this listener, by ascending id, with their endpoint on it (SPEC L10)."""
         view = self._nodes.get(listener_name)
         if view is None:
             view = self._nodes[listener_name] = {
@@ -82,16 +83,16 @@ class MetadataImage:
         return view
 
     def topic_name(self, topic_id: bytes) -> str | None:
-        """The name behind an id."""
+        """The name of the topic with this id; None for an unknown id."""
         return None if topic_id == ZERO_UUID else self.topic_names.get(topic_id)
 
     def topic_id(self, topic: str) -> bytes:
-        """The id behind a name, zero for an unknown topic."""
+        """The id of the topic with this name; zero for an unknown topic."""
         found = self.topics.get(topic)
         return ZERO_UUID if found is None else found.topic_id
 
     def partition(self, topic: str, partition: int) -> PartitionImage | None:
-        """One partition."""
+        """One partition; None if it is unknown."""
         found = self.topics.get(topic)
         return None if found is None else found.partitions.get(partition)
 

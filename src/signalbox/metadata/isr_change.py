@@ -1,5 +1,5 @@
-"""`/isr_change_notification/isr_change_<n>`: a leader that stored ISRs by itself (before KIP-497) tells the controller
-of which partitions. What it wrote stands in their states."""
+"""`/isr_change_notification/isr_change_<n>`: a leader that stored ISRs itself (before KIP-497) notifies the controller
+of the partitions. The new ISRs are in the partition states."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 from signalbox.metadata.layout import ISR_CHANGE_PREFIX
 from signalbox.metadata.store.port import Create, MetadataStore
 
-# Kafka puts any number into one; with the longest names of topics these are 600 kB, and an entry holds 1 MB.
+# Kafka has no limit per notification; with the longest topic names these are 600 kB, and an entry holds 1 MB.
 _PARTITIONS_PER_ENTRY = 2_000
 
 
 async def announce_isr_changes(store: MetadataStore, partitions: Iterable[TopicPartition]) -> None:
-    """Tell the controller that the states of these partitions have changed. StoreError."""
+    """Notify the controller that the states of these partitions have changed. StoreError."""
     await store.commit([Create(ISR_CHANGE_PREFIX, data, numbered=True) for data in _encoded(sorted(partitions))])
 
 
@@ -28,7 +28,7 @@ def _encoded(partitions: list[TopicPartition]) -> Iterator[bytes]:
 
 
 def decode_isr_change(path: str, data: bytes | None) -> list[TopicPartition]:
-    """The partitions that a notification names; BadEntry when it is none."""
+    """The partitions that a notification names; BadEntry."""
     try:
         named = [(each["topic"], each["partition"]) for each in decode_json(data, path)["partitions"]]
     except (AttributeError, KeyError, TypeError) as error:

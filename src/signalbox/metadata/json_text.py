@@ -1,4 +1,4 @@
-"""JSON as entries hold it: compact, an object at the top, errors that name the entry."""
+"""JSON of entries: compact, an object at the top level, errors that name the entry."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 import re
 from typing import Any
 
-MAX_NUMBER = 2**31 - 1  # ids, epochs and numbers of partitions are 32 bits on the wire
+MAX_NUMBER = 2**31 - 1  # ids, epochs and partition indexes have 32 bits on the wire
 
 
 class BadEntry(ValueError):
-    """An entry whose payload is not what its key promises. The text names the entry and what is wrong."""
+    """The payload of an entry is not valid for its path. The text names the entry and the fault."""
 
 
 def encode_json(value: dict[str, Any]) -> bytes:
@@ -20,7 +20,7 @@ def encode_json(value: dict[str, Any]) -> bytes:
 
 
 def decode_json(data: bytes | None, entry: str) -> dict[str, Any]:
-    """The object in `data`; BadEntry when it is none, or when something in it could not be sent to anybody: a number
+    """The JSON object in `data`; BadEntry when it is not one, or holds a value that no response can carry: a number
     beyond 64 bits, half a surrogate pair."""
     try:
         text = (data or b"").decode()
@@ -35,7 +35,7 @@ def decode_json(data: bytes | None, entry: str) -> dict[str, Any]:
 
 
 def whole_number(value: object, least: int = 0) -> int:
-    """A number as the wire's 32 bits hold it; ValueError for anything else, text and booleans included."""
+    """`value` if it is an integer of 32 bits, at least `least`; ValueError for all else, text and booleans included."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_NUMBER:
         raise ValueError(f"{str(value)[:30]!r} is no whole number from {least} to {MAX_NUMBER}")
     return value

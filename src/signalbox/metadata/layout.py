@@ -1,7 +1,7 @@
-"""Where things stand in the metadata store: Apache Kafka's ZooKeeper layout, the same in every adapter (SPEC M2).
+"""Paths in the metadata store: Apache Kafka's ZooKeeper layout, the same in every adapter (SPEC M2).
 
-Only paths are here; what the entries hold is said by one file per noun (`registration.py`, `topic_assignment.py`,
-`partition_state.py` ...). `ROOTS` must exist before anything else is written.
+Only paths are here; the content of the entries is defined in one file per noun (`registration.py`,
+`topic_assignment.py`, `partition_state.py` ...). `ROOTS` must exist before anything else is written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ISR_CHANGE_PREFIX = "/isr_change_notification/isr_change_"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
-FEATURE = "/feature"  # made by the controller
+FEATURE = "/feature"  # created by the controller
 ACLS = "/kafka-acl"
 ACL_CHANGES = "/kafka-acl-changes"
 ACL_CHANGE_PREFIX = "/kafka-acl-changes/acl_changes_"
@@ -40,15 +40,18 @@ DELEGATION_TOKENS = "/delegation_token/tokens"
 TOKEN_CHANGES = "/delegation_token/token_changes"
 TOKEN_CHANGE_PREFIX = "/delegation_token/token_changes/token_change_"
 
-FORWARDED = "/signalbox_forwarded"  # ours: outcomes of forwarded changes, by broker, broker epoch and number
-CONTROLLER_IDS = "/signalbox_controllers"  # ours: dedicated controllers, in the form of /brokers/ids (decision 0020)
-SHARED_CHANGES = "/signalbox_shared_changes"  # ours: orders the writers of what more than one broker may write
-SALT_SECRET = "/signalbox_salt_secret"  # ours: what salts are made of for names that have none stored
-UNFINISHED_COPY = "/signalbox_unfinished_copy"  # ours: no broker starts on a store that has it
+# Paths that Kafka does not have:
+FORWARDED = "/signalbox_forwarded"  # outcomes of forwarded changes, by broker, broker epoch and number
+CONTROLLER_IDS = "/signalbox_controllers"  # dedicated controllers, in the form of /brokers/ids (decision 0020)
+SHARED_CHANGES = "/signalbox_shared_changes"  # orders the commits of entries that several brokers may write
+SALT_SECRET = "/signalbox_salt_secret"  # the secret of the salts of users without stored credentials
+STORE_INCARNATION = "/signalbox_store_incarnation"  # incarnation and generation of the metadata store
+BROKER_HISTORY = "/signalbox_brokers"  # the last registration of each broker that a controller has applied
+UNFINISHED_COPY = "/signalbox_unfinished_copy"  # no broker starts on a store that has it
 
 _STATE_PATH = re.compile(rf"{TOPICS}/([^/]+)/partitions/([0-9]+)/state")
 
-DEFAULT_ENTITY = "<default>"  # the entity name that stands for "all without their own"
+DEFAULT_ENTITY = "<default>"  # the entity name of the default, for all entities without configs of their own
 
 ROOTS: tuple[str, ...] = (
     "/cluster",
@@ -73,17 +76,23 @@ ROOTS: tuple[str, ...] = (
     FORWARDED,
     CONTROLLER_IDS,
     SHARED_CHANGES,
+    BROKER_HISTORY,
 )
 
 
 def broker_id_path(broker_id: int) -> str:
-    """The registration of a broker (of its session)."""
+    """The registration of a broker; it belongs to the broker's session."""
     return f"{BROKER_IDS}/{broker_id}"
 
 
 def controller_id_path(controller_id: int) -> str:
-    """The registration of a dedicated controller (of its session)."""
+    """The registration of a dedicated controller; it belongs to the controller's session."""
     return f"{CONTROLLER_IDS}/{controller_id}"
+
+
+def broker_history_path(broker_id: int) -> str:
+    """The last registration of a broker that a controller has applied; it stays when the broker stops."""
+    return f"{BROKER_HISTORY}/{broker_id}"
 
 
 def topic_path(topic: str) -> str:
@@ -107,7 +116,7 @@ def partition_state_path(topic: str, partition: int) -> str:
 
 
 def partition_of_state(path: str) -> TopicPartition | None:
-    """The partition whose state stands at `path`; None for any other entry."""
+    """The partition whose state is stored at `path`; None for any other entry."""
     found = _STATE_PATH.fullmatch(path)
     return TopicPartition(found[1], int(found[2])) if found is not None else None
 
@@ -128,13 +137,13 @@ def forwarded_path(key: tuple[int, int, int]) -> str:
 
 
 async def create_roots(store: MetadataStore, roots: Sequence[str] = ROOTS) -> None:
-    """Make sure that all roots exist. Several participants may do so at once; existing ones stay."""
+    """Create the roots that do not exist. Several nodes may do so at the same time; existing entries stay."""
     while missing := await _missing(store, roots):
         try:
             await store.commit(missing)
             return
         except KeyExists:
-            continue  # another participant came first with some of them: look again
+            continue  # another node has created some of them meanwhile: look again
 
 
 async def _missing(store: MetadataStore, roots: Sequence[str]) -> list[Operation]:

@@ -1,4 +1,4 @@
-"""`/log_dir_event_notification/log_dir_event_<n>`: a broker tells the controller that a log directory of it failed."""
+"""`/log_dir_event_notification/log_dir_event_<n>`: a broker reports a failed log directory to the controller."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _LOG_DIR_FAILURE = 1
 
 
 async def report_log_dir_failure(store: MetadataStore, broker_id: int) -> None:
-    """Tell the controller; it then asks this broker for the state of each of its replicas."""
+    """Notify the controller, which then requests the state of each replica of this broker. StoreError."""
     payload = encode_json({"version": 1, "broker": broker_id, "event": _LOG_DIR_FAILURE})
     await store.commit([Create(LOG_DIR_EVENT_PREFIX, payload, numbered=True)])
 
 
 def decode_log_dir_event(path: str, data: bytes | None) -> int:
-    """The broker whose directory failed."""
+    """The id of the broker whose log directory failed; BadEntry."""
     try:
         return int(decode_json(data, path)["broker"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:

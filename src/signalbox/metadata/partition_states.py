@@ -1,4 +1,4 @@
-"""The states of partitions as the store has them now, for whoever must look again: leaders may have written them."""
+"""Reads the current states of partitions from the store: leaders may have written them since the last read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READS_AT_ONCE = 256
 async def read_partition_states(
     store: MetadataStore, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, PartitionState]:
-    """Those that are there and can be read; a damaged one is named in the log. StoreError."""
+    """The states that exist and can be read; a corrupt state is logged and left out. StoreError."""
     states = {}
     for start in range(0, len(partitions), _READS_AT_ONCE):
         asked = partitions[start : start + _READS_AT_ONCE]
@@ -32,5 +32,5 @@ async def read_partition_states(
             try:
                 states[partition] = decode_partition_state(path, entry.data, entry.version)
             except BadEntry as error:
-                log.error("a partition's state is damaged: %s", error)
+                log.error("Corrupt partition state: %s", error)
     return states

@@ -1,4 +1,4 @@
-"""`/latest_producer_id_block`: the block of producer ids given out last (KIP-98). Its numbers are strings."""
+"""`/latest_producer_id_block`: the last allocated block of producer ids (KIP-98). Its numbers are strings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 
 BLOCK_SIZE = 1000
+IDS_SKIPPED = 10**12
+"""More producer ids than are allocated between two copies of a store; 9 million times as many remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,11 @@ class ProducerIdBlock:
 
 
 UNREADABLE = ProducerIdBlock(-1, 0, 2**63 - 1)
-"""Stands for a block that cannot be read: every id may be somebody's, and none is given out."""
+"""Replaces a block that cannot be read: each id may be in use already, so no id is allocated."""
 
 
 def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
-    """The last block; None when none was given out yet."""
+    """The last allocated block; None before the first. BadEntry."""
     if not data:
         return None
     payload = decode_json(data, "/latest_producer_id_block")
@@ -40,3 +42,13 @@ def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
         return block
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"/latest_producer_id_block is not a block: {error!r}") from error
+
+
+def above_later_blocks(data: bytes | None) -> bytes | None:
+    """The entry of an older copy of a store, raised above the blocks that were allocated after the copy: brokers could
+    not distinguish two producers with the same id. A corrupt entry stays as it is: no id is allocated from it."""
+    try:
+        block = decode_producer_id_block(data) or ProducerIdBlock(-1, 0, BLOCK_SIZE - 1)
+    except BadEntry:
+        return data
+    return ProducerIdBlock(block.broker_id, block.first + IDS_SKIPPED, block.last + IDS_SKIPPED).encode()

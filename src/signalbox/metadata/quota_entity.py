@@ -1,4 +1,4 @@
-"""Whom a quota is for: the entity paths below which Kafka keeps client quotas (KIP-13, KIP-546, KIP-612)."""
+"""Quota entities: the entity paths below which Kafka stores client quotas (KIP-13, KIP-546, KIP-612)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONNECTION_CREATION_RATE = "connection_creation_rate"
 
 
 class QuotaType(Enum):
-    """Java's type of a quota's value; a whole number's largest value."""
+    """The Java type of a quota's value; the enum's value is the largest number of an integer type, 0 for DOUBLE."""
 
     DOUBLE = 0
     INTEGER = 2**31 - 1
@@ -39,11 +39,11 @@ _FOLDERS: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 Entity = Mapping[str, str | None]
-"""Names by entity type; None is the default of its type, for all without a quota of their own."""
+"""Names by entity type; None is the default entity of the type, for each name without a quota of its own."""
 
 
 def quota_entity(entity_path: str) -> Entity | None:
-    """The entity at a path such as `users/alice/clients/app`; None for topics and brokers."""
+    """The quota entity of a path such as `users/alice/clients/app`; None for topics and brokers."""
     pieces = entity_path.split("/")
     types = _FOLDERS.get(tuple(pieces[::2]))
     if types is None or len(pieces) % 2:
@@ -53,7 +53,7 @@ def quota_entity(entity_path: str) -> Entity | None:
 
 
 def quota_path(entity: Entity) -> str:
-    """The entity path at which quotas of an entity stand; the reverse of `quota_entity`."""
+    """The path of a quota entity; the reverse of `quota_entity`."""
     folders = next(folders for folders, types in _FOLDERS.items() if set(types) == entity.keys())
     pieces = []
     for folder, kind in zip(folders, _FOLDERS[folders], strict=True):
@@ -63,13 +63,13 @@ def quota_path(entity: Entity) -> str:
 
 
 def quota_keys(entity: Entity) -> Mapping[str, QuotaType]:
-    """Which quotas an entity may have."""
+    """The quotas that an entity may have, with their types."""
     return _IP_QUOTAS if IP in entity else _CLIENT_QUOTAS
 
 
 def quotas_of(entity: Entity, configs: Mapping[str, str]) -> dict[str, float]:
-    """The quotas among an entity's configs; ValueError when one is no rate. 0, which Kafka's older tools store, lets
-    nothing through."""
+    """The quotas among an entity's configs; ValueError when a value is not a valid rate. 0, which Kafka's older tools
+    store, allows nothing."""
     known = quota_keys(entity)
     quotas = {key: float(value) for key, value in configs.items() if key in known}
     for key, rate in quotas.items():

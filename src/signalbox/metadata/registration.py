@@ -1,17 +1,20 @@
 """A broker's registration, `/brokers/ids/<id>`: JSON versions 1 to 5 read, 4 and 5 written (SPEC L8, KIP-103).
 
-`host` and `port` at the top are those of the first endpoint whose *protocol* is PLAINTEXT, else null and -1: for
-readers older than `endpoints`. `timestamp` is a string, as in released Kafka. Three keys are ours and ignored by
-Kafka's readers: `inter_broker_listener` (absent: the reader's own), `control_plane_listener` and `privileged_listener`
-(absent: the inter-broker listener), because senders go by the target's settings while a cluster rolls.
+`host` and `port` at the top level are those of the first endpoint whose *protocol* is PLAINTEXT, else null and -1: for
+readers older than `endpoints`. `timestamp` is a string, as in released Kafka. Four keys are not Kafka's, whose readers
+ignore them: `inter_broker_listener` (absent: the reader's own), `control_plane_listener` and `privileged_listener`
+(absent: the inter-broker listener), because senders use the target's settings during a rolling restart; and
+`log_dirs`, the state in which the broker found its log directories (in KIP-858 and KIP-966 the fields LogDirs and
+PreviousBrokerEpoch of BrokerRegistrationRequest).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol, normalise_listener_name
+from signalbox.common.ids import uuid_bytes, uuid_text
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 
 VERSION_WITHOUT_FEATURES = 4
@@ -19,10 +22,19 @@ VERSION_WITH_FEATURES = 5  # written from inter.broker.protocol.version 2.7 on, 
 _OUR_KEYS = ("inter_broker_listener", "control_plane_listener", "privileged_listener")
 
 
+@dataclass(frozen=True, slots=True)
+class RegisteredLogDir:
+    """A log directory by its id in meta.properties. `previous_broker_epoch`: the broker epoch of the clean shutdown, or
+    since which the running broker has used it; -1 after an unclean shutdown or for a new directory."""
+
+    directory_id: bytes
+    previous_broker_epoch: int = -1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
-    """What a broker says about itself. Listener names are in upper case. `version` is that of the payload it was read
-    from, and no part of what is said."""
+    """A broker's registration. Listener names are in upper case. `version` is that of the payload it was decoded from,
+    and does not count in comparisons."""
 
     broker_id: int
     endpoints: tuple[Endpoint, ...]
@@ -33,26 +45,33 @@ class BrokerRegistration:
     inter_broker_listener: str | None = None
     control_plane_listener: str | None = None
     privileged_listener: str | None = None
+    log_dirs: tuple[RegisteredLogDir, ...] = ()
     version: int = field(default=VERSION_WITH_FEATURES, compare=False)
 
     @property
     def alters_partitions(self) -> bool:
-        """Whether its leaders ask the controller for another ISR (inter.broker.protocol.version from 2.7 on, as for
-        the registration's version); those of the others store it by themselves."""
+        """Whether the broker's leaders change the ISR by AlterPartition (inter.broker.protocol.version from 2.7 on, as
+        for the registration's version); leaders on other brokers write it to the store themselves."""
         return self.version >= VERSION_WITH_FEATURES
 
     def endpoint(self, listener_name: str) -> Endpoint | None:
-        """The address on one listener."""
+        """The endpoint of one listener; None without that listener."""
         return next((each for each in self.endpoints if each.listener_name == listener_name), None)
 
     def control_endpoint(self, inter_broker_listener: str) -> Endpoint | None:
-        """Where this broker takes LeaderAndIsr, UpdateMetadata and StopReplica (C2). `inter_broker_listener` is the
-        sender's: it counts for brokers that do not tell theirs."""
+        """The endpoint that accepts LeaderAndIsr, UpdateMetadata and StopReplica (C2). `inter_broker_listener` is the
+        sender's, used for a broker whose registration does not name its own."""
         return self.endpoint(self.control_plane_listener or self.inter_broker_listener or inter_broker_listener)
 
     def privileged_endpoint(self, inter_broker_listener: str) -> Endpoint | None:
-        """Where it takes Envelopes and what else brokers send to a controller (SPEC C, Resolved)."""
+        """The endpoint that accepts Envelopes and other requests of brokers to the controller (SPEC C, Resolved)."""
         return self.endpoint(self.privileged_listener or self.inter_broker_listener or inter_broker_listener)
+
+    def continued(self, broker_epoch: int) -> BrokerRegistration:
+        """The registration with which the same process registers again after `broker_epoch`, with the same
+        directories."""
+        log_dirs = tuple(RegisteredLogDir(each.directory_id, broker_epoch) for each in self.log_dirs)
+        return replace(self, log_dirs=log_dirs)
 
     def encode(self, version: int = VERSION_WITH_FEATURES) -> bytes:
         """The JSON payload in version 4 or 5."""
@@ -77,11 +96,16 @@ class BrokerRegistration:
         for key in _OUR_KEYS:
             if (listener_name := getattr(self, key)) is not None:
                 payload[key] = listener_name
+        if self.log_dirs:
+            payload["log_dirs"] = [
+                {"id": uuid_text(each.directory_id), "previous_broker_epoch": each.previous_broker_epoch}
+                for each in self.log_dirs
+            ]
         return encode_json(payload)
 
 
 def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistration:
-    """Any version from 1 on; unknown keys are ignored. BadEntry says what is wrong."""
+    """The registration in a payload of any version from 1 on; unknown keys are ignored. BadEntry names the fault."""
     entry = f"/brokers/ids/{broker_id}"
     payload = decode_json(data, entry)
     try:
@@ -99,6 +123,10 @@ def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistratio
                 for name, span in (payload.get("features") or {}).items()
             },
             **{key: _listener(payload, key) for key in _OUR_KEYS},
+            log_dirs=tuple(
+                RegisteredLogDir(uuid_bytes(each["id"]), int(each["previous_broker_epoch"]))
+                for each in payload.get("log_dirs") or ()
+            ),
             version=version,
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -120,7 +148,7 @@ def _parse_endpoint(text: str, protocols: dict[str, str] | None) -> Endpoint:
     if not separator or not colon:
         raise ValueError(f"{text!r} is not NAME://host:port")
     name = normalise_listener_name(listener)
-    # Before version 4 there is no map, and a listener's name is that of its protocol.
+    # Below version 4 there is no map, and a listener has the name of its protocol.
     protocol = SecurityProtocol[name if protocols is None else protocols[name]]
     if (number := int(port)) not in range(65_536):
         raise ValueError(f"{text!r} names no port")

@@ -1,4 +1,4 @@
-"""Reading again when something has changed: at once, once for any number of news, and until the store answers."""
+"""Reads again after a change: at once, once for several notifications, and with retries until the store responds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RETRY_S = 1.0
 
 
 class Rereading:
-    """`read()` looks at `what`, again a second after a StoreError. `notify` is for a watch of the store."""
+    """Calls `read()`, which reads `what`; after a StoreError again a second later. `notify` is for a store watch."""
 
     def __init__(self, what: str, read: Callable[[], Awaitable[None]]) -> None:
         self._what = what
@@ -23,13 +23,13 @@ class Rereading:
         self._news = False
 
     def notify(self) -> None:
-        """There is news. What comes while a reading is under way has it read once more."""
+        """Read, because something has changed. A call during a read causes one more read."""
         self._news = True
         if self._running is None or self._running.done():
             self._running = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
@@ -40,6 +40,6 @@ class Rereading:
             try:
                 await self._read()
             except StoreError as error:
-                log.warning("%s could not be read, trying again: %s", self._what, error)
+                log.warning("%s could not be read and will be retried: %s", self._what, error)
                 self._news = True
                 await asyncio.sleep(_RETRY_S)

@@ -1,7 +1,7 @@
-"""`/signalbox_salt_secret`: 32 random bytes that the cluster's nodes make salts of where none are stored.
+"""`/signalbox_salt_secret`: 32 random bytes from which nodes derive the salts of users without stored credentials.
 
-Ours alone: Kafka's brokers look at no such entry. The first node to come makes it; it is secret, so that it appears in
-no log and no error, ZooKeeper shows it to its creator only (`zookeeper.set.acl`), and no API reads it.
+Kafka has no such entry and does not read it. The first node creates it. It is secret: it appears in no log and no
+error, ZooKeeper shows it only to its creator (`zookeeper.set.acl`), and no API returns it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _BYTES = 32
 
 
 async def read_or_create_salt_secret(store: MetadataStore) -> bytes:
-    """The cluster's secret; a new one if nobody has made it yet. StoreError, BadEntry."""
+    """The cluster's secret; a new one if there is none yet. StoreError, BadEntry."""
     while (entry := await store.read(SALT_SECRET)) is None:
         made = base64.b64encode(secrets.token_bytes(_BYTES)).decode()
         try:
             await store.commit([Create(SALT_SECRET, encode_json({"version": _VERSION, "secret": made}))])
         except KeyExists:
-            continue  # another node came first
+            continue  # another node was first
     return _decoded(entry.data)
 
 
 class SaltSecretRepository:
-    """`changed` is called with the secret as soon as it is known, and with each new one. A node starts without: it is
-    asked for until the store answers, and a damaged one is left to its owner to remove."""
+    """`changed` is called with the secret as soon as it is read, and with each new one. A node can start without it:
+    reads are retried until the store responds. A corrupt secret stays until the operator removes it."""
 
     def __init__(self, store: MetadataStore, changed: Callable[[bytes], None]) -> None:
         self._store = store
@@ -46,16 +46,16 @@ class SaltSecretRepository:
         self._told = b""
 
     async def start(self) -> None:
-        """Read it, or make it, and follow from here on."""
+        """Read or create the secret and follow its changes from then on."""
         self._cancel_watch = self._store.watch(SALT_SECRET, self._rereading.notify)
         try:
             await self._read()
         except StoreError as error:
-            log.warning("the secret of salts is not known yet: this node makes salts of its own: %s", error)
+            log.warning("Salt secret could not be read: this node uses its own salts for unknown users: %s", error)
             self._rereading.notify()
 
     async def stop(self) -> None:
-        """Follow no more."""
+        """Stop following changes."""
         if self._cancel_watch is not None:
             self._cancel_watch()
         await self._rereading.stop()
@@ -75,7 +75,7 @@ def _decoded(data: bytes | None) -> bytes:
     try:
         secret = base64.b64decode(decode_json(data, SALT_SECRET)["secret"], validate=True)
     except (KeyError, TypeError, binascii.Error, BadEntry):
-        raise BadEntry(f"{SALT_SECRET} holds no secret") from None  # the errors' own texts may quote it
+        raise BadEntry(f"{SALT_SECRET} holds no secret") from None  # the texts of the errors may quote the secret
     if len(secret) < _BYTES:
         raise BadEntry(f"{SALT_SECRET} holds a secret of {len(secret)} bytes: at least {_BYTES} are needed")
     return secret

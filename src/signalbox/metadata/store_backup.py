@@ -1,14 +1,13 @@
-"""A backup of a cluster's metadata: one JSON object a line, the first says what it is, the last proves it is whole.
+"""A backup of a cluster's metadata: one JSON object per line; the first is the header, the last a checksum.
 
     {"format":"signalbox-metadata","version":1,"cluster_id":"..."}
-    {"path":"/brokers/topics/t","data":"{...}"}          (data null for an entry without any)
-    {"path":"/brokers/topics/u","base64":"/w=="}         (only a damaged entry is no text)
+    {"path":"/brokers/topics/t","data":"{...}"}          (data null for an entry without data)
+    {"path":"/brokers/topics/u","base64":"/w=="}         (only a corrupt entry is not text)
     {"entries":412,"sha256":"..."}                        (of all lines before it)
 
-Entries are text in every store (the port's rule), so a backup can be read, compared and kept under version control.
-What was decided after it is lost when it is restored, replicas that left the ISR since then among it: a backup is for
-when the store itself is lost. It may hold credentials (SCRAM, passwords in configs): it is written for its owner alone
-to read.
+Entries are text in every store (a rule of the port), so a backup can be read, compared and kept under version control.
+A restore loses all changes after the backup, ISR changes included: a backup is for the loss of the store itself. It may
+contain credentials (SCRAM, passwords in configs): only the owner of the file can read it.
 """
 
 from __future__ import annotations
@@ -21,55 +20,63 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from signalbox.common.ids import uuid_text
 from signalbox.metadata import layout
 from signalbox.metadata.cluster_id import read_cluster_id
+from signalbox.metadata.controller_claim import decode_controller_epoch, encode_controller_epoch
 from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
 from signalbox.metadata.partition_state import decode_partition_state
+from signalbox.metadata.producer_id_block import above_later_blocks
+from signalbox.metadata.raised_epochs import EPOCH_STEP
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import ROOT, Create, MetadataStore, Operation
-from signalbox.metadata.store_copy import CopyRefused, lasting
+from signalbox.metadata.store_copy import CopyRejected, lasting
+from signalbox.metadata.store_incarnation import restored
 
 _FORMAT, _VERSION = "signalbox-metadata", 1
 _TRIES = 5
-LEADER_EPOCH_STEP = 100_000  # more elections than a partition has between two backups
 
 
 class BadBackup(ValueError):
-    """The file is no backup, or not a whole one."""
+    """The file is not a backup, or not a complete one."""
 
 
 async def take_backup(store: MetadataStore, path: Path) -> int:
-    """Write a backup of a store that may be in use; the number of entries. A file that exists is left alone
-    (FileExistsError). CopyRefused when the store holds no cluster or changes all the time."""
+    """Write a backup of a store that may be in use; returns the number of entries. An existing file is not overwritten
+    (FileExistsError). CopyRejected when the store holds no cluster or changes all the time."""
     cluster_id = await read_cluster_id(store)
     if cluster_id is None:
-        raise CopyRefused("the store holds no cluster: it has no /cluster/id")
+        raise CopyRejected("the store holds no cluster: it has no /cluster/id")
     entries = lasting(await store.read_tree(ROOT))
     for _ in range(_TRIES):
-        # A tree is read entry by entry where an engine knows no snapshots: two equal looks are one moment.
+        # Without snapshots an engine reads a tree entry by entry: two equal reads show one moment.
         before, entries = entries, lasting(await store.read_tree(ROOT))
         if before == entries:
             break
     else:
-        raise CopyRefused("the store changes all the time: try again when fewer changes are made")
+        raise CopyRejected("the store changes all the time: try again when fewer changes are made")
     _write(path, encode_backup(cluster_id, entries))
     return len(entries)
 
 
 async def opened_backup(content: bytes) -> MetadataStore:
-    """A backup file's bytes as a store that can be copied from, every leader epoch raised. BadBackup.
+    """A backup file's bytes as a store to copy from, with raised epochs and producer ids. BadBackup.
 
     The brokers' logs are newer than the backup: an epoch that was used after it must not be used again for other
-    records, or replicas could not tell where their logs part."""
+    records, or replicas could not find where their logs diverge."""
     store = MemoryMetadataStore(SharedEntries())
     entries = decode_backup(content)
-    operations: list[Operation] = [Create(path, _with_raised_epoch(path, data)) for path, data in entries.items()]
+    if layout.STORE_INCARNATION in entries:
+        # Derived from the file's content, not random: an interrupted restore is run again into the same store.
+        incarnation = uuid_text(hashlib.sha256(content).digest()[:16])
+        entries[layout.STORE_INCARNATION] = restored(entries[layout.STORE_INCARNATION], incarnation)
+    operations: list[Operation] = [Create(path, _raised(path, data)) for path, data in entries.items()]
     await store.commit(operations)
     return store
 
 
 def encode_backup(cluster_id: str, entries: Mapping[str, bytes | None]) -> bytes:
-    """The file's bytes."""
+    """The bytes of the backup file."""
     lines = [_line({"format": _FORMAT, "version": _VERSION, "cluster_id": cluster_id})]
     for path, data in entries.items():
         lines.append(_line({"path": path, **_shown(data)}))
@@ -78,7 +85,7 @@ def encode_backup(cluster_id: str, entries: Mapping[str, bytes | None]) -> bytes
 
 
 def decode_backup(content: bytes) -> dict[str, bytes | None]:
-    """Path and data of every entry. BadBackup says what is wrong."""
+    """Path and data of every entry. BadBackup names the fault."""
     lines = content.splitlines(keepends=True)
     try:
         first, *rows, last = (json.loads(line) for line in lines)
@@ -109,14 +116,25 @@ def _data_of(row: Mapping[str, Any]) -> bytes | None:
     return None if row["data"] is None else str(row["data"]).encode()
 
 
-def _with_raised_epoch(path: str, data: bytes | None) -> bytes | None:
+def _raised(path: str, data: bytes | None) -> bytes | None:
+    if path == layout.CONTROLLER_EPOCH:
+        return _with_raised_controller_epoch(data)
+    if path == layout.PRODUCER_ID_BLOCK:
+        return above_later_blocks(data)
     if data is None or not (path.startswith(layout.TOPICS + "/") and path.endswith("/state")):
         return data
     try:
         epoch = decode_partition_state(path, data, 0).leader_epoch
     except BadEntry:
-        return data  # damaged already when the backup was taken: nobody obeys it until it is mended
-    return encode_json({**decode_json(data, path), "leader_epoch": epoch + LEADER_EPOCH_STEP})
+        return data  # already corrupt when the backup was taken: quarantined until it is repaired
+    return encode_json({**decode_json(data, path), "leader_epoch": epoch + EPOCH_STEP})
+
+
+def _with_raised_controller_epoch(data: bytes | None) -> bytes | None:
+    try:
+        return encode_controller_epoch(decode_controller_epoch(data) + EPOCH_STEP)
+    except BadEntry:
+        return data  # already corrupt: the next controller determines it again
 
 
 def _line(value: dict[str, Any]) -> bytes:

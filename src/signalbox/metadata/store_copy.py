@@ -1,8 +1,8 @@
-"""A cluster's metadata moved from one store to another: checked, and safe to begin again when it was cut short.
+"""Copies a cluster's metadata from one store to another: verified, and safe to repeat after an interruption.
 
-The cluster must be down: what lasts is copied, what belongs to a session (registrations, the controller) is not, and
-neither are change notifications, which only running brokers read. Until the copy is complete the target carries a mark
-that no broker starts on. Versions of entries begin anew in the target; brokers learn them when they start.
+The cluster must be stopped. Permanent entries are copied; entries of a session (registrations, the controller) and
+change notifications, which only running brokers read, are not. Until the copy is complete the target has a mark, and no
+broker starts on a store with that mark. Versions of entries start at 0 in the target; brokers read them at their start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from signalbox.metadata.store.port import (
 )
 
 _OPERATIONS_PER_COMMIT = 500
-# Below these are only notifications, which no broker that starts reads.
+# Below these are only notifications, which a starting broker does not read.
 _NOTIFICATIONS = (
     layout.CONFIG_CHANGES,
     layout.ACL_CHANGES,
@@ -35,16 +35,16 @@ _NOTIFICATIONS = (
     layout.TOKEN_CHANGES,
 )
 
-Progress = Callable[[int, int], None]  # entries done, entries in all
+Progress = Callable[[int, int], None]  # entries done, total entries
 
 
-class CopyRefused(Exception):
-    """Nothing was copied, or what was copied is not complete; the text says why and what to do."""
+class CopyRejected(Exception):
+    """Nothing was copied, or the copy is not complete; the text names the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """What a copy found and did. `to_write` counts what the target lacked or had otherwise."""
+    """The result of a copy. `to_write` counts the entries that differed in the target: missing, other or surplus."""
 
     cluster_id: str
     entries: int
@@ -54,16 +54,16 @@ class CopyReport:
 async def copy_store(
     source: MetadataStore, target: MetadataStore, progress: Progress = lambda done, all_: None, dry_run: bool = False
 ) -> CopyReport:
-    """Make the target hold what the source holds. CopyRefused, StoreError."""
+    """Copy the entries of the source to the target. CopyRejected, StoreError."""
     cluster_id = await read_cluster_id(source)
     if cluster_id is None:
-        raise CopyRefused("the source holds no cluster: it has no /cluster/id")
+        raise CopyRejected("the source holds no cluster: it has no /cluster/id")
     for name, store in (("source", source), ("target", target)):
         for root, kind in ((layout.BROKER_IDS, "brokers"), (layout.CONTROLLER_IDS, "controllers")):
             if present := await store.children(root):
-                raise CopyRefused(f"the {name} has live {kind} ({', '.join(present)}): stop the whole cluster first")
+                raise CopyRejected(f"the {name} has live {kind} ({', '.join(present)}): stop the whole cluster first")
     wanted = lasting(await source.read_tree(ROOT))
-    await _refuse_foreign(target, cluster_id, wanted)
+    await _reject_foreign(target, cluster_id, wanted)
     operations = list(_operations(wanted, lasting(await target.read_tree(ROOT))))
     report = CopyReport(cluster_id, len(wanted), len(operations))
     if dry_run or not operations:
@@ -82,7 +82,7 @@ async def copy_store(
 
 
 def lasting(tree: Mapping[str, Entry]) -> dict[str, bytes | None]:
-    """Path and data of what a copy takes along, parents first."""
+    """Path and data of the entries that are copied, parents first."""
     return {
         path: entry.data
         for path, entry in sorted(tree.items())
@@ -92,20 +92,20 @@ def lasting(tree: Mapping[str, Entry]) -> dict[str, bytes | None]:
     }
 
 
-async def _refuse_foreign(target: MetadataStore, cluster_id: str, wanted: Mapping[str, bytes | None]) -> None:
-    """An empty target is fine, so is one that this copy was begun in, or that has it all; any other is not touched."""
+async def _reject_foreign(target: MetadataStore, cluster_id: str, wanted: Mapping[str, bytes | None]) -> None:
+    """Accepts an empty target, one with an unfinished copy of this cluster, or an identical one; rejects all others."""
     mark = await target.read(layout.UNFINISHED_COPY)
     if mark is not None:
         begun = decode_json(mark.data, layout.UNFINISHED_COPY).get("cluster_id")
         if begun != cluster_id:
-            raise CopyRefused(f"the target holds an unfinished copy of another cluster, {begun}: name an empty store")
+            raise CopyRejected(f"the target holds an unfinished copy of another cluster, {begun}: name an empty store")
         return
     present = lasting(await target.read_tree(ROOT))
     if present == wanted:
         return
     if any(data for data in present.values()) or present.keys() - set(layout.ROOTS):
         other = await read_cluster_id(target)
-        raise CopyRefused(f"the target is not empty (it holds the cluster {other}): name an empty store")
+        raise CopyRejected(f"the target is not empty (it holds the cluster {other}): name an empty store")
 
 
 def _operations(wanted: Mapping[str, bytes | None], present: Mapping[str, bytes | None]) -> Iterator[Operation]:
@@ -114,13 +114,13 @@ def _operations(wanted: Mapping[str, bytes | None], present: Mapping[str, bytes 
             yield Create(path, data)
         elif present[path] != data:
             yield Write(path, data)
-    # What the source has lost since a copy was begun: children first.
+    # Entries that were deleted in the source since an unfinished copy: children first.
     for path in sorted(present.keys() - wanted.keys(), reverse=True):
         yield Delete(path)
 
 
 async def _check(source: MetadataStore, target: MetadataStore, wanted: Mapping[str, bytes | None]) -> None:
     if lasting(await source.read_tree(ROOT)) != wanted:
-        raise CopyRefused("the source changed meanwhile: stop whatever writes to it, and run the copy again")
+        raise CopyRejected("the source changed meanwhile: stop whatever writes to it, and run the copy again")
     if lasting(await target.read_tree(ROOT)) != wanted:
-        raise CopyRefused("the target does not hold what was written: stop whatever writes to it, and run it again")
+        raise CopyRejected("the target does not hold what was written: stop whatever writes to it, and run it again")

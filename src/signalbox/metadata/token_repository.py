@@ -1,6 +1,6 @@
-"""All delegation tokens of the cluster, kept current on every broker that lets clients in by them (SPEC F1).
+"""All delegation tokens of the cluster, kept up to date on every broker that authenticates clients by them (SPEC F1).
 
-What it hands on is a mapping by token id, a new one for each change, and the ids of those that it looked at again.
+Each change makes a new mapping by token id; listeners also get the ids of the tokens that were read again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 Tokens = Mapping[str, DelegationToken]
 
-_MOST_READ_SINGLY = 64  # of more changes at once everything is read, in one go
-_DECODED_PER_BREATH = 50  # tokens; then the event loop gets its turn
+_MOST_READ_SINGLY = 64  # with more changed tokens all tokens are read, as one tree
+_DECODED_PER_SLICE = 50  # tokens; then the event loop runs other work
 
 
 class TokenRepository:
@@ -36,20 +36,20 @@ class TokenRepository:
         self._changes = ChangeNotifications(store, clock, following)
 
     async def start(self) -> None:
-        """Make the folders, load everything and follow the changes from here on."""
+        """Create the folders, load all tokens and follow the changes from then on."""
         await create_roots(self._store, TOKEN_FOLDERS)
         await self._changes.start()
 
     async def stop(self) -> None:
-        """Follow no more."""
+        """Stop following changes."""
         await self._changes.stop()
 
     async def current(self) -> Tokens:
-        """The tokens with all that was stored before this was asked; those known now when the store does not answer."""
+        """The tokens with all changes stored before this call; the cached ones when the store is unavailable."""
         try:
             await self._changes.catch_up()
         except StoreError as error:
-            log.warning("delegation tokens are told as they were: %s", error)
+            log.warning("Cached delegation tokens are used, the metadata store is unavailable: %s", error)
         return self._tokens
 
     async def _load(self, token_ids: Iterable[str]) -> None:
@@ -68,10 +68,10 @@ class TokenRepository:
         await self._take(found)
 
     async def _take(self, found: Mapping[str, Entry | None]) -> None:
-        """One at a time: the notifications' lock is held."""
+        """Runs once at a time: the caller holds the lock of the notifications."""
         tokens = dict(self._tokens)
         for number, (token_id, entry) in enumerate(found.items()):
-            if number % _DECODED_PER_BREATH == _DECODED_PER_BREATH - 1:
+            if number % _DECODED_PER_SLICE == _DECODED_PER_SLICE - 1:
                 await asyncio.sleep(0)
             tokens.pop(token_id, None)
             if entry is None:
@@ -79,6 +79,6 @@ class TokenRepository:
             try:
                 tokens[token_id] = decode_token(token_path(token_id), entry.data)
             except BadEntry as error:
-                log.error("nobody logs in by a damaged delegation token: %s", error)
+                log.error("Corrupt delegation token ignored: %s", error)
         self._tokens = tokens
         self._changed(tokens, found)

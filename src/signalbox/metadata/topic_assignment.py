@@ -1,8 +1,8 @@
-"""`/brokers/topics/<topic>`: the topic's id and which brokers hold each partition. Written in version 3, read from 1.
+"""`/brokers/topics/<topic>`: the topic's id and the replicas of each partition. Version 3 is written, 1 and later read.
 
-A running reassignment (KIP-455) shows in `adding` and `removing`; `replicas` then holds targets and originals.
-`removed` is ours and only there while it is needed: replicas that belong to the partition no more and are not yet
-known to be deleted. Kafka's readers ignore the key.
+A running reassignment (KIP-455) shows in `adding` and `removing`; `replicas` then has targets and originals. `removed`
+is not Kafka's, whose readers ignore the key: replicas that do not belong to the partition any more and whose deletion
+is not confirmed yet. It is written only when there are such replicas.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID, uuid_bytes, uuid_text
-from signalbox.common.long_work import breathe
 from signalbox.metadata.json_text import BadEntry, decode_json, whole_number
 
 Replicas = dict[int, tuple[int, ...]]
@@ -19,8 +19,8 @@ Replicas = dict[int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ReplicaAssignment:
-    """One partition's replicas. While they move `replicas` has the targets first, then what is left of the originals;
-    `adding` are targets that are no originals, `removing` originals that are no targets."""
+    """One partition's replicas. During a reassignment `replicas` has the targets first, then the other originals;
+    `adding` are targets that are not originals, `removing` are originals that are not targets."""
 
     replicas: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ class ReplicaAssignment:
         return bool(self.adding or self.removing)
 
     def towards(self, targets: Iterable[int]) -> ReplicaAssignment:
-        """The same originals on their way to `targets`, whatever they were on their way to before."""
+        """A reassignment of the same originals to `targets`; it replaces a running one."""
         wanted, originals = tuple(targets), self.originals
         return ReplicaAssignment(
             replicas=tuple(dict.fromkeys((*wanted, *originals))),
@@ -59,13 +59,14 @@ class TopicAssignment:
     removed: Replicas = field(default_factory=dict)
 
     def of(self, partition: int) -> ReplicaAssignment:
-        """One partition's part of it."""
+        """The assignment of one partition."""
         return ReplicaAssignment(
             self.replicas.get(partition, ()), self.adding.get(partition, ()), self.removing.get(partition, ())
         )
 
     def changed(self, partitions: Mapping[int, ReplicaAssignment]) -> TopicAssignment:
-        """The same with other replicas. Who is none any more joins `removed`, who is one again leaves it."""
+        """The same with other replicas. A broker that is not a replica any more is added to `removed`; one that is a
+        replica again is taken out of it."""
         removed = dict(self.removed)
         for number, after in partitions.items():
             before = (*self.removed.get(number, ()), *self.replicas.get(number, ()))
@@ -79,14 +80,14 @@ class TopicAssignment:
         )
 
     def without_removed(self, partitions: Iterable[int], broker_id: int) -> TopicAssignment:
-        """The same once this broker has deleted what it held of these partitions."""
+        """The same after this broker has deleted its removed replicas of these partitions."""
         left = {number: self.removed.get(number, ()) for number in partitions}
         gone = {number: tuple(broker for broker in brokers if broker != broker_id) for number, brokers in left.items()}
         return replace(self, removed=_filled({**self.removed, **gone}))
 
     def encode(self) -> bytes:
-        """The JSON payload, version 3; breathes."""
-        # Put together by hand: a topic may have thousands of partitions, and all of it is numbers.
+        """The JSON payload, version 3. Yields."""
+        # Without the JSON encoder: a topic may have thousands of partitions, and all values are numbers.
         fields = [
             '"version":3',
             f'"partitions":{_lists(self.replicas)}',
@@ -101,7 +102,8 @@ class TopicAssignment:
 
 
 def decode_topic_assignment(topic: str, data: bytes | None) -> TopicAssignment:
-    """Any version; partitions may come in any order, missing lists are empty. BadEntry names what is wrong."""
+    """The assignment in a payload of any version; partitions may be in any order, a missing list is empty. BadEntry
+    names the fault."""
     payload = decode_json(data, f"/brokers/topics/{topic}")
     try:
         topic_id = payload.get("topic_id")
@@ -119,7 +121,7 @@ def decode_topic_assignment(topic: str, data: bytes | None) -> TopicAssignment:
 def _lists(replicas: Replicas) -> str:
     lists = []
     for partition, brokers in replicas.items():
-        breathe()
+        yield_if_due()
         lists.append(f'"{partition}":[{",".join(map(str, brokers))}]')
     return f"{{{','.join(lists)}}}"
 

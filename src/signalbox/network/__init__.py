@@ -1,1 +1,1 @@
-"""The inbound side: the listener table, listeners, connections, one request path per plane, connection limits."""
+"""Inbound connections: the listener table, listeners, connections, one request path per plane, connection limits."""

@@ -1,7 +1,7 @@
-"""What both planes' acceptors have in common: newcomers in portions, and a pause when there is no room.
+"""Base of all acceptors: accepts new connections in batches, and pauses when limits are reached.
 
-When limits leave no room (`ready` says so), or the system gives no socket, the listening socket is not looked at for a
-while: the kernel's backlog holds the newcomers meanwhile, as Kafka's blocked acceptor does.
+When a limit is reached (`ready` returns a wait), or the system returns no socket, the listening socket is not polled
+for a while: new connections wait in the kernel's backlog, as with Kafka's blocked acceptor.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ log = logging.getLogger("signalbox.network.acceptor")
 
 
 class Acceptor(ABC):
-    """`ready()` gives the seconds to wait before the next accept (0: now); `accepted(sock, address)` takes the socket
-    over. The listening socket belongs to the acceptor."""
+    """`ready()` returns the seconds to wait before the next accept (0: now); `accepted(sock, address)` becomes the
+    owner of the accepted socket. The listening socket belongs to the acceptor."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, sock: socket.socket, ready: Ready, accepted: Accepted, per_turn: int
@@ -41,17 +41,17 @@ class Acceptor(ABC):
 
     @property
     def paused_seconds(self) -> float:
-        """How long nobody was let in so far, for lack of room."""
+        """The total time so far in which no connection was accepted because of a pause."""
         now_paused = 0.0 if self._paused_at is None else self._asyncio_loop.time() - self._paused_at
         return self._paused_before + now_paused
 
     def start(self) -> None:
-        """Begin to accept."""
+        """Start accepting."""
         self._started = True
         self._watch()
 
     def stop(self) -> None:
-        """Accept no more; the socket is closed."""
+        """Stop accepting and close the listening socket."""
         if self._started and self._paused_at is None:
             self._unwatch()
         self._started = False
@@ -59,13 +59,14 @@ class Acceptor(ABC):
 
     @abstractmethod
     def _watch(self) -> None:
-        """Call `_take` when somebody knocks."""
+        """Call `_take` when a new connection waits."""
 
     @abstractmethod
     def _unwatch(self) -> None: ...
 
     def _take(self) -> None:
-        """One portion: so many, and no longer than a slice (a newcomer with TLS costs ten times a plain one)."""
+        """Accept one batch: at most `per_turn` connections, and no longer than a slice (a new connection with TLS costs
+        ten times as much as one without)."""
         deadline = self._asyncio_loop.time() + _SLICE_SECONDS
         for _ in range(self._per_turn):
             if not self._started or self._paused_at is not None:
@@ -87,10 +88,10 @@ class Acceptor(ABC):
                 return
 
     def _failed(self, error: OSError) -> None:
-        """Out of descriptors or memory, or a network that is down: whatever it is, it may pass. Said once."""
+        """No descriptors, no memory, or a network that is down: retried after a pause, logged once."""
         if not self._fails:
             self._fails = True
-            log.warning("cannot accept on %s, newcomers wait: %s", self._sock.getsockname(), error)
+            log.warning("Connections cannot be accepted on %s and wait: %s", self._sock.getsockname(), error)
         self._pause(_RETRY_SECONDS)
 
     def _pause(self, seconds: float) -> None:

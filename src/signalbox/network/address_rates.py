@@ -1,8 +1,8 @@
-"""How fast connections may come from one address: the quota `connection_creation_rate` (KIP-612).
+"""The connection creation rate of one client address: the quota `connection_creation_rate` (KIP-612).
 
-Unlike the rates of listeners and of the broker it cannot leave newcomers in the kernel, where those of other addresses
-wait in the same queue. Who comes too fast is accepted, neither heard nor counted, and closed after as long as it would
-have had to wait.
+Unlike the rates of listeners and of the broker it cannot leave new connections in the kernel, where those of other
+addresses wait in the same queue. A connection above the rate is accepted, not read and not counted, and closed after
+the time that it would have had to wait.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from signalbox.network.connection_quotas import CreationRate
 
 
 class AddressRates:
-    """Rates by address as `address_of` writes it; the one of None is for all without their own."""
+    """Rates by address in the form of `address_of`; the rate of None is for all addresses without their own."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -21,7 +21,7 @@ class AddressRates:
         self._buckets: dict[str, CreationRate] = {}
 
     def set(self, address: str | None, per_second: int | None) -> None:
-        """Another rate from now on; None takes it away."""
+        """Set the rate of an address from now on; None removes it."""
         if per_second is None:
             self._rates.pop(address, None)
         else:
@@ -30,11 +30,11 @@ class AddressRates:
 
     @property
     def remembered(self) -> int:
-        """Addresses that came a short time ago."""
+        """The number of addresses with recent connections."""
         return len(self._buckets)
 
     def hold_seconds(self, address: str) -> float:
-        """How much too early the newcomer is; 0 is in time, and counts."""
+        """How many seconds too early a new connection is; 0 is in time, and then it is counted."""
         rate = self._rates.get(address, self._rates.get(None)) if self._rates else None
         if rate is None:
             return 0.0

@@ -1,17 +1,17 @@
-"""A connection on a SASL listener until its peer is known, and again when its session ends (KIP-368).
+"""Authentication of a connection on a SASL listener, and re-authentication when its session ends (KIP-368).
 
-SASL requests are answered here and never reach the broker. ApiVersions does: the context says that nobody is known
-yet, a few times. Everything else closes the connection. A failed attempt is answered after a delay.
+SASL requests are answered here and never reach the broker. ApiVersions does, a few times, with an unauthenticated
+context. Every other request closes the connection. The response to a failed attempt is delayed.
 
-A session with an end (its token's, or `connections.max.reauth.ms`) may be renewed at any time before, though not more
-often than once a second, by a SaslHandshake on the same connection: same mechanism, same principal. When it has ended,
-the next request must be that SaslHandshake, or the connection goes and is counted as expired.
+A session that expires (with its token, or by `connections.max.reauth.ms`) may be renewed at any time before, but at
+most once a second, by a SaslHandshake on the same connection: same mechanism, same principal. After the expiry the next
+request must be that SaslHandshake, or the connection is closed and counted as expired.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 from weakref import WeakMethod
 
@@ -27,7 +27,7 @@ from signalbox.security.principal import (
     ANONYMOUS,
     AuthenticationEvidence,
     KafkaPrincipal,
-    PrincipalRefused,
+    PrincipalRejected,
     build_principal,
 )
 from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState, illegal_sasl_state
@@ -37,14 +37,14 @@ from signalbox.transport.buffer_pool import PooledBuffer
 T = TypeVar("T")
 
 REAUTH_KEY = "connections.max.reauth.ms"
-_VERSIONS_BEFORE_LOGIN = 3  # Kafka answers one with success; a client that falls back needs another or two
-# kafka-python drops an answer whose connection is closed by the time it reads, and tries again as after a lost network.
+_VERSIONS_BEFORE_LOGIN = 3  # Kafka answers one with success; a client that falls back sends one or two more
+# kafka-python drops a response if the connection is closed when it reads, and retries as after a network failure.
 _TIME_TO_READ_SECONDS = 0.1
 
 
 class Authentication:
-    """`established(connection)` is called when the first authentication is through. `failed`: an attempt has, and that
-    is noted."""
+    """`established(connection)` is called when the first authentication has succeeded. `failed`: an attempt has failed
+    and is counted."""
 
     def __init__(
         self,
@@ -60,28 +60,42 @@ class Authentication:
         security = ports.security.get(listener.row.name)
         mechanisms = security.mechanisms if security is not None else {}
         max_lifetimes_ms = {name: session_lifetime_ms(listener.settings, name) for name in mechanisms}
-        # They call back weakly: a closed connection and what belongs to it are freed at once, not by the next search
-        # for garbage in cycles, which a storm of failed logins would not wait for.
+        # Weak references: a closed connection and its objects are freed at once, not by the next run of the cyclic
+        # garbage collector, which would come too late in a storm of failed logins.
         objection, on_end = WeakMethod(self._objection), WeakMethod(self._on_end)
         self._session = SaslServerSession(
             mechanisms, max_lifetimes_ms, lambda outcome: _called(objection, outcome), ports.clock
         )
         self._end = SessionEnd(ports.clock, lambda: _called(on_end))
         self._proved = ANONYMOUS
+        self._token_id = ""
         self._versions_asked = 0
         self.failed = False
 
     def begin(self) -> None:
-        """Take the connection's frames."""
+        """Receive the connection's frames from now on."""
         self._connection.authentication = self
         self._connection.channel.on_frame = self.on_frame
 
     def end(self) -> None:
-        """The connection is closed."""
+        """The connection is closed: cancel the session's timer."""
         self._end.forget()
 
+    def tokens_changed(self, ends_ms: Mapping[str, int | None]) -> None:
+        """New expiry times (epoch ms) of delegation tokens by id; None for a removed token, whose session ends at once.
+        A session whose token now expires earlier ends at that time."""
+        if not self._token_id or self._token_id not in ends_ms:
+            return
+        end_ms = ends_ms[self._token_id]
+        if end_ms is not None:
+            self._end.shorten(end_ms - self._ports.clock.now_ms())
+            return
+        self._listener.plane.expired_connections_killed += 1
+        self._listener.authentications.expired.add()
+        self._connection.close("its delegation token was ended")
+
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
-        """A frame before authentication, during its renewal, or after the session's end."""
+        """A frame before authentication, during re-authentication, or after the session's end."""
         connection = self._connection
         data = memoryview(bytearray(frame))
         if buffer is not None:
@@ -92,7 +106,7 @@ class Authentication:
         try:
             header, body_offset = decode_request_header(data)
         except DecodeError as error:
-            connection.refuse("garbled", f"the header cannot be read: {error}", None)
+            connection.reject("garbled", f"the header cannot be read: {error}", None)
             return
         if self._end.ended and not self._begins_renewal(header):
             self._listener.plane.expired_connections_killed += 1
@@ -104,19 +118,21 @@ class Authentication:
             self._on_sasl_request(header, data, body_offset)
 
     def on_late_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
-        """A SASL request after authentication: a renewal where sessions end, else out of place (34)."""
+        """A SASL request after authentication: starts a re-authentication if the session expires, else it is answered
+        with ILLEGAL_SASL_STATE (34)."""
         if self._begins_renewal(header):
             self._on_sasl_request(header, frame, body_offset)
         else:
             self._connection.channel.send_frame((illegal_sasl_state(header),))
 
     def _may_ask_versions(self) -> bool:
-        """Before the login, and not for ever: it costs us more than who asks."""
+        """Whether an ApiVersions request is answered: only before the login, and only a few times, since the response
+        costs the broker more than the request costs the client."""
         self._versions_asked += 1
         return self._session.state is SaslState.HANDSHAKE and self._versions_asked <= _VERSIONS_BEFORE_LOGIN
 
     def _begins_renewal(self, header: RequestHeader) -> bool:
-        """Whether this request may begin a renewal, which then has begun."""
+        """Whether this request may start a re-authentication; if so, it has started."""
         complete = self._session.state is SaslState.COMPLETE
         return complete and header.api_key == ApiKey.SASL_HANDSHAKE and self._end.begin_renewal()
 
@@ -126,15 +142,15 @@ class Authentication:
         row = API_TABLE.get(header.api_key)
         if header.api_key not in SASL_APIS or row is None:
             name = row.name if row else f"API {header.api_key}"
-            connection.refuse("illegal_sasl_state", f"{name} before authentication", header, denied=True)
+            connection.reject("illegal_sasl_state", f"{name} before authentication", header, denied=True)
             return
         if not row.min_version <= header.api_version <= row.max_version:
-            connection.refuse("unsupported_version", f"{row.name} version {header.api_version}", header)
+            connection.reject("unsupported_version", f"{row.name} version {header.api_version}", header)
             return
         self._step(lambda: self._session.on_request(header, frame, body_offset), header)
 
     def _step(self, work: Callable[[], Reply], header: RequestHeader | None) -> None:
-        """Let the session work on a frame, in a thread where that may take its time; nothing is read meanwhile."""
+        """Let the session process a frame, in a thread if that may block; nothing is read meanwhile."""
 
         def judged() -> Reply | DecodeError:
             try:
@@ -160,15 +176,15 @@ class Authentication:
         connection = self._connection
         if isinstance(reply, DecodeError):
             name = API_TABLE[header.api_key].name if header is not None else "the token"
-            connection.refuse("garbled", f"{name} cannot be read: {reply}", header)
+            connection.reject("garbled", f"{name} cannot be read: {reply}", header)
             return
         if self._session.state is not SaslState.COMPLETE:
-            connection.channel.on_frame = self.on_frame  # nothing else until the exchange is over
+            connection.channel.on_frame = self.on_frame  # no other requests until the exchange is complete
         if reply.failed is not None:
             self._fail(reply)
             return
-        if self._session.refused:  # at once: the peer may leave, or stay, without a word to what it is told
-            self._note_failure(self._session.refused)
+        if self._session.rejected:  # at once: the peer may not respond to the error
+            self._note_failure(self._session.rejected)
         if reply.outcome is not None:
             self._accept(reply.outcome, can_renew=header is not None and header.api_version > 0)
         if reply.answer is not None:
@@ -190,12 +206,12 @@ class Authentication:
         return build_principal(self._ports.principal_builder, evidence)
 
     def _objection(self, outcome: Outcome) -> str | None:
-        """Why a peer may not go on as who it proved to be."""
+        """Why the principal of a login is rejected, or None: it cannot be built, or a re-authentication changes it."""
         before = self._connection.context.principal
         try:
             now = self._proved = self._principal(outcome)
-        except PrincipalRefused as refusal:
-            return str(refusal)
+        except PrincipalRejected as rejection:
+            return str(rejection)
         if not self._connection.established or now == before:
             return None
         return (
@@ -214,14 +230,15 @@ class Authentication:
             if not can_renew:
                 counts.succeeded_for_good.add()
             self._established(connection)
+        self._token_id = outcome.token_id
         self._end.lasts(outcome.lifetime_ms)
 
     def _on_end(self) -> None:
-        """The session is over: the next request must be a SaslHandshake, or the connection goes."""
+        """The session has expired: the next request must be a SaslHandshake, or the connection is closed."""
         self._connection.channel.on_frame = self.on_frame
 
     def _fail(self, reply: Reply) -> None:
-        """Answer after the delay and close soon after that; nothing is read meanwhile."""
+        """Send the response after the delay and close soon after that; nothing is read meanwhile."""
         channel = self._connection.channel
         channel.mute()
         reason = reply.failed or ""
@@ -243,23 +260,23 @@ class Authentication:
         loop.call_later(delay_ms / 1000, answer)
 
     def _note_failure(self, reason: str) -> None:
-        """Once for an attempt."""
+        """Count, log and audit a failed attempt, once per connection."""
         if self.failed:
             return
         self.failed = True
         counts = self._listener.authentications
         (counts.again_failed if self._connection.established else counts.failed).add()
-        self._connection.note_refusal("authentication_failed", reason, None, denied=True)
+        self._connection.note_rejection("authentication_failed", reason, None, denied=True)
 
 
 def session_lifetime_ms(settings: ListenerSettings, mechanism: str) -> int:
-    """`connections.max.reauth.ms` of a mechanism, else of the listener, else the global one."""
+    """`connections.max.reauth.ms` of the mechanism, else of the listener, else the global value."""
     value = settings.of_mechanism(mechanism, REAUTH_KEY)
     assert isinstance(value, int)
     return value
 
 
 def _called(method: WeakMethod[Callable[..., T]], *arguments: object) -> T | None:
-    """What a method returns; None when its owner is gone."""
+    """The result of the method; None if its object has been freed."""
     call = method()
     return None if call is None else call(*arguments)

@@ -1,7 +1,7 @@
-"""Binding a listener's socket: wildcard, IPv4, IPv6 or a host name; port 0 becomes a port of its own (L1).
+"""Binds a listener's socket: wildcard, IPv4, IPv6 or a host name; for port 0 the system assigns a free port (L1).
 
-A wildcard host binds both families where the system can. An IPv4/IPv6 pair on one port works because IPv6 literals
-are bound for IPv6 alone.
+A wildcard host binds both families if the system supports it. An IPv4/IPv6 pair on one port works because IPv6 literals
+are bound for IPv6 only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import socket
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
-from signalbox.common.start_refused import StartRefused, reason
+from signalbox.common.start_error import StartError, reason
 from signalbox.network.listener_entry import LISTENERS
 
 _REMEDIES = {
@@ -21,8 +21,8 @@ _REMEDIES = {
 _OTHER_HOST = "Give it a host name or address of this machine, or no host to bind all of them"
 
 
-class BindError(StartRefused):
-    """A listener's address cannot be bound; the fault says which listener, why, and which key to change."""
+class BindError(StartError):
+    """A listener's address cannot be bound; the fault names the listener, the cause and the key to change."""
 
 
 def bind_listener(name: str, host: str, port: int, backlog: int) -> socket.socket:
@@ -37,7 +37,7 @@ def bind_listener(name: str, host: str, port: int, backlog: int) -> socket.socke
             host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         return _listen(family, address, backlog)
-    except (OSError, UnicodeError) as error:  # UnicodeError: no host name at all (a..b)
+    except (OSError, UnicodeError) as error:  # UnicodeError: not a host name (a..b)
         entry = f"{name}://{host_port(host, port)}"
         remedy = _REMEDIES.get(error.errno or 0, _OTHER_HOST) if isinstance(error, OSError) else _OTHER_HOST
         problem = f"the listener {name} cannot be bound: {reason(error)}"

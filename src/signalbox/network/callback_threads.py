@@ -1,7 +1,8 @@
-"""Threads for callbacks that may wait (directories, introspection endpoints), so that no plane waits with them.
+"""Threads for callbacks that may block (directories, introspection endpoints), so that no plane is blocked.
 
-A callback that never returns keeps its thread: a few at once are allowed, the others wait in line, and whoever waits
-too long is closed by `connection.setup.timeout.ms`. Threads are daemons: a stuck one does not keep the process.
+A callback that never returns keeps its thread: a few run at the same time, the others wait in a queue, and a connection
+that waits too long is closed by `connection.setup.timeout.ms`. The threads are daemons: a blocked one does not keep the
+process alive.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class CallbackThreads:
-    """One per listener. `work` runs in a thread and must not raise, `done` with its result in the loop."""
+    """One per listener. `work` runs in a thread and must not raise; `done` is called with its result in the loop."""
 
     def __init__(self) -> None:
         self._running = 0
@@ -42,13 +43,13 @@ class CallbackThreads:
     def _run(self, loop: asyncio.AbstractEventLoop, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
         try:
             tell: Callable[[], None] = partial(done, work())
-        except Exception:  # nobody is told: whoever waits is closed when its time is up
-            log.exception("work in a callback thread failed")
+        except Exception:  # no result: the waiting connection is closed by its timeout
+            log.exception("Task of a callback thread failed")
             tell = _nothing
         try:
             loop.call_soon_threadsafe(self._finish, tell)
         except RuntimeError:
-            pass  # the loop is closed: nobody is left to be told
+            pass  # the loop is closed: no connection waits for the result
 
     def _finish(self, done: Callable[[], None]) -> None:
         self._running -= 1
@@ -57,4 +58,4 @@ class CallbackThreads:
 
 
 def _nothing() -> None:
-    """What is done when there is no result."""
+    """Used when there is no result."""

@@ -1,15 +1,15 @@
-"""The network's configuration keys: Kafka's names, types and defaults, and our few own ones.
+"""The network's configuration keys: Kafka's names, types and defaults, and a few keys that Kafka does not have.
 
-Keys of listeners themselves are validated as a whole by `listener_table.py`; the rows here give them a type and a
-place in DescribeConfigs and the reference page. Keys marked PREFIXED can be set for one listener alone as
+`listener_table.py` validates the keys of listeners together; the rows here define their type, and list them in
+DescribeConfigs and on the reference page. PREFIXED_KEYS can be set for one listener as
 `listener.name.<lower-case name>.<key>` (L5).
 
 Limits change while the broker runs, for one broker or for all (KIP-226); TLS and SASL of a listener change by its
 prefixed keys, for one broker; a broker's `listeners` change as a whole. Everything else is read once, at start.
 
-One default differs from Kafka's on purpose: `socket.receive.buffer.bytes` is -1 (the system's own tuning), because a
-fixed 100 KB window costs a 1 MB batch 40 % more processor time. The send buffer is Kafka's 100 KB: fetch answers of
-1 MB cost a quarter of what the system's own 4 MB makes of them, since the reader keeps up and is seldom woken.
+One default differs from Kafka's: `socket.receive.buffer.bytes` is -1 (tuned by the system), because a fixed window of
+100 KB costs 40 % more processor time for a 1 MB batch. The send buffer is Kafka's 100 KB: a fetch response of 1 MB then
+costs a quarter of what it costs with the system's 4 MB, since the reader keeps up and is seldom woken.
 """
 
 from __future__ import annotations
@@ -50,92 +50,121 @@ _B, _S, _I, _L, _LIST, _PW, _CLASS = (
 _Row = tuple[str, ConfigType, Value, Validator | None, str]
 
 _LISTENER_ROWS: tuple[_Row, ...] = (
-    ("listeners", _S, DEFAULT_LISTENERS, None, "Where to bind: NAME://host:port, comma-separated."),
-    ("advertised.listeners", _S, None, None, "What clients are told; a subset of listeners, its default."),
+    ("listeners", _S, DEFAULT_LISTENERS, None,
+     "The comma-separated list of listeners, NAME://host:port, that the node binds."),
+    ("advertised.listeners", _S, None, None,
+     "The comma-separated list of listeners, NAME://host:port, that the broker returns to clients. A subset of"
+     " listeners; if not set, listeners is used."),
     ("listener.security.protocol.map", _S, DEFAULT_PROTOCOL_MAP, None,
-     "NAME:PROTOCOL pairs; setting it replaces the default."),
-    ("inter.broker.listener.name", _S, None, None, "The listener brokers use among themselves."),
+     "The comma-separated list of NAME:PROTOCOL pairs that map listener names to security protocols. Setting it"
+     " replaces the default."),
+    ("inter.broker.listener.name", _S, None, None, "The name of the listener for communication between brokers."),
     ("security.inter.broker.protocol", _S, "PLAINTEXT", None,
-     "The same, by protocol; not both (the listener name says more)."),
+     "The security protocol of the inter-broker listener. Cannot be set together with inter.broker.listener.name,"
+     " which is more specific."),
     ("control.plane.listener.name", _S, None, None,
-     "The listener of controller requests, with connections and a queue of its own (KIP-291)."),
+     "The name of the listener for requests of the controller, with its own connections and queue (KIP-291)."),
     ("control.plane.force.controller.requests.enable", _B, False, None,
-     "Whether the control plane refuses everything but controller requests (KIP-702)."),
+     "Whether the control plane listener rejects all requests except those of the controller (KIP-702)."),
     ("controller.listener.names", _LIST, [], None,
-     "Listeners of dedicated controllers (process.roles): brokers dial the first, clients are refused there."),
+     "The comma-separated list of the names of the dedicated controllers' listeners (process.roles). Brokers connect"
+     " to the first one; client requests are rejected."),
 )  # fmt: skip
 
 _SERVER_ROWS: tuple[_Row, ...] = (
-    ("socket.send.buffer.bytes", _I, 102_400, at_least(-1), "SO_SNDBUF; -1 is the system's choice."),
-    ("socket.receive.buffer.bytes", _I, -1, at_least(-1), "SO_RCVBUF; -1 is the system's choice."),
+    ("socket.send.buffer.bytes", _I, 102_400, at_least(-1),
+     "The SO_SNDBUF buffer size in bytes of the sockets. -1 uses the default of the operating system."),
+    ("socket.receive.buffer.bytes", _I, -1, at_least(-1),
+     "The SO_RCVBUF buffer size in bytes of the sockets. -1 uses the default of the operating system. Kafka's default"
+     " is 102400."),
     ("socket.request.max.bytes", _I, MAX_FRAME_SIZE_BYTES, at_least(1),
-     "Largest request; a larger one closes its connection."),
-    ("socket.listen.backlog.size", _I, 50, at_least(1), "Connections the kernel holds before accept."),
-    ("max.connections.per.ip", _I, _INT_MAX, at_least(0), "Connections from one address."),
-    ("max.connections.per.ip.overrides", _S, "", None, "host:count pairs with another limit."),
-    ("connections.max.idle.ms", _L, 600_000, None, "Idle connections are closed after this; -1 never."),
+     "The maximum number of bytes in a request. A larger request closes its connection."),
+    ("socket.listen.backlog.size", _I, 50, at_least(1),
+     "The maximum number of pending connections on a listening socket."),
+    ("max.connections.per.ip", _I, _INT_MAX, at_least(0), "The maximum number of connections from one IP address."),
+    ("max.connections.per.ip.overrides", _S, "", None,
+     "The comma-separated list of host:count pairs that override max.connections.per.ip."),
+    ("connections.max.idle.ms", _L, 600_000, None,
+     "The time in milliseconds after which idle connections are closed. -1 disables this."),
     ("connection.failed.authentication.delay.ms", _I, 100, at_least(0),
-     "How long a failed authentication is kept waiting before its connection closes."),
+     "The time in milliseconds by which the close of a connection is delayed after a failed authentication."),
     ("sasl.jaas.file", _S, None, None,
-     "JAAS file with the sections <listener>.KafkaServer and KafkaServer (Java's java.security.auth.login.config)."),
+     "The location of the JAAS file with the sections <listener>.KafkaServer and KafkaServer"
+     " (java.security.auth.login.config in Java)."),
     ("java.security.auth.login.config", _S, None, None,
-     "The same by Java's name, where sasl.jaas.file is not set; else that of KAFKA_OPTS in the environment counts."),
+     "The location of the JAAS file by its Java name, used if sasl.jaas.file is not set. If neither is set, the value"
+     " in KAFKA_OPTS in the environment is used."),
     ("sasl.server.max.receive.size", _I, MAX_UNAUTHENTICATED_FRAME_BYTES, at_least(1),
-     "Largest frame before authentication."),
+     "The maximum number of bytes in a request before the connection is authenticated."),
     ("connection.write.stall.timeout.ms", _L, 30_000, at_least(1),
-     "A peer that takes no byte of its answer for so long is closed."),
+     "The time in milliseconds after which a connection is closed if the peer reads no byte of a pending response."),
     ("connection.setup.timeout.ms", _L, 10_000, at_least(1),
-     "TLS handshake and authentication must be through by then."),
+     "The maximum time in milliseconds for the TLS handshake and the authentication of a connection."),
     ("data.plane.slice.us", _I, 100, at_least(1),
-     "How long the data plane may work before the control plane is looked at."),
+     "The maximum time in microseconds that the data plane runs before the control plane is polled."),
     ("data.plane.measure.polls", _B, False, None,
-     "Whether the metrics tell how much time passes between two looks at the control plane."),
+     "Whether the metrics include the time between two polls of the control plane."),
 )  # fmt: skip
 
 _PREFIXED_ROWS: tuple[_Row, ...] = (
-    ("max.connections", _I, _INT_MAX, at_least(0), "Connections of the broker, or of one listener."),
+    ("max.connections", _I, _INT_MAX, at_least(0),
+     "The maximum number of connections of the broker, or of one listener."),
     ("max.connection.creation.rate", _I, _INT_MAX, at_least(0),
-     "New connections per second of the broker, or of one listener."),
+     "The maximum number of new connections per second of the broker, or of one listener."),
     ("connections.max.reauth.ms", _L, 0, at_least(0),
-     "SASL sessions end after this unless the client authenticates again (KIP-368); 0 never."),
+     "The maximum time in milliseconds of a SASL session, after which the client must re-authenticate (KIP-368). 0"
+     " means no limit."),
     ("principal.builder.class", _CLASS, None, None,
-     "Who a peer is: a class by import path, which must be a principal serde too (KIP-590)."),
-    ("sasl.enabled.mechanisms", _LIST, ["GSSAPI"], None, "Mechanisms this broker accepts."),
-    ("sasl.mechanism.inter.broker.protocol", _S, "GSSAPI", None, "Mechanism brokers use as clients."),
+     "The Python import path of the class that builds the principal of a connection. It must be a principal serde too"
+     " (KIP-590)."),
+    ("sasl.enabled.mechanisms", _LIST, ["GSSAPI"], None,
+     "The list of SASL mechanisms that are enabled on the listener."),
+    ("sasl.mechanism.inter.broker.protocol", _S, "GSSAPI", None,
+     "The SASL mechanism for connections to other brokers."),
     ("sasl.mechanism.controller.protocol", _S, "GSSAPI", None,
-     "Mechanism brokers use as clients of dedicated controllers."),
+     "The SASL mechanism for connections to dedicated controllers."),
     ("sasl.server.callback.handler.class", _CLASS, None, None,
-     "Who checks passwords or tokens, as a Python import path; per listener and mechanism only."),
-    ("sasl.jaas.config", _PW, None, None, "JAAS login module; per listener and mechanism on a server."),
-    ("ssl.client.auth", _S, "none", one_of("none", "requested", "required"), "none, requested or required."),
+     "The Python import path of the class that validates passwords or tokens. Can be set per listener and mechanism"
+     " only."),
+    ("sasl.jaas.config", _PW, None, None, "The JAAS login module. On a broker it is set per listener and mechanism."),
+    ("ssl.client.auth", _S, "none", one_of("none", "requested", "required"),
+     "Whether the listener requests client certificates: none, requested or required."),
     ("ssl.protocol", _S, "TLSv1.3", one_of("TLS", "TLSv1.2", "TLSv1.3"),
-     "The highest TLS version we speak as a client; TLS is no bound."),
-    ("ssl.enabled.protocols", _LIST, ["TLSv1.2", "TLSv1.3"], one_of("TLSv1.2", "TLSv1.3"), "TLS versions."),
+     "The highest TLS version for outgoing connections. TLS means no limit."),
+    ("ssl.enabled.protocols", _LIST, ["TLSv1.2", "TLSv1.3"], one_of("TLSv1.2", "TLSv1.3"),
+     "The list of TLS versions that are enabled."),
     ("ssl.cipher.suites", _LIST, [], None,
-     "Cipher suites by Java's names (TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) or OpenSSL's; empty is the default."),
-    ("ssl.keystore.type", _S, "PEM", None, "PEM or PKCS12; JKS, Kafka's default, stands for PKCS12 as well."),
-    ("ssl.keystore.location", _S, None, None, "File with private key and certificate chain."),
-    ("ssl.keystore.password", _PW, None, None, "Password of a PKCS12 keystore."),
-    ("ssl.keystore.key", _PW, None, None, "Private key as PEM text."),
-    ("ssl.keystore.certificate.chain", _PW, None, None, "Certificate chain as PEM text."),
-    ("ssl.key.password", _PW, None, None, "Password of the private key."),
-    ("ssl.truststore.type", _S, "PEM", None, "As ssl.keystore.type."),
-    ("ssl.truststore.location", _S, None, None, "File with trusted certificates."),
-    ("ssl.truststore.password", _PW, None, None, "Password of a PKCS12 truststore."),
-    ("ssl.truststore.certificates", _PW, None, None, "Trusted certificates as PEM text."),
-    ("ssl.endpoint.identification.algorithm", _S, "https", None, "Host name check as a client; empty is off."),
+     "The list of cipher suites, by Java's names (TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) or OpenSSL's. If empty, the"
+     " default is used."),
+    ("ssl.keystore.type", _S, "PEM", None,
+     "The format of the key store file, PEM or PKCS12. JKS, Kafka's default, is accepted for PKCS12 files."),
+    ("ssl.keystore.location", _S, None, None,
+     "The location of the key store file with the private key and the certificate chain."),
+    ("ssl.keystore.password", _PW, None, None, "The password of a PKCS12 key store file."),
+    ("ssl.keystore.key", _PW, None, None, "The private key in PEM format."),
+    ("ssl.keystore.certificate.chain", _PW, None, None, "The certificate chain in PEM format."),
+    ("ssl.key.password", _PW, None, None, "The password of the private key."),
+    ("ssl.truststore.type", _S, "PEM", None,
+     "The format of the trust store file, PEM or PKCS12. JKS, Kafka's default, is accepted for PKCS12 files."),
+    ("ssl.truststore.location", _S, None, None, "The location of the trust store file with the trusted certificates."),
+    ("ssl.truststore.password", _PW, None, None, "The password of a PKCS12 trust store file."),
+    ("ssl.truststore.certificates", _PW, None, None, "The trusted certificates in PEM format."),
+    ("ssl.endpoint.identification.algorithm", _S, "https", None,
+     "The algorithm that verifies the host name of the server for outgoing connections. An empty value disables the"
+     " verification."),
     ("ssl.allow.dn.changes", _B, False, None,
-     "Whether a renewed certificate may have another distinguished name (KIP-978)."),
+     "Whether a renewed certificate may have another distinguished name than the old one (KIP-978)."),
     ("ssl.allow.san.changes", _B, False, None,
-     "Whether a renewed certificate may lack alternative names of the old one (KIP-978)."),
-    ("ssl.engine.factory.class", _CLASS, None, None, "Java class that makes TLS engines."),
-    ("ssl.keymanager.algorithm", _S, None, None, "Java's key manager."),
-    ("ssl.trustmanager.algorithm", _S, None, None, "Java's trust manager."),
-    ("ssl.provider", _S, None, None, "Java's security provider."),
-    ("ssl.secure.random.implementation", _S, None, None, "Java's source of random numbers."),
-    ("security.providers", _S, None, None, "Java classes that bring security providers."),
+     "Whether a renewed certificate may lack subject alternative names of the old one (KIP-978)."),
+    ("ssl.engine.factory.class", _CLASS, None, None, "The Java class that creates TLS engines."),
+    ("ssl.keymanager.algorithm", _S, None, None, "The algorithm of Java's key manager."),
+    ("ssl.trustmanager.algorithm", _S, None, None, "The algorithm of Java's trust manager."),
+    ("ssl.provider", _S, None, None, "The name of Java's security provider for TLS."),
+    ("ssl.secure.random.implementation", _S, None, None, "The name of Java's secure random number generator for TLS."),
+    ("security.providers", _S, None, None, "The list of Java classes that create security providers."),
     ("ssl.principal.mapping.rules", _S, "DEFAULT", None,
-     "Rules from a certificate's distinguished name to a user's: RULE:pattern/replacement/[LU] or DEFAULT."),
+     "The comma-separated list of rules that map the distinguished name of a client certificate to a user name:"
+     " RULE:pattern/replacement/[LU] or DEFAULT."),
 )  # fmt: skip
 
 _TOKEN_ROWS = (*VALIDATION_ROWS, *LOGIN_ROWS)
@@ -151,7 +180,7 @@ MECHANISM_KEYS = frozenset(
         *(row.name for row in _TOKEN_ROWS),
     }
 )
-"""Of these, the ones that `listener.name.<name>.<mechanism>.` can override for one SASL mechanism alone."""
+"""Those of PREFIXED_KEYS that `listener.name.<name>.<mechanism>.` can override for one SASL mechanism."""
 
 _LIMITS = frozenset(
     (
@@ -169,7 +198,7 @@ def _dynamic(name: str) -> Dynamic:
         return Dynamic.CLUSTER_WIDE
     if name in (LISTENERS, ADVERTISED_LISTENERS, PROTOCOL_MAP):
         return Dynamic.PER_BROKER
-    # Without a listener's prefix these are refused, but DescribeConfigs shows them as keys that can change (KIP-226).
+    # Without a listener prefix these are rejected, but DescribeConfigs shows them as dynamic keys (KIP-226).
     return Dynamic.PER_BROKER if name.startswith("ssl.") else Dynamic.READ_ONLY
 
 
@@ -179,7 +208,7 @@ def _per_listener(name: str) -> Dynamic | None:
     if name in _LIMITS:
         return Dynamic.CLUSTER_WIDE
     if name in ("sasl.mechanism.inter.broker.protocol", "sasl.mechanism.controller.protocol"):
-        return Dynamic.READ_ONLY  # brokers log in with it: their peers must have been told before
+        return Dynamic.READ_ONLY  # brokers log in with it: their peers need it before
     return Dynamic.PER_BROKER if name.startswith(_RENEWED_WITH_A_LISTENER) else Dynamic.READ_ONLY
 
 

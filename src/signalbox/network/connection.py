@@ -1,9 +1,9 @@
-"""One inbound connection: frames in, requests up, answers out, strictly in order.
+"""One inbound connection: receives frames, submits requests, sends responses, strictly in order.
 
-A frame goes through the hot path first (data plane), else its header is read, checked against the versions served
-on the listener, and the request handed to the plane's sink. The connection is muted until the request is answered, so
-one connection never has two requests in the house. Whatever is no request closes this connection alone.
-Before authentication frames go to `authentication.py` instead.
+On the data plane the fast path gets a frame first. A frame that it does not process is decoded: the header is checked
+against the versions served on the listener, and the request is submitted to the plane's sink. The connection is muted
+until the request is answered, so a connection never has two requests in progress. A frame that is not a request closes
+only this connection. Before authentication, frames go to `authentication.py` instead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SASL_APIS = (int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE))
 
 
 class Connection:
-    """`hot_shapes` belongs to the hot path: what it remembers about this connection's requests."""
+    """`hot_shapes` belongs to the fast path: the request templates of this connection."""
 
     __slots__ = (
         "_buffer",
@@ -48,7 +48,7 @@ class Connection:
         "channel",
         "context",
         "established",
-        "hot_path",
+        "fast_path",
         "hot_shapes",
         "last_header",
         "listener",
@@ -59,8 +59,8 @@ class Connection:
         self.listener = listener
         self.channel = channel
         self.context = context
-        self.hot_path = listener.hot_path
-        self._try_hot = listener.hot_path.try_frame if listener.hot_path is not None else None
+        self.fast_path = listener.fast_path
+        self._try_hot = listener.fast_path.try_frame if listener.fast_path is not None else None
         self.hot_shapes: object = None
         self.established = False
         self.authentication: Authentication | None = None
@@ -85,42 +85,43 @@ class Connection:
 
     @property
     def frame_is_owned(self) -> bool:
-        """Whether the frame given to the hot path lies in memory of its own, so that it outlives the call."""
+        """Whether the frame passed to the fast path has a buffer of its own, so that it stays valid after the call."""
         return self._buffer is not None
 
-    # -- the hot path's side
+    # -- used by the fast path
 
     def respond(self, chunks: Sequence[Chunk]) -> None:
-        """Answer the frame that the hot path has taken."""
+        """Send the response to the frame that the fast path has processed."""
         self.channel.send_frame(chunks)
         if self._deferred:
             self.respond_nothing()
 
     def serves(self, api_key: int, api_version: int) -> bool:
-        """Whether the listener takes this version of the API."""
+        """Whether the listener serves this version of the API."""
         lowest, highest = self._versions.get(api_key, (1, 0))
         return lowest <= api_version <= highest
 
     def respond_whole(self, frame: bytes) -> None:
-        """The same with one piece that already begins with its 4-byte size: the cheapest way."""
+        """Like `respond`, with one chunk that already begins with its 4-byte size: the cheapest way."""
         self.channel.send_whole(frame)
         if self._deferred:
             self.respond_nothing()
 
     def respond_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        """The same with a stretch of a file between `head`, which begins with the size of the whole, and `tail`."""
+        """Like `respond`, with a slice of a file between `head`, which begins with the size of the complete response,
+        and `tail`."""
         self.channel.send_slice(head, records, tail)
         if self._deferred:
             self.respond_nothing()
 
     def respond_nothing(self) -> None:
-        """The deferred frame takes no answer."""
+        """The deferred frame gets no response; read the next frame."""
         self._deferred = False
         self._release()
         self.channel.unmute()
 
     def defer(self) -> None:
-        """The hot path will answer later: read nothing more until then."""
+        """The fast path will respond later: read nothing more until then."""
         self._deferred = True
         self.channel.mute()
 
@@ -130,8 +131,8 @@ class Connection:
         """A complete frame of an authenticated peer."""
         self._plane.requests += 1
         self._buffer = buffer
-        try_hot = self._try_hot
-        if try_hot is not None and try_hot(self, frame):
+        try_fast = self._try_hot
+        if try_fast is not None and try_fast(self, frame):
             if buffer is not None and not self._deferred:
                 self._release()
             return
@@ -140,7 +141,7 @@ class Connection:
         try:
             header, body_offset = decode_request_header(frame)
         except DecodeError as error:
-            self.refuse("garbled", f"the header cannot be read: {error}", None)
+            self.reject("garbled", f"the header cannot be read: {error}", None)
             return
         self.last_header = header
         key, version = header.api_key, header.api_version
@@ -153,10 +154,10 @@ class Connection:
         elif key in SASL_APIS:
             self._late_sasl_request(header, frame, body_offset)
         else:
-            self._refuse_api(header)
+            self._reject_api(header)
 
     def submit(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
-        """Hand on a request that came while authentication has the frames (ApiVersions)."""
+        """Submit a request that came before authentication (ApiVersions)."""
         self.last_header = header
         self._request = InboundRequest(self, header, frame, body_offset, self.channel.active_at)
         self._sink.submit(self._request)
@@ -181,18 +182,18 @@ class Connection:
             channel.unmute()
 
     def leave(self, request: InboundRequest) -> None:
-        """`request` takes no answer because the connection ends with it; each lets the other go."""
+        """`request` gets no response because the connection is closed; releases the request and its buffer."""
         if self._request is request:
             self._request = None
             if self._buffer is not None:
                 self._release()
 
     def throttle(self, seconds: float) -> None:
-        """Read nothing for so long once the request in the house is answered (KIP-219)."""
+        """Read nothing for `seconds` after the response to the current request (KIP-219)."""
         self._throttle_s = seconds
 
     def _hold_back(self) -> None:
-        self._deferred = True  # busy, so that it is not taken for idle
+        self._deferred = True  # busy, so that the connection does not count as idle
         self.channel.mute()
         asyncio.get_running_loop().call_later(self._throttle_s, self._read_on)
         self._throttle_s = 0.0
@@ -202,34 +203,34 @@ class Connection:
         if not self.channel.closed:
             self.channel.unmute()
 
-    # -- ends
+    # -- closing
 
     def close(self, reason: str) -> None:
-        """Close now, whatever is queued."""
+        """Close now; queued responses are discarded."""
         self.channel.close(reason)
 
     def gone(self) -> None:
-        """The channel is closed. A request that is still in the house keeps its frame's memory until it ends."""
+        """The channel is closed. A request that is still in progress keeps its frame's buffer until it ends."""
         if not self.busy:
             self._release()
         if self.authentication is not None:
             self.authentication.end()
-            self.authentication = None  # each knows the other: let go, both are freed at once
-        if self.hot_path is not None:
-            self.hot_path.forget(self)
+            self.authentication = None  # breaks the reference cycle: both objects are freed at once
+        if self.fast_path is not None:
+            self.fast_path.forget(self)
 
-    def refuse(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
-        """Count and log what the peer did, then close this connection; earlier requests still get their answers."""
-        self.note_refusal(kind, reason, header, denied=denied)
+    def reject(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
+        """Count and log the rejection, then close this connection after the responses to earlier requests."""
+        self.note_rejection(kind, reason, header, denied=denied)
         self.channel.close_after_flush(reason)
 
-    def note_refusal(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
-        """Count, log and audit what the peer did. `denied`: it is about who the peer is, not about what it sent."""
+    def note_rejection(self, kind: str, reason: str, header: RequestHeader | None, *, denied: bool = False) -> None:
+        """Count, log and audit a rejection. `denied`: its reason is the peer's identity, not the content it sent."""
         context = self.context
         header = header or self.last_header
         row = API_TABLE.get(header.api_key) if header else None
         event = AuditEvent(
-            kind=AuditKind.DENIED if denied else AuditKind.REFUSED,
+            kind=AuditKind.DENIED if denied else AuditKind.REJECTED,
             listener=context.listener_name,
             plane=self.listener.plane.name,
             connection_id=context.connection_id,
@@ -243,43 +244,44 @@ class Connection:
             reason=reason,
         )
         self.listener.plane.rejected_requests += 1
-        self.listener.refusals.note(kind, event)
+        self.listener.rejections.note(kind, event)
 
     def _late_sasl_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> None:
-        """SASL after authentication: the start of a re-authentication where sessions end, else out of place (34)."""
+        """A SASL request after authentication: starts a re-authentication if the session expires, else it is answered
+        with ILLEGAL_SASL_STATE (34)."""
         if self._buffer is not None:
             self._release()
         row = API_TABLE[header.api_key]
         if not row.min_version <= header.api_version <= row.max_version:
-            self.refuse("unsupported_version", f"{row.name} version {header.api_version}", header)
+            self.reject("unsupported_version", f"{row.name} version {header.api_version}", header)
         elif self.authentication is not None:
             self.authentication.on_late_request(header, frame, body_offset)
         else:
             self.channel.send_frame((illegal_sasl_state(header),))
 
-    def _refuse_api(self, header: RequestHeader) -> None:
+    def _reject_api(self, header: RequestHeader) -> None:
         row = API_TABLE.get(header.api_key)
         who = f"client {header.client_id or '(no id)'} at {self.context.client_address}"
         if row is None:
-            self.refuse("unknown_api", f"{who} sent the unknown API {header.api_key}", header)
+            self.reject("unknown_api", f"{who} sent the unknown API {header.api_key}", header)
         elif self.listener.row.forced and not row.control_plane:
-            self.refuse(
+            self.reject(
                 "control_plane_forced",
                 f"{who} sent {row.name}: the control plane takes controller requests only "
                 "(control.plane.force.controller.requests.enable)",
                 header,
             )
         elif self.listener.row.plane == CONTROLLER and not row.controller:
-            self.refuse(
+            self.reject(
                 "controller_listener",
                 f"{who} sent {row.name}: a controller takes the requests of brokers only (controller.listener.names)",
                 header,
             )
         elif header.api_key not in self._versions:
-            self.refuse("api_not_on_listener", f"{who} sent {row.name}, which this listener does not take", header)
+            self.reject("api_not_on_listener", f"{who} sent {row.name}, which this listener does not take", header)
         else:
             lowest, highest = self._versions[header.api_key]
-            self.refuse(
+            self.reject(
                 "unsupported_version",
                 f"{who} sent {row.name} version {header.api_version}, served are {lowest} to {highest}",
                 header,

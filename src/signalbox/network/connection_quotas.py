@@ -1,9 +1,10 @@
-"""How many connections there may be: for the broker, a listener, an address; and how fast they come.
+"""Limits on the number of connections (of the broker, a listener, an address) and on their creation rate.
 
-The acceptor asks `wait_seconds` before it accepts (creation rates, `max.connections` of listener and broker) and
-`admit` afterwards (per address; over the limit is closed at once). The listeners of brokers are protected when there
-are others: broker-wide limits do not hold them back, since neither replication nor the controller must lose to a storm
-of clients. Kafka protects the inter-broker listener alone.
+The acceptor calls `wait_seconds` before it accepts (creation rates, `max.connections` of listener and broker) and
+`admit` afterwards (per address; a connection over the limit is closed at once). The listeners of brokers are protected
+if there are others: broker-wide limits do not apply to them, since a storm of clients must not stop replication or the
+controller. Their connections do not count for an address either, except on an inter-broker listener that clients need
+too, because there is no other. Kafka protects only the inter-broker listener, and not from `max.connections.per.ip`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _UNLIMITED = 2**31 - 1
 
 @dataclass(slots=True)
 class CreationRate:
-    """At most `per_second` new ones, as a bucket of one second's worth."""
+    """At most `per_second` new connections: a token bucket with the tokens of one second."""
 
     per_second: int
     _allowance: float = 0.0
     _updated_at: float = field(default=-1.0)
 
     def wait_seconds(self, now: float) -> float:
-        """Seconds until one more may come; 0 is now."""
+        """Seconds until one more connection may be accepted; 0 is now."""
         if self.per_second >= _UNLIMITED:
             return 0.0
         if self.per_second <= 0:
@@ -47,32 +48,38 @@ class CreationRate:
         self._allowance -= 1
 
     def is_full(self, now: float) -> bool:
-        """Whether it remembers nothing: a new one would say the same."""
+        """Whether the bucket is full: a new one would behave the same."""
         return self._allowance + (now - self._updated_at) * self.per_second >= self.per_second
 
 
 @dataclass(slots=True)
 class ListenerLimits:
-    """One listener's own limits."""
+    """The limits of one listener."""
 
     max_connections: int = _UNLIMITED
     creation_rate: CreationRate = field(default_factory=lambda: CreationRate(_UNLIMITED))
     protected: bool = False
+    any_per_ip: bool = False
+    """True if only brokers need the listener: `max.connections.per.ip` does not apply to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerLimits:
-    """The broker-wide ones."""
+    """The broker-wide limits."""
 
     max_connections: int = _UNLIMITED
     max_creation_rate: int = _UNLIMITED
     max_per_ip: int = _UNLIMITED
     per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
 
+    def per_ip(self, address: str) -> int:
+        """How many connections one address may have."""
+        return self.per_ip_overrides.get(address, self.max_per_ip)
+
 
 class ConnectionQuotas:
-    """Counts what is open. Every `admit` that is True is followed by one `release`. `descriptors_are_scarce` is asked
-    with whether it is for a protected listener."""
+    """Counts open connections. Every `admit` that returns True is followed by one `release`. The argument of
+    `descriptors_are_scarce` is whether the listener is protected."""
 
     def __init__(
         self,
@@ -87,22 +94,22 @@ class ConnectionQuotas:
         self._clock = clock
         self._rate = CreationRate(limits.max_creation_rate)
         self._by_listener: Counter[str] = Counter()
-        self._by_address: Counter[str] = Counter()
+        self._by_address: dict[str, Counter[str]] = {}  # by listener: the protected ones can change
         self.total = 0
 
     def change(self, limits: BrokerLimits, listeners: Mapping[str, ListenerLimits]) -> None:
-        """Other limits from now on. What is open stays open and counted; a creation rate that stays goes on."""
+        """Replace the limits. Open connections stay open and counted; an unchanged creation rate keeps its bucket."""
         if limits.max_creation_rate != self._limits.max_creation_rate:
             self._rate = CreationRate(limits.max_creation_rate)
         for name, after in listeners.items():
             before = self._listeners.get(name)
             if before is not None and before.creation_rate.per_second == after.creation_rate.per_second:
                 after.creation_rate = before.creation_rate
-        # Who is still connected to a listener that goes is counted on.
+        # Open connections of a removed listener are still counted.
         self._limits, self._listeners = limits, {**self._listeners, **listeners}
 
     def wait_seconds(self, listener: str) -> float:
-        """How long the acceptor of `listener` should leave newcomers in the kernel; 0 is not at all."""
+        """Seconds for which the acceptor of `listener` leaves new connections in the kernel; 0 is not at all."""
         limits = self._listeners[listener]
         now = self._clock.monotonic()
         if self._by_listener[listener] >= limits.max_connections:
@@ -117,31 +124,43 @@ class ConnectionQuotas:
         return wait
 
     def admit(self, listener: str, address: str) -> bool:
-        """Count a new connection; False when its address has too many. Creation rates count it all the same."""
+        """Count a new connection; False when its address has too many. Creation rates count it in both cases."""
         limits = self._listeners[listener]
         limits.creation_rate.count()
         if not limits.protected:
             self._rate.count()
-        limit = self._limits.per_ip_overrides.get(address, self._limits.max_per_ip)
-        if self._by_address[address] >= limit:
+        if not limits.any_per_ip and self._open_from(address) >= self._limits.per_ip(address):
             return False
         self.total += 1
         self._by_listener[listener] += 1
-        self._by_address[address] += 1
+        self._by_address.setdefault(listener, Counter())[address] += 1
         return True
 
     def release(self, listener: str, address: str) -> None:
-        """A counted connection is gone."""
+        """A counted connection was closed."""
         self.total -= 1
         self._by_listener[listener] -= 1
-        self._by_address[address] -= 1
-        if not self._by_address[address]:
-            del self._by_address[address]
+        addresses = self._by_address[listener]
+        addresses[address] -= 1
+        if not addresses[address]:
+            del addresses[address]
+
+    def over(self, limits: BrokerLimits) -> list[tuple[str, int, int]]:
+        """(address, open connections, limit) of each address with more open connections than `limits` allow."""
+        addresses = {address for name in self._limited_per_ip() for address in self._by_address[name]}
+        rows = [(address, self._open_from(address), limits.per_ip(address)) for address in sorted(addresses)]
+        return [row for row in rows if row[1] > row[2]]
+
+    def _open_from(self, address: str) -> int:
+        return sum(self._by_address[name][address] for name in self._limited_per_ip())
+
+    def _limited_per_ip(self) -> list[str]:
+        return [name for name in self._by_address if not self._listeners[name].any_per_ip]
 
     def count_of(self, listener: str) -> int:
         return self._by_listener[listener]
 
     @property
     def excess(self) -> int:
-        """Connections above the broker's limit, because protected ones came: unprotected idle ones must go."""
+        """Connections above the broker's limit, caused by protected ones: as many idle unprotected ones are closed."""
         return max(0, self.total - self._limits.max_connections)

@@ -1,5 +1,5 @@
-"""Listeners of dedicated controllers: `process.roles` and `controller.listener.names`, by Kafka's rules (F15),
-but compared in upper case like every other name."""
+"""Listeners of dedicated controllers: `process.roles` and `controller.listener.names`, by Kafka's rules (F15), but
+compared in upper case like all names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROCESS_ROLES = "process.roles"
 
 
 def read_process_roles(given: Mapping[str, str], faults: list[ConfigFault]) -> set[str]:
-    """The roles of this node; none is a broker that may become the controller."""
+    """The roles of this node; the empty set is a broker that may become the controller."""
     text = given.get(PROCESS_ROLES, "")
     roles = split_list(text)
     if set(roles) - {"broker", "controller"} or len(set(roles)) < len(roles):
@@ -31,7 +31,7 @@ def read_controller_names(
     protocols: dict[str, SecurityProtocol],
     faults: list[ConfigFault],
 ) -> tuple[str, ...]:
-    """The controllers' listeners in upper case, in their order. `names` are those of `listeners`."""
+    """The controllers' listeners in upper case, in their order. `names` are the names in `listeners`."""
     text = given.get(CONTROLLER_NAMES, "")
     controllers = tuple(normalise_listener_name(name) for name in split_list(text))
 

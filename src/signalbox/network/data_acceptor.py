@@ -1,7 +1,7 @@
 """The data plane's acceptor: a listening socket in the data loop.
 
-A turn takes at most 16 newcomers from one listener, and for a slice at most, so a storm of connects cannot starve
-whoever is connected.
+A turn of the data loop accepts at most 16 new connections of one listener, for one slice at most, so a storm of
+connects cannot starve existing connections.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Connections that take up room for nothing: idle, stalled, or never finished with setting up.
+"""Closes connections that are idle or stalled, or whose setup did not finish in time.
 
-One sweep a second over all connections, a bounded number per step, so that ten thousand of them do not hold up the
-loop. A connection with a request in the house is not idle.
+One sweep per second over all connections, a bounded number per step, so that ten thousand of them do not block the
+loop. A connection with a request in progress is not idle.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PER_STEP = 256
 
 @dataclass(frozen=True, slots=True)
 class ExpiryLimits:
-    """Seconds; `idle` is None for never."""
+    """Timeouts in seconds; `idle` is None for no timeout."""
 
     idle: float | None
     stall: float
@@ -27,7 +27,7 @@ class ExpiryLimits:
 
 
 def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> str | None:
-    """Why `connection` has to go now, or None."""
+    """Why `connection` must be closed now, or None."""
     channel = connection.channel
     if channel.stalled_since is not None and now - channel.stalled_since > limits.stall:
         return f"the peer took no byte for {limits.stall:g} s (connection.write.stall.timeout.ms)"
@@ -40,7 +40,7 @@ def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> s
 
 
 class IdleExpiry:
-    """`connections()` gives those of the whole server; `every_sweep()` is called before each one."""
+    """`connections()` returns all connections of the server; `every_sweep()` is called before each sweep."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class IdleExpiry:
             if reason is not None:
                 connection.listener.plane.timed_out_connections += 1
                 if not connection.established:
-                    connection.note_refusal("setup_timeout", reason, None)
+                    connection.note_rejection("setup_timeout", reason, None)
                     if connection.authentication is None or not connection.authentication.failed:
                         connection.listener.authentications.failed.add()
                 connection.close(reason)

@@ -1,7 +1,7 @@
-"""One request as the broker gets it: header, the untouched frame, who sent it, and the way to answer.
+"""One request as the broker gets it: header, the unchanged frame, the request context, and methods to respond.
 
-The frame is kept byte for byte, because a forwarded request travels in its Envelope exactly as it came (F3). It is
-writable (storage patches base offsets in place) and valid until the request is answered.
+The frame is kept byte for byte, because a forwarded request is sent in its Envelope exactly as it was received (F3). It
+is writable (storage patches base offsets in place) and valid until the request is answered.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class InboundRequest:
-    """`frame` is the whole request without its 4-byte size; the body starts at `body_offset`. `received_at` is in
-    monotonic seconds. Exactly one of the answers below ends it; after a close they do nothing."""
+    """`frame` is the complete request without its 4-byte size; the body starts at `body_offset`. `received_at` is in
+    monotonic seconds. The request ends with exactly one call of `respond`, `respond_nothing`, `close_connection` or
+    `reject`; after the connection is closed they do nothing."""
 
     __slots__ = ("body_offset", "connection", "context", "frame", "header", "received_at")
 
@@ -39,23 +40,23 @@ class InboundRequest:
         self.received_at = received_at
 
     def respond(self, chunks: Sequence[Chunk]) -> None:
-        """Send `chunks`, which begin with the response header, and let the connection read on."""
+        """Send `chunks`, which begin with the response header, and let the connection read the next request."""
         self.connection.finish(self, chunks)
 
     def throttle(self, milliseconds: int) -> None:
-        """Said before the answer: after it the connection is not read for so long (KIP-219)."""
+        """Call it before the response: after the response the connection is not read for this time (KIP-219)."""
         self.connection.throttle(milliseconds / 1000)
 
     def respond_nothing(self) -> None:
-        """The request takes no answer (Produce with acks=0)."""
+        """The request gets no response (Produce with acks=0)."""
         self.connection.finish(self, None)
 
     def close_connection(self, reason: str) -> None:
-        """The answer is that there is none: the client has to connect again. Earlier answers still leave."""
+        """Close the connection instead of a response: the client must reconnect. Earlier responses are still sent."""
         self.connection.channel.close_after_flush(reason)
         self.connection.leave(self)
 
-    def refuse(self, reason: str) -> None:
-        """It is no request after all: counted, logged, and the connection closed."""
-        self.connection.refuse("garbled", reason, self.header)
+    def reject(self, reason: str) -> None:
+        """The frame is not a valid request: count and log it, and close the connection."""
+        self.connection.reject("garbled", reason, self.header)
         self.connection.leave(self)

@@ -1,12 +1,12 @@
-"""Where the static JAAS file is: our key, Java's name for it as a key, or what Kafka's start scripts are given.
+"""The location of the static JAAS file: a configuration key, Java's property as a key, or Kafka's environment variable.
 
-| place | whose |
+| place | origin |
 |---|---|
-| `sasl.jaas.file` | ours |
+| `sasl.jaas.file` | a key that Kafka does not have |
 | `java.security.auth.login.config` | Java's system property, as a key of the configuration |
-| `KAFKA_OPTS=-Djava.security.auth.login.config=...` | the environment that Kafka's scripts hand to Java |
+| `KAFKA_OPTS=-Djava.security.auth.login.config=...` | the environment variable that Kafka's scripts pass to Java |
 
-The first that is set counts.
+The first one that is set is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JAVA_PROPERTY = "java.security.auth.login.config"
 
 
 def jaas_file_location(everywhere: ListenerSettings, environment: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """(path, where that is set); "" when there is no such file."""
+    """(path, the place where it is set); both "" without a JAAS file."""
     for key in (JAAS_FILE_KEY, JAVA_PROPERTY):
         if everywhere.text(key):
             return _path(everywhere.text(key)), key
@@ -31,9 +31,9 @@ def jaas_file_location(everywhere: ListenerSettings, environment: Mapping[str, s
 
 
 def _path(text: str) -> str:
-    """Java takes a path or a URL, and a second `=` in front to mean this file and no other."""
+    """The path in the value. Java accepts a path or a URL, with a second `=` before it to use only this file."""
     text = text.removeprefix("=").strip()
     try:
         return unquote(urlsplit(text).path) if text.startswith("file:") else text
-    except ValueError:  # an address that is none: taken for the path that it will not be
+    except ValueError:  # not a valid URL: used as a path, and reading it then fails
         return text

@@ -1,4 +1,4 @@
-"""From settings to limits: which keys set which connection limit of the broker and of each listener."""
+"""Reads the connection limits of the broker and of each listener from the settings."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def read_quotas(table: ListenerTable, settings: NetworkSettings, clock: Clock) -
 
 
 def read_limits(table: ListenerTable, settings: NetworkSettings) -> tuple[BrokerLimits, dict[str, ListenerLimits]]:
-    """The broker's and the listeners' limits. A key without prefix holds for the broker, and for each listener that has
-    not its own."""
+    """The limits of the broker and of the listeners. A key without prefix applies to the broker, and to each listener
+    without a key of its own."""
     everywhere = settings.everywhere
     overrides, _ = parse_per_ip_overrides(everywhere.text("max.connections.per.ip.overrides"))
     broker = BrokerLimits(
@@ -36,11 +36,13 @@ def read_limits(table: ListenerTable, settings: NetworkSettings) -> tuple[Broker
         max_per_ip=everywhere.number("max.connections.per.ip"),
         per_ip_overrides=overrides,
     )
+    data_listeners = sum(row.plane == DATA for row in table)
     listeners = {
         row.name: ListenerLimits(
             max_connections=settings.listener(row.name).number(_COUNT_KEY),
             creation_rate=CreationRate(settings.listener(row.name).number(_RATE_KEY)),
             protected=(row.inter_broker or row.plane != DATA) and len(table) > 1,
+            any_per_ip=row.plane != DATA or (row.inter_broker and data_listeners > 1),
         )
         for row in table
     }
@@ -48,7 +50,7 @@ def read_limits(table: ListenerTable, settings: NetworkSettings) -> tuple[Broker
 
 
 def read_expiry_limits(settings: ListenerSettings) -> ExpiryLimits:
-    """How long connections may idle, stall and take to set up."""
+    """The timeouts of idle connections, of stalled ones, and of connection setup."""
     idle_ms = settings.number("connections.max.idle.ms")
     return ExpiryLimits(
         idle=idle_ms / 1000 if idle_ms >= 0 else None,

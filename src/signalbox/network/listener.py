@@ -1,4 +1,4 @@
-"""A listener at work: one row of the table with everything its connections share."""
+"""A listener that serves: one row of the table with everything that its connections share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from signalbox.network.connection import SASL_APIS
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings
 from signalbox.network.plane import CONTROLLER, DATA, Plane
-from signalbox.network.ports import HotPath, NetworkPorts, RequestSink, ServedVersions
-from signalbox.network.refusals import Refusals
+from signalbox.network.ports import FastPath, NetworkPorts, RequestSink, ServedVersions
+from signalbox.network.rejections import Rejections
 from signalbox.protocol.api_table import API_TABLE, ApiRow
 
 
@@ -23,15 +23,15 @@ class Listener:
         settings: ListenerSettings,
         ports: NetworkPorts,
         sink: RequestSink,
-        refusals: Refusals,
+        rejections: Rejections,
     ) -> None:
         self.row = row
         self.plane = plane
         self.settings = settings
         self.sink = sink
-        self.hot_path: HotPath | None = ports.hot_path if plane.name == DATA else None
+        self.fast_path: FastPath | None = ports.fast_path if plane.name == DATA else None
         self.served_versions: ServedVersions = served_on(row, ports.api_gate.versions(row))
-        self.refusals = refusals
+        self.rejections = rejections
         self.authentications = AuthenticationCounts(ports.metrics, row.name)
         self.accepted = 0  # connections so far
         self.callbacks = CallbackThreads()
@@ -42,8 +42,8 @@ class Listener:
 
 
 def served_on(row: ListenerRow, versions: ServedVersions) -> ServedVersions:
-    """What the node takes on a listener: a forced control plane (C4) and a controller's listeners (F15) admit the
-    marked APIs only. The two SASL APIs are never handed on: network answers them itself."""
+    """The API versions that the node serves on a listener: a forced control plane (C4) and a controller's listeners
+    (F15) accept only the APIs marked for them. The two SASL APIs are never passed on: this package answers them."""
     return {key: span for key, span in versions.items() if key not in SASL_APIS and _admits(row, API_TABLE[key])}
 
 

@@ -1,7 +1,7 @@
-"""One `NAME://host:port` entry, the protocol map, and name lists, as text becomes values (L1, L2).
+"""Parses `NAME://host:port` entries, the protocol map, and lists of names (L1, L2).
 
-Names are compared in upper case everywhere: Kafka is uneven here, and a lower-case control plane name then ends up on
-both planes. Each function gives what could be read and adds one `ConfigFault` for each entry that could not.
+Names are compared in upper case everywhere: Kafka is inconsistent here, so that a lower-case control plane name is on
+both planes. Each function returns the valid entries and adds one `ConfigFault` for each invalid entry.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 DEFAULT_PROTOCOL_MAP = ",".join(f"{protocol.name}:{protocol.name}" for protocol in SecurityProtocol)
 
 _ENTRY = re.compile(r"(?P<name>[^\s/]*)://(?P<host>\[[0-9a-zA-Z\-%._:]*\]|[0-9a-zA-Z\-%._:]*):(?P<port>-?[0-9]+)")
-_PORT_DIGITS = 9  # int() has limits of its own, with words of its own
+_PORT_DIGITS = 9  # int() has a limit of its own, with another error text
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerEntry:
-    """A parsed entry with the text it came from. `host` is "" for the wildcard, IPv6 without brackets."""
+    """A parsed entry and its text. `host` is "" for the wildcard, IPv6 without brackets."""
 
     text: str
     name: str
@@ -39,7 +39,7 @@ class ListenerEntry:
 
 
 def split_list(text: str) -> list[str]:
-    """The pieces of a comma-separated list, trimmed, without empty ones."""
+    """The elements of a comma-separated list, trimmed, without empty ones."""
     return [piece for piece in map(str.strip, text.split(",")) if piece]
 
 
@@ -75,14 +75,14 @@ def _port(text: str) -> int:
 
 
 def names_of_entries(text: str) -> list[str]:
-    """The names in a list of listeners, those of entries with a fault as well: one fault must not cause another."""
+    """The names in a list of listeners, those of invalid entries included: one fault must not cause another."""
     pieces = ((piece, "://" if "://" in piece else ":") for piece in split_list(text))
     names = (normalise_listener_name(piece.partition(mark)[0]) for piece, mark in pieces)
     return [name for name in dict.fromkeys(names) if name]
 
 
 def names_of_pairs(text: str) -> set[str]:
-    """The names in a protocol map, those of pairs with a fault as well."""
+    """The names in a protocol map, those of invalid pairs included."""
     return {normalise_listener_name(piece.rpartition(":")[0]) for piece in split_list(text)}
 
 
@@ -114,5 +114,5 @@ def parse_protocol_map(text: str, faults: list[ConfigFault]) -> dict[str, Securi
 
 
 def is_faulty_pair(given: Mapping[str, str], name: str) -> bool:
-    """Whether the map has this name with something that is no protocol, which is told there."""
+    """Whether the protocol map has this name in an invalid pair, for which it reports a fault of its own."""
     return name in names_of_pairs(given.get(PROTOCOL_MAP, ""))

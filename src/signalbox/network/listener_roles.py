@@ -1,11 +1,11 @@
-"""Which listener plays which part: inter-broker, control plane, controller, privileged (L4, C1, "Resolved").
+"""The roles of listeners: inter-broker, control plane, controller, privileged (L4, C1, "Resolved").
 
 The privileged listener of a node:
 | control plane | forced | dedicated controllers | privileged |
 |---|---|---|---|
 | none | - | no | inter-broker |
 | named | no | no | control plane (as in Kafka) |
-| named | yes | no | inter-broker, since the forced plane admits only the four controller requests |
+| named | yes | no | inter-broker, since the forced plane accepts only the four controller requests |
 | any | any | this node is one | the first controller listener, for everything |
 """
 
@@ -36,7 +36,7 @@ CONTROL_PLANE_FORCED = "control.plane.force.controller.requests.enable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerRoles:
-    """Names in upper case. `protocols` is the whole protocol map."""
+    """Names in upper case. `protocols` is the complete protocol map."""
 
     protocols: Mapping[str, SecurityProtocol]
     inter_broker_listener_name: str
@@ -54,8 +54,8 @@ def read_roles(
     advertised_names: set[str],
     faults: list[ConfigFault],
 ) -> ListenerRoles | None:
-    """The parts as configured, or None after adding what is wrong with them. `names` and `advertised_names` are of
-    the two lists, entries with a fault included."""
+    """The configured roles, or None after adding their faults. `names` and `advertised_names` are the names in the two
+    lists, those of invalid entries included."""
     before = len(faults)
     process_roles = read_process_roles(given, faults)
     controllers = read_controller_names(given, process_roles, names, protocols, faults)
@@ -85,7 +85,7 @@ def read_roles(
 def read_inter_broker(
     given: Mapping[str, str], protocols: dict[str, SecurityProtocol], faults: list[ConfigFault]
 ) -> tuple[str, SecurityProtocol] | None:
-    """Name and protocol of the listener that brokers use among themselves, None when that cannot be told."""
+    """Name and protocol of the inter-broker listener; None with a new fault, or if its pair in the map is invalid."""
     name_text, protocol_text = given.get(INTER_BROKER_NAME), given.get(INTER_BROKER_PROTOCOL)
     if name_text is not None and protocol_text is not None:
         faults.append(

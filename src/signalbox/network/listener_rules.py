@@ -1,4 +1,4 @@
-"""What lists of listeners must obey (L1, L3). Each rule adds its faults; none stops the others."""
+"""Rules for lists of listeners (L1, L3). Each rule adds its faults; all rules are checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from signalbox.network.listener_entry import ADVERTISED_LISTENERS, LISTENERS, PR
 
 
 def check_distinct_names(key: str, entries: Iterable[ListenerEntry], faults: list[ConfigFault]) -> None:
-    """A name stands once; the IPv4/IPv6 pair needs two names as well."""
+    """A name occurs once; an IPv4/IPv6 pair needs two names as well."""
     seen: dict[str, ListenerEntry] = {}
     for entry in entries:
         first = seen.setdefault(entry.name, entry)
@@ -28,7 +28,7 @@ def check_distinct_names(key: str, entries: Iterable[ListenerEntry], faults: lis
 
 
 def check_distinct_ports(entries: Iterable[ListenerEntry], faults: list[ConfigFault]) -> None:
-    """A port stands once, bar exactly one IPv4 and one IPv6 literal; port 0 is never a duplicate."""
+    """A port occurs once, except with exactly one IPv4 and one IPv6 literal; port 0 is never a duplicate."""
     by_port: dict[int, list[ListenerEntry]] = defaultdict(list)
     for entry in entries:
         if entry.port:
@@ -75,7 +75,8 @@ def check_advertised(
     key: str,
     faults: list[ConfigFault],
 ) -> None:
-    """Advertised are `names` of listeners, with hosts that can be dialled. `key` is where the entries were written."""
+    """Advertised entries have one of `names` and a host to which clients can connect. `key` is the key with the
+    entries."""
     for entry in advertised:
         if entry.name not in names:
             faults.append(
@@ -105,7 +106,8 @@ def _literal_kind(host: str) -> type | None:
 
 
 def _is_unspecified(host: str) -> bool:
-    """0.0.0.0, ::, ::ffff:0.0.0.0, and the ways to write the first that a resolver takes: 0, 0.0, 0x0."""
+    """Whether the host is 0.0.0.0, ::, ::ffff:0.0.0.0, or another form of the first that resolvers accept: 0, 0.0,
+    0x0."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

@@ -1,8 +1,8 @@
-"""What guards a listener: its TLS and its SASL mechanisms, from its settings (L5-L7); the TLS part can be renewed.
+"""The security configuration of a listener: TLS and SASL mechanisms from its settings (L5-L7); TLS can be renewed.
 
-Where a mechanism's login module comes from: `listener.name.<l>.<mechanism>.sasl.jaas.config`, else the JAAS
-file's section `<listener>.KafkaServer`, else `KafkaServer`. A `sasl.jaas.config` without mechanism is ignored on a
-server, as in Kafka. Every enabled mechanism of a SASL listener must have one, or the start is refused.
+The login module of a mechanism is in `listener.name.<l>.<mechanism>.sasl.jaas.config`, else in the section
+`<listener>.KafkaServer` of the JAAS file, else in `KafkaServer`. A `sasl.jaas.config` without mechanism is ignored on a
+server, as in Kafka. Without a login module for every enabled mechanism of a SASL listener the broker does not start.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import partial
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.small_file import read_small_file
-from signalbox.common.start_refused import reason
+from signalbox.common.start_error import reason
 from signalbox.network.jaas_location import jaas_file_location
-from signalbox.network.jwks_keeper import JwksKeeper
+from signalbox.network.jwks_refresher import JwksRefresher
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
 from signalbox.network.plane import CONTROL, CONTROLLER
@@ -31,7 +31,7 @@ from signalbox.security.jaas import (
 )
 from signalbox.security.sasl.mechanism import SaslMechanism
 from signalbox.security.sasl.scram import ScramCredentials
-from signalbox.security.tls.every_error import every_error
+from signalbox.security.tls.collect_errors import collect_errors
 from signalbox.security.tls.listener_tls import ListenerTls, listener_tls, renewed_listener_tls
 from signalbox.security.tls.settings import TlsConfigError, TlsSettings, tls_settings
 
@@ -42,18 +42,19 @@ _CLIENT_AUTH_KEY = "ssl.client.auth"
 
 @dataclass(frozen=True, slots=True)
 class ListenerSecurity:
-    """`tls` where the protocol uses TLS; `mechanisms` by Kafka's name where it uses SASL, `keepers` of the keys that
-    they check with."""
+    """`tls` if the protocol uses TLS; if it uses SASL, `mechanisms` by Kafka's name, and `keepers`, which refresh the
+    keys that the mechanisms need."""
 
     tls: ListenerTls | None = None
     mechanisms: Mapping[str, SaslMechanism] = field(default_factory=dict)
-    keepers: tuple[JwksKeeper, ...] = ()
+    keepers: tuple[JwksRefresher, ...] = ()
 
 
 def build_security(
     rows: Iterable[ListenerRow], settings: NetworkSettings, scram_credentials: ScramCredentials
 ) -> tuple[dict[str, ListenerSecurity], list[ConfigFault]]:
-    """The guards of every listener by name and all that is wrong with them; reads the JAAS file if one is set."""
+    """The security of every listener by name, and all faults in its configuration; reads the JAAS file if one is
+    set."""
     jaas_file, faults = read_jaas_file(settings.everywhere)
     guards = {}
     for row in rows:
@@ -65,7 +66,7 @@ def build_security(
 def read_jaas_file(
     everywhere: ListenerSettings, environment: Mapping[str, str] | None = None
 ) -> tuple[JaasFile, list[ConfigFault]]:
-    """The static JAAS file, an empty one when there is none or it is faulty."""
+    """The static JAAS file, with its faults; an empty one if there is none or it is invalid."""
     location, place = jaas_file_location(everywhere, environment)
     if not location:
         return JaasFile({}), []
@@ -84,14 +85,14 @@ def build_listener_security(
     jaas_file: JaasFile,
     scram_credentials: ScramCredentials,
 ) -> tuple[ListenerSecurity, list[ConfigFault]]:
-    """The guards of one listener and what is wrong with its settings."""
+    """The security of one listener and the faults in its settings."""
     faults: list[ConfigFault] = []
     tls = None
     if row.security_protocol.uses_tls:
         dialled = row.inter_broker or row.plane in (CONTROL, CONTROLLER)
         tls = _or_faults(row, settings, faults, lambda given: listener_tls(given, dialled_by_brokers=dialled))
     mechanisms: dict[str, SaslMechanism] = {}
-    keepers: list[JwksKeeper] = []
+    keepers: list[JwksRefresher] = []
     if row.security_protocol.uses_sasl:
         enabled = settings.names(ENABLED_MECHANISMS_KEY)
         if not enabled:
@@ -108,12 +109,12 @@ def build_listener_security(
 def renew_tls(
     row: ListenerRow, current: ListenerTls, settings: ListenerSettings
 ) -> tuple[ListenerTls | None, list[ConfigFault]]:
-    """What listener `row` would serve TLS with under changed `settings`, or None and what is wrong (KIP-226's checks:
-    `security/tls/listener_tls.py`). Nothing is put to use: that is `SocketServer.replace_tls`. Any thread."""
+    """The TLS of listener `row` under changed `settings`, or None and the faults (the checks of KIP-226 are in
+    `security/tls/listener_tls.py`). It is not applied: `SocketServer.replace_tls` does that. Any thread may call it."""
     faults: list[ConfigFault] = []
     make = partial(renewed_listener_tls, current)
     renewed, prefix = _or_faults(row, settings, faults, make), listener_prefix(row.name)
-    # Only the listener's own keys can be changed while it serves.
+    # Only the listener's own keys can be changed while the broker runs.
     return renewed, [replace(fault, key=prefix + fault.key.removeprefix(prefix)) for fault in faults]
 
 
@@ -127,12 +128,12 @@ def _or_faults(
     try:
         return make(given)
     except TlsConfigError:
-        faults += tls_faults(row.name, settings, every_error(given, make))
+        faults += tls_faults(row.name, settings, collect_errors(given, make))
         return None
 
 
 def tls_faults(listener_name: str, settings: ListenerSettings, errors: Iterable[TlsConfigError]) -> list[ConfigFault]:
-    """What is wrong with TLS settings, each under the key that was read: the listener's own where it is set."""
+    """Faults in TLS settings, each with the key that was read: the listener's own key if it is set."""
     faults = []
     for each in errors:
         key, own = settings.key_of(listener_name, each.key), listener_prefix(listener_name) + each.key
@@ -144,7 +145,7 @@ def tls_faults(listener_name: str, settings: ListenerSettings, errors: Iterable[
 def login_module(
     listener_name: str, mechanism: str, settings: ListenerSettings, jaas_file: JaasFile
 ) -> LoginModule | None:
-    """The server's login module of a mechanism, None when there is none. JaasError."""
+    """The server's login module of a mechanism, None without one. JaasError."""
     text = settings.for_mechanism(mechanism, _JAAS_KEY)
     if text is not None:
         return parse_jaas_config(text)
@@ -154,8 +155,8 @@ def login_module(
 def usable_login_module(
     listener_name: str, mechanism: str, settings: ListenerSettings, jaas_file: JaasFile, faults: list[ConfigFault]
 ) -> LoginModule | None:
-    """The login module of a mechanism that is needed, or None after adding why there is none. A broker that dials a
-    peer's listener uses it as client too."""
+    """The login module that a mechanism needs. If there is none, or it is invalid, a fault is added; None then. A
+    broker that connects to such a listener of another node uses it as a client too."""
     key = f"{listener_prefix(listener_name)}{mechanism.lower()}.{_JAAS_KEY}"
     example = f"{MODULE_OF_MECHANISM[mechanism]} required ...;"
     section = f"{listener_name.lower()}.KafkaServer"
@@ -184,7 +185,7 @@ def _mechanism(
     jaas_file: JaasFile,
     scram_credentials: ScramCredentials,
     faults: list[ConfigFault],
-    keepers: list[JwksKeeper],
+    keepers: list[JwksRefresher],
 ) -> SaslMechanism | None:
     if name not in SUPPORTED_MECHANISMS:
         key = settings.key_of(row.name, ENABLED_MECHANISMS_KEY)
@@ -198,9 +199,9 @@ def _mechanism(
 
 
 def client_auth(row: ListenerRow, settings: ListenerSettings) -> str:
-    """Whether certificates of clients are asked for on a TLS listener: none, requested or required."""
+    """Whether a TLS listener requests client certificates: none, requested or required."""
     if row.security_protocol is SecurityProtocol.SASL_SSL and _CLIENT_AUTH_KEY not in settings.own:
-        return "none"  # on SASL_SSL the global key is meant for SSL listeners
+        return "none"  # the global key is only for SSL listeners, not for SASL_SSL
     return settings.text(_CLIENT_AUTH_KEY)
 
 

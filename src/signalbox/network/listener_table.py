@@ -1,8 +1,8 @@
-"""The listener table: for each named listener where it binds, what it tells clients, its protocol, plane and rank.
+"""The listener table: bind address, advertised address, protocol, plane and roles of each named listener.
 
-Built once from the configuration, with every fault found at the same time (KIP-103, KIP-291, SPEC L1-L4, C1 and
-"Resolved"). Facts about listeners are asked here and nowhere else: registration reads the advertised endpoints,
-senders the inter-broker and control plane names, handlers whether a listener is privileged.
+Built once from the configuration; all faults are found at the same time (KIP-103, KIP-291, SPEC L1-L4, C1 and
+"Resolved"). It is the only source of facts about listeners: the registration reads the advertised endpoints, senders
+read the inter-broker and control plane names, handlers read whether a listener is privileged.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from signalbox.network.plane import CONTROL, CONTROLLER, DATA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerRow:
-    """One listener. `advertised` is None when clients are never told of it; its port is 0 until bound where it was
-    configured so. `privileged`: broker-to-broker requests are taken here. `forced`: nothing but controller requests
-    is (C4). `inter_broker`: brokers authenticate on it."""
+    """One listener. `advertised` is None if the listener is not advertised; a port configured as 0 is 0 until it is
+    bound. `privileged`: it accepts broker-to-broker requests. `forced`: it accepts only controller requests (C4).
+    `inter_broker`: brokers authenticate on it."""
 
     name: str
     host: str
@@ -59,7 +59,7 @@ class ListenerRow:
 
 
 class ListenerTable:
-    """The rows by name. Names are in upper case; asking in any case works."""
+    """The rows by name. Names are in upper case; a lookup works in any case."""
 
     def __init__(self, rows: Iterable[ListenerRow], roles: ListenerRoles) -> None:
         self._rows = {row.name: row for row in rows}
@@ -75,7 +75,7 @@ class ListenerTable:
         return isinstance(name, str) and normalise_listener_name(name) in self._rows
 
     def row(self, name: str) -> ListenerRow:
-        """KeyError when there is no such listener."""
+        """The row of a listener; KeyError when there is no such listener."""
         return self._rows[normalise_listener_name(name)]
 
     @property
@@ -96,22 +96,23 @@ class ListenerTable:
 
     @property
     def dialled(self) -> dict[str, SecurityProtocol]:
-        """The listeners of peers that this node dials, by what it knows of itself: the controllers' first, inter-broker
-        and control plane. Brokers do not bind the one, dedicated controllers not the others."""
+        """The protocols, by name, of the listeners on which this node connects to others, from its own configuration:
+        the first of the controllers' listeners, inter-broker and control plane. Brokers do not bind the first of them,
+        dedicated controllers do not bind the other two."""
         names = (*self.controller_listener_names[:1], self.inter_broker_listener_name, self.control_plane_listener_name)
         plaintext = SecurityProtocol.PLAINTEXT
         return {name: self._roles.protocols.get(name, plaintext) for name in names if name is not None}
 
     @property
     def settings_names(self) -> list[str]:
-        """Listeners whose keys matter here: those of the table, and where roles are given those of peers, by the
-        protocol map."""
+        """Listeners whose keys are read: those of the table, and with dedicated controllers also those of other nodes,
+        from the protocol map."""
         elsewhere = self._roles.protocols if self.controller_listener_names else ()
         return list(dict.fromkeys((*self._rows, *elsewhere)))
 
     @property
     def privileged_listener_name(self) -> str:
-        """Where other brokers send Envelopes and their like to this node; part of its registration."""
+        """The listener to which other brokers send Envelopes and similar requests; part of the registration."""
         return self._roles.privileged_listener_name
 
     @property
@@ -119,20 +120,20 @@ class ListenerTable:
         return self._roles.forced
 
     def security_protocol_of(self, name: str) -> SecurityProtocol | None:
-        """By the protocol map, which may know listeners that this node does not bind."""
+        """The protocol of a listener in the protocol map, which may name listeners that this node does not bind."""
         return self._roles.protocols.get(normalise_listener_name(name))
 
     def advertised_endpoints(self) -> tuple[Endpoint, ...]:
-        """What the registration and clients are told, in the order of `listeners`; controller listeners are left
-        out, since only brokers may see them (F15)."""
+        """The endpoints for the registration and for clients, in the order of `listeners`; without controller
+        listeners, since only brokers may see them (F15)."""
         return tuple(row.advertised for row in self if row.advertised is not None and row.plane != CONTROLLER)
 
     def controller_endpoints(self) -> tuple[Endpoint, ...]:
-        """What brokers alone are told: where this node's controller is reached."""
+        """The endpoints of this node's controller, which only brokers may see."""
         return tuple(row.advertised for row in self if row.advertised is not None and row.plane == CONTROLLER)
 
     def with_bound_ports(self, ports: Mapping[str, int], local_host: str) -> ListenerTable:
-        """The table once sockets are bound: port 0 becomes the real one, a blank advertised host `local_host`.
+        """The table after the sockets are bound: the real port instead of 0, `local_host` for an empty advertised host.
 
         An advertised port 0 is resolved from the advertised entry alone, as Kafka does.
         """
@@ -148,7 +149,7 @@ class ListenerTable:
 
 
 def read_listener_table(given: Mapping[str, str]) -> tuple[ListenerTable | None, list[ConfigFault]]:
-    """The table of a configuration (key → text), or None and all that is wrong with it."""
+    """The table of a configuration (key → text), or None and all its faults."""
     faults: list[ConfigFault] = []
     listeners = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), faults)
     advertised_key = ADVERTISED_LISTENERS if given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
@@ -175,8 +176,8 @@ def read_listener_table(given: Mapping[str, str]) -> tuple[ListenerTable | None,
 
 
 def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
-    """The listeners that can be made out, whatever is wrong with the others: for checks that are to find the rest of
-    the faults in the same round. `inter_broker` are those that peers dial, control plane and controllers' too."""
+    """The valid listeners, even if others are invalid: for checks that find the remaining faults at the same time.
+    `inter_broker` is true for all listeners to which other nodes connect, control plane and controllers' too."""
     ignored: list[ConfigFault] = []
     protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), ignored)
     entries = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), ignored)
@@ -197,7 +198,8 @@ def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
 
 
 def readable_peers(given: Mapping[str, str]) -> dict[str, SecurityProtocol]:
-    """Protocols, by name, of the peers' listeners that this node dials: inter-broker, control plane, controllers'."""
+    """Protocols, by name, of the listeners on which this node connects to others: inter-broker, control plane,
+    controllers'."""
     protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), [])
     entries = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), [])
     _add_implicit_controllers(given, entries, protocols)
@@ -211,7 +213,7 @@ def readable_peers(given: Mapping[str, str]) -> dict[str, SecurityProtocol]:
 
 
 def bound_elsewhere(given: Mapping[str, str]) -> set[str]:
-    """Of `readable_peers` those that a node of these roles need not bind itself."""
+    """The names in `readable_peers` that a node of these roles need not bind itself."""
     roles, controllers = read_process_roles(given, []), set(_controller_names(given))
     if roles == {"controller"}:
         return set(readable_peers(given)) - controllers
@@ -225,7 +227,7 @@ def _controller_names(given: Mapping[str, str]) -> list[str]:
 def _add_implicit_controllers(
     given: Mapping[str, str], listeners: list[ListenerEntry], protocols: dict[str, SecurityProtocol]
 ) -> None:
-    """With the map at its default, controller listeners are PLAINTEXT, unless a secured name is about."""
+    """With the default map, controller listeners are PLAINTEXT, unless a listener has the name of a secure protocol."""
     names = _controller_names(given)
     everybody = {*names, *(entry.name for entry in listeners)}
     secured = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}

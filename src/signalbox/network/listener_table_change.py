@@ -1,7 +1,7 @@
-"""From one listener table to another while the broker serves: what is added, what goes, and what cannot be (KIP-226).
+"""A change of the listener table while the broker runs: added and removed listeners, and invalid changes (KIP-226).
 
-A listener that stays keeps its socket and its protocol: only what clients are told of it can change. As in Kafka,
-listeners are told apart by name; where Kafka ignores another address of a listener that stays, it is refused here.
+A listener that stays keeps its socket and its protocol: only its advertised address can change. As in Kafka, listeners
+are identified by name. Kafka ignores another address of a listener that stays; here it is rejected.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from signalbox.network.plane import CONTROLLER
 
 
 def added_rows(old: ListenerTable, new: ListenerTable) -> list[ListenerRow]:
-    """Listeners that are to be bound."""
+    """The listeners to bind."""
     return [row for row in new if row.name not in old]
 
 
 def removed_names(old: ListenerTable, new: ListenerTable) -> list[str]:
-    """Listeners that go."""
+    """The listeners to remove."""
     return [row.name for row in old if row.name not in new]
 
 
 def change_faults(old: ListenerTable, new: ListenerTable) -> list[ConfigFault]:
-    """What keeps a serving broker from becoming `new`. `old` has the bound ports. Binds new ports for a moment."""
+    """The faults that prevent a running broker from applying `new`. `old` has the bound ports. Binds new ports for a
+    moment."""
     faults = []
     for row in new:
         if row.name in old:

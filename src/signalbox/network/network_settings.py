@@ -1,8 +1,8 @@
-"""The network's configuration as read: global values, and for each listener its own view of them (L5).
+"""The network's configuration: global values, and the settings of each listener (L5).
 
-A listener's view starts from the global values; a key `listener.name.<lower-case name>.<key>` replaces one of them. If
-`<key>` is not a known key, its first part is taken as a SASL mechanism: `listener.name.<l>.<mechanism>.<key>` ends up
-under `<mechanism>.<key>`. Mechanism keys without the listener prefix never count, as in Kafka.
+A listener's settings start from the global values; a key `listener.name.<lower-case name>.<key>` replaces one of them.
+If `<key>` is not a known key, its first part is a SASL mechanism: `listener.name.<l>.<mechanism>.<key>` is stored under
+`<mechanism>.<key>`. Mechanism keys without the listener prefix are ignored, as in Kafka.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from signalbox.network.per_ip_overrides import parse_per_ip_overrides
 
 @dataclass(frozen=True, slots=True)
 class ListenerSettings:
-    """What holds on one listener. `own` are the keys that were set for it alone; `by_mechanism` holds texts under
+    """The settings of one listener. `own` are the keys that are set for this listener only; `by_mechanism` has texts by
     `<lower-case mechanism>.<key>`."""
 
     values: Mapping[str, Value]
@@ -31,7 +31,7 @@ class ListenerSettings:
         return value
 
     def text(self, key: str) -> str:
-        """The value as text, "" when it is not set."""
+        """The value as text, "" if it is not set."""
         value = self.values[key]
         return "" if value is None else str(value)
 
@@ -41,16 +41,16 @@ class ListenerSettings:
         return value
 
     def key_of(self, listener_name: str, key: str) -> str:
-        """Which key to change: the listener's own where it is set, else the one of all listeners."""
+        """The key to change: the listener's own if it is set, else the key of all listeners."""
         return f"{listener_prefix(listener_name)}{key}" if key in self.own else key
 
     def for_mechanism(self, mechanism: str, key: str) -> str | None:
-        """The per-mechanism text of `key`, None when it is not set."""
+        """The per-mechanism text of `key`, None if it is not set."""
         return self.by_mechanism.get(f"{mechanism.lower()}.{key}")
 
     def of_mechanism(self, mechanism: str, key: str) -> Value:
-        """The typed value of `key` for a mechanism, else for the listener, else the global one. A text that was
-        reported as faulty counts as not set."""
+        """The typed value of `key` for a mechanism, else for the listener, else the global one. An invalid text, which
+        was reported as a fault, counts as not set."""
         text = self.for_mechanism(mechanism, key)
         if text is not None:
             with suppress(ValueError):
@@ -60,7 +60,7 @@ class ListenerSettings:
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings:
-    """Global values and the listeners' views by upper-case name."""
+    """Global values, and the settings of listeners by upper-case name."""
 
     everywhere: ListenerSettings
     listeners: Mapping[str, ListenerSettings]
@@ -72,7 +72,7 @@ class NetworkSettings:
 def read_network_settings(
     given: Mapping[str, str], listener_names: Iterable[str]
 ) -> tuple[NetworkSettings, list[ConfigFault]]:
-    """Settings of a configuration (key → text) and what is wrong with it; defaults stand in for wrong values."""
+    """The settings of a configuration (key → text) and its faults; invalid values are replaced by defaults."""
     values, faults = NETWORK_CONFIG.read(given)
     listeners: dict[str, ListenerSettings] = {}
     for name in listener_names:
@@ -84,7 +84,7 @@ def read_network_settings(
 
 
 def listener_prefix(name: str) -> str:
-    """What begins the keys of one listener alone (KIP-103)."""
+    """The prefix of keys for one listener (KIP-103)."""
     return f"listener.name.{name.lower()}."
 
 

@@ -1,7 +1,7 @@
-"""`max.connections.per.ip.overrides`: which addresses may have how many connections.
+"""`max.connections.per.ip.overrides`: connection limits of single addresses.
 
-host:count pairs, the last colon counts. A host is an address in any notation, or a name: it is looked up when the value
-is read, as Kafka does, and stands for all of its addresses (in Kafka for the first one).
+host:count pairs, split at the last colon. A host is an address in any notation, or a name: a name is resolved when the
+value is read, as in Kafka, and stands for all of its addresses (in Kafka for the first one).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PAIR = re.compile(r"(?P<host>\[[0-9a-zA-Z\-%._:]+\]|[0-9a-zA-Z\-%._:]+):(?P<cou
 
 
 def parse_per_ip_overrides(text: str) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Address, written as `address_of` writes a peer's → connections allowed; and (piece, what is wrong with it)."""
+    """Limits by address, in the form of `address_of`; and (pair, problem) for each invalid pair."""
     overrides: dict[str, int] = {}
     problems = []
     for piece in filter(None, map(str.strip, text.split(","))):

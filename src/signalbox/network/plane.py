@@ -1,14 +1,15 @@
-"""A plane: one of the two request paths of a broker, and what is counted about it (C1, C7).
+"""A plane: one of the two request paths of a broker, and its metrics (C1, C7).
 
-Counters are plain ints that the metrics' gauges read when somebody scrapes. Names are Kafka's: the control plane's
-carry the prefix `ControlPlane`. A controller's own listeners are a third plane, counted like a data plane (a controller
-process has no other; in a combined process they carry the prefix `Controller`). Per listener there is Kafka's
-`socket-server-metrics`, and the plane that it belongs to.
+Counters are plain ints that the metrics read on a scrape. Kafka's metrics have Kafka's names (KIP-291): those of the
+control plane have the prefix `ControlPlane`. A controller's own listeners are a third plane, counted like a data plane
+(a controller process has no other; in a combined process they have the prefix `Controller`). Metrics that Kafka does
+not have are in `signalbox.network`, with the plane as a tag. Per listener there are Kafka's `socket-server-metrics`,
+and the plane that the listener belongs to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Protocol
 
 from signalbox.common.clock import Clock
@@ -19,34 +20,35 @@ CONTROL = "control"
 CONTROLLER = "controller"
 PREFIXES = {DATA: "", CONTROL: "ControlPlane", CONTROLLER: "Controller"}
 _NETWORK = "kafka.network"
+_OWN = "signalbox.network"
 
 
 class PlaneSource(Protocol):
-    """What a plane's engine tells about itself: the data loop, or a request queue."""
+    """The source of a plane's metrics: the data loop, or a request queue."""
 
     @property
     def queued(self) -> int:
-        """Requests (or ready connections) waiting for the handler."""
+        """Requests (or ready connections) that wait for the handler."""
         ...
 
     @property
     def unsent(self) -> int:
-        """Answers waiting to be sent."""
+        """Responses that wait to be sent."""
         ...
 
     @property
     def queue_seconds(self) -> float:
-        """Time that all requests so far have waited, together."""
+        """Total time that all requests so far have waited."""
         ...
 
     @property
     def busy_seconds(self) -> float:
-        """Time spent handling."""
+        """Total time spent in handlers."""
         ...
 
 
 class IdleMeter:
-    """Share of the time between two readings in which nothing was handled."""
+    """Share of the time between two reads in which no request was handled."""
 
     def __init__(self, busy_seconds: Callable[[], float], clock: Clock) -> None:
         self._busy_seconds = busy_seconds
@@ -75,31 +77,30 @@ class Plane:
         self.requests = 0
         self.rejected_requests = 0
         self.expired_connections_killed = 0  # sessions that were not renewed (KIP-368), as Kafka counts
-        self.timed_out_connections = 0  # idle, stalled, never set up
+        self.timed_out_connections = 0  # idle, stalled, or not set up in time
 
     def register(self, metrics: Metrics, clock: Clock) -> None:
-        """Make the counts known under Kafka's names."""
-        for name, read in self._gauges(clock):
-            metrics.gauge(name, read)
-
-    def _gauges(self, clock: Clock) -> Iterator[tuple[MetricName, Callable[[], float]]]:
-        prefix, source = PREFIXES[self.name], self.source
+        """Register the metrics: Kafka's under its names, the others with the plane as a tag."""
+        prefix, source, tags = PREFIXES[self.name], self.source, {"plane": self.name}
 
         def busy() -> float:
             return source.busy_seconds
 
-        for type_, name, read in (
-            ("RequestChannel", "RequestQueueSize", lambda: source.queued),
-            ("RequestChannel", "ResponseQueueSize", lambda: source.unsent),
-            ("RequestChannel", "RequestQueueTimeMsTotal", lambda: source.queue_seconds * 1000),
-            ("RequestChannel", "RequestsTotal", lambda: self.requests),
-            ("SocketServer", "NetworkProcessorAvgIdlePercent", IdleMeter(busy, clock).read),
-            ("SocketServer", "ExpiredConnectionsKilledCount", lambda: self.expired_connections_killed),
-            ("SocketServer", "TimedOutConnectionsCount", lambda: self.timed_out_connections),
-            ("SocketServer", "RejectedRequestsCount", lambda: self.rejected_requests),
-            ("SocketServer", "ConnectionCount", lambda: self.connections),
+        for group, type_, name, read in (
+            (_NETWORK, "RequestChannel", "RequestQueueSize", lambda: source.queued),
+            (_NETWORK, "RequestChannel", "ResponseQueueSize", lambda: source.unsent),
+            # One thread is processor and handler at once, so both are idle together.
+            (_NETWORK, "SocketServer", "NetworkProcessorAvgIdlePercent", IdleMeter(busy, clock).read),
+            ("kafka.server", "KafkaRequestHandlerPool", "RequestHandlerAvgIdlePercent", IdleMeter(busy, clock).read),
         ):
-            yield MetricName(_NETWORK, type_, prefix + name), read
-        # One thread is processor and handler at once, so both are idle together.
-        handler = MetricName("kafka.server", "KafkaRequestHandlerPool", prefix + "RequestHandlerAvgIdlePercent")
-        yield handler, IdleMeter(busy, clock).read
+            metrics.gauge(MetricName(group, type_, prefix + name), read)
+        expired = MetricName(_NETWORK, "SocketServer", prefix + "ExpiredConnectionsKilledCount")
+        metrics.counter_from(expired, lambda: self.expired_connections_killed)
+        metrics.gauge(MetricName(_OWN, "SocketServer", "Connections"), lambda: self.connections, tags)
+        for type_, own, count in (
+            ("RequestChannel", "Requests", lambda: self.requests),
+            ("RequestChannel", "RequestQueueTimeMs", lambda: source.queue_seconds * 1000),
+            ("SocketServer", "RejectedRequests", lambda: self.rejected_requests),
+            ("SocketServer", "TimedOutConnections", lambda: self.timed_out_connections),
+        ):
+            metrics.counter_from(MetricName(_OWN, type_, own), count, tags)

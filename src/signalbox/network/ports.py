@@ -1,6 +1,6 @@
-"""What the broker plugs into the network: who takes requests, who is admitted, who watches connections.
+"""What this package needs of the broker: handling of requests, API versions, and notifications of connections.
 
-The words here are network's own; `wiring` hands in the broker's objects.
+The interfaces are defined here; `wiring` passes the broker's objects.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ ServedVersions = Mapping[int, tuple[int, int]]
 
 class RequestSink(Protocol):
     def submit(self, request: InboundRequest) -> None:
-        """Take a request; answer it now or later, exactly once. Must not raise."""
+        """Handle a request; respond now or later, exactly once. Must not raise."""
         ...
 
 
-class HotPath(Protocol):
-    """A short cut for the frames that make up nearly all of the data plane's traffic."""
+class FastPath(Protocol):
+    """Handles repeated requests, which are nearly all of the data plane's traffic, without decoding them."""
 
     def try_frame(self, connection: Connection, frame: memoryview) -> bool:
-        """Deal with the whole frame, or return False and leave everything untouched (the generic path follows).
+        """Process the complete frame, or return False and change nothing (the generic path follows).
 
-        `frame` is writable and valid only until this returns: copy what is kept. Answer with
-        `connection.respond(chunks)` (or `respond_whole(frame)`, size included) before returning True, or answer
-        nothing (acks=0). To answer later, call
-        `connection.defer()` first: the frame then stays valid if `connection.frame_is_owned`, and the
-        connection reads nothing more until `respond` or `respond_nothing`.
+        `frame` is writable and valid only until this returns: copy any part that is kept. Respond with
+        `connection.respond(chunks)` (or `respond_whole(frame)`, size included) before returning True, or send no
+        response (acks=0). To respond later, call `connection.defer()` first: the frame then stays valid if
+        `connection.frame_is_owned`, and the connection reads nothing more until `respond` or `respond_nothing`.
         """
         ...
 
     def forget(self, connection: Connection) -> None:
-        """The connection is closed: drop what is kept for it."""
+        """The connection is closed: discard its request templates."""
         ...
 
 
 class ApiGate(Protocol):
     def versions(self, listener: ListenerRow) -> ServedVersions:
-        """API key → (lowest, highest) version that the broker takes on this listener; asked once, at start."""
+        """API key → (lowest, highest) version that the broker serves on this listener; called once, when the listener
+        starts."""
         ...
 
 
 class ConnectionWatcher(Protocol):
-    """Told about every connection that got as far as sending requests."""
+    """Notified of every connection that may send requests: after authentication, and when it is closed."""
 
     def opened(self, connection: Connection) -> None: ...
 
@@ -65,11 +65,11 @@ class ConnectionWatcher(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class NetworkPorts:
-    """Everything that the socket server is handed. Only the first two have no default."""
+    """The dependencies of the socket server. Only the first two have no default."""
 
     request_sink: RequestSink
     api_gate: ApiGate
-    hot_path: HotPath | None = None
+    fast_path: FastPath | None = None
     watcher: ConnectionWatcher | None = None
     audit: AuditSink = field(default_factory=NullAudit)
     metrics: Metrics = field(default_factory=NullMetrics)

@@ -1,7 +1,7 @@
-"""The control plane's own request queue: what its connections have read, in order of arrival, one handler (C1).
+"""The control plane's own request queue: the requests of its connections in order of arrival, one handler (C1).
 
-It is drained by a callback of its own in the asyncio loop, so that nothing the data plane does can stand before it
-except the slice that is running. A connection has at most one request in it; the number of connections bounds it.
+A callback of its own in the asyncio loop drains it, so that only the current slice of the data plane's work can delay
+it. A connection has at most one request in the queue, so the number of connections limits its length.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ log = logging.getLogger("signalbox.network")
 
 
 class RequestQueue:
-    """A `RequestSink` before the sink."""
+    """A `RequestSink` that queues requests for another sink."""
 
     def __init__(self, sink: RequestSink, loop: asyncio.AbstractEventLoop, clock: Clock) -> None:
         self._sink = sink
@@ -34,7 +34,7 @@ class RequestQueue:
 
     @property
     def unsent(self) -> int:
-        """Answers leave at once: asyncio has them."""
+        """Always 0: responses are passed to asyncio at once."""
         return 0
 
     def submit(self, request: InboundRequest) -> None:
@@ -50,7 +50,7 @@ class RequestQueue:
             try:
                 self._sink.submit(request)
             except Exception:
-                log.exception("a control request failed: %s", request.header)
+                log.exception("Control request failed: %s", request.header)
                 request.close_connection("internal error")
             self._waiting.popleft()
         self.busy_seconds += self._clock.monotonic() - started

@@ -1,8 +1,8 @@
-"""From settings and a login module to a mechanism that a listener can offer.
+"""Builds the SASL mechanisms that a listener offers, from its settings and a login module.
 
-OAUTHBEARER: tokens are checked against `sasl.oauthbearer.jwks.endpoint.url`. Kafka, when nothing is said, takes tokens
-that nobody signed; here those are taken only where the class that does so is named. Kafka's Java names of both handlers
-are understood, any other is a Python import path (`security/callback_class.py`).
+OAUTHBEARER: tokens are validated with the keys of `sasl.oauthbearer.jwks.endpoint.url`. Kafka accepts unsigned tokens
+by default; here they are accepted only if the handler class for them is configured. Kafka's Java names of both handlers
+are accepted; any other name is a Python import path (`security/callback_class.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from signalbox.common.config_table import ConfigFault, format_value
-from signalbox.network.jwks_keeper import JwksKeeper, RefreshTimes
+from signalbox.network.jwks_refresher import JwksRefresher, RefreshTimes
 from signalbox.network.network_settings import ListenerSettings
 from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
 from signalbox.security.jaas import LoginModule
@@ -44,8 +44,8 @@ _PLAIN_OWN = frozenset({"org.apache.kafka.common.security.plain.internals.PlainS
 
 @dataclass(frozen=True, slots=True)
 class MechanismParts:
-    """What a mechanism of a listener is made of. `faults` takes what is wrong, `keepers` what is to work
-    in the background once the listener serves."""
+    """The input of a mechanism's builder. The builder adds faults to `faults`, and refreshers, which run in the
+    background once the listener serves, to `keepers`."""
 
     listener_name: str
     mechanism: str
@@ -53,10 +53,10 @@ class MechanismParts:
     module: LoginModule
     scram_credentials: ScramCredentials
     faults: list[ConfigFault]
-    keepers: list[JwksKeeper]
+    keepers: list[JwksRefresher]
 
     def key(self, key: str) -> str:
-        """`key` as it would be set for this mechanism alone."""
+        """The full name of `key` for this mechanism of this listener."""
         return f"listener.name.{self.listener_name.lower()}.{self.mechanism.lower()}.{key}"
 
     def text(self, key: str) -> str:
@@ -77,7 +77,7 @@ class MechanismParts:
 
 
 def build_mechanism(parts: MechanismParts) -> SaslMechanism | None:
-    """None when it cannot be offered; `parts.faults` says why."""
+    """The mechanism; None when it cannot be offered, with the reason in `parts.faults`."""
     return _BUILDERS[parts.mechanism](parts)
 
 
@@ -105,7 +105,7 @@ def _oauthbearer(parts: MechanismParts) -> SaslMechanism | None:
             parts.fault("sasl.jaas.config", "", str(error), "Correct the login module's option")
             return None
     if handler is not None and handler not in _SIGNED:
-        validator = _callback(parts, handler, ("validate", "refused_extensions"))
+        validator = _callback(parts, handler, ("validate", "rejected_extensions"))
         return None if validator is None else OAuthBearerMechanism(validator, blocking=True)
     keeper = _keeper(parts)
     if keeper is None:
@@ -121,7 +121,7 @@ def _oauthbearer(parts: MechanismParts) -> SaslMechanism | None:
     return OAuthBearerMechanism(SignedTokenValidator(keeper, rules))
 
 
-def _keeper(parts: MechanismParts) -> JwksKeeper | None:
+def _keeper(parts: MechanismParts) -> JwksRefresher | None:
     url = parts.text(JWKS_URL_KEY)
     if not url:
         parts.fault(
@@ -136,7 +136,7 @@ def _keeper(parts: MechanismParts) -> JwksKeeper | None:
     if problem is not None:
         parts.fault(JWKS_URL_KEY, url, problem, "Expected the URL of a JWK set")
         return None
-    keeper = JwksKeeper(
+    keeper = JwksRefresher(
         FetchRequest(url=url, deadline_s=_FETCH_DEADLINE_S, tls=lambda: provider_context(parts.module.options)),
         RefreshTimes(
             refresh=parts.number("sasl.oauthbearer.jwks.endpoint.refresh.ms") / 1000,

@@ -1,4 +1,4 @@
-"""When a connection's SASL session ends, and when it may be renewed (KIP-368)."""
+"""The expiry of a connection's SASL session, and the time when it may be renewed (KIP-368)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from signalbox.common.clock import Clock
 
-_RENEWAL_INTERVAL_S = 1.0  # as in Kafka: a client cannot keep us busy with it
+_RENEWAL_INTERVAL_S = 1.0  # as in Kafka: a client cannot keep the broker busy with renewals
 
 
 class SessionEnd:
-    """`ended` is true from the session's end until a renewal begins; `on_end` is called then."""
+    """`ended` is true from the session's end until a renewal begins; `on_end` is called at the session's end."""
 
     def __init__(self, clock: Clock, on_end: Callable[[], None]) -> None:
         self._clock = clock
@@ -22,8 +22,8 @@ class SessionEnd:
         self.ended = False
 
     def lasts(self, lifetime_ms: int | None) -> None:
-        """A session begins now; None for one without an end. One that has none left is over before the next request,
-        which a timer that is due would not see to: what has come in is served before it."""
+        """A session begins now; `lifetime_ms` is None for one without an end. A session without time left ends at once:
+        a timer would fire too late, after the requests that have arrived already."""
         self.forget()
         self._ends, self.ended = lifetime_ms is not None, False
         if lifetime_ms is None:
@@ -33,24 +33,31 @@ class SessionEnd:
         else:
             self._end()
 
+    def shorten(self, lifetime_ms: int) -> None:
+        """A session that expires later than `lifetime_ms` from now expires then."""
+        loop = asyncio.get_running_loop()
+        running = self._timer is not None and not self._timer.cancelled() and not self.ended
+        if running and self._timer is not None and self._timer.when() > loop.time() + lifetime_ms / 1000:
+            self.lasts(max(0, lifetime_ms))
+
     def begin_renewal(self) -> bool:
-        """Whether the session may be renewed now; then it has begun to be."""
+        """Whether the session may be renewed now; if so, the renewal has begun."""
         now = self._clock.monotonic()
         often = self._renewal_began is not None and now - self._renewal_began < _RENEWAL_INTERVAL_S
         if not self._ends or often:
             return False
         self._renewal_began = now
-        self.forget()  # what is being renewed does not end meanwhile
+        self.forget()  # the session does not expire during the renewal
         self.ended = False
         return True
 
     @property
     def renewal_ms(self) -> float:
-        """How long the renewal under way has taken so far."""
+        """The time since the last renewal began; 0 before the first."""
         return 0.0 if self._renewal_began is None else (self._clock.monotonic() - self._renewal_began) * 1000
 
     def forget(self) -> None:
-        """The connection is closed."""
+        """Cancel the timer; also called when the connection is closed."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,9 +1,9 @@
 """The socket server: every listener of the node, both planes, from bind to close.
 
-Start has three steps, because a broker registers its real ports before it answers: `start_listening` binds (port 0
-becomes known; the kernel queues newcomers), the broker registers, `enable` begins to accept. `stop` closes acceptors
-and connections. Connections of the data plane live in the data loop, those of the control plane (and of a
-controller's listeners) in asyncio.
+The start has three steps, because a broker registers its real ports before it responds: `start_listening` binds (the
+system replaces port 0; the kernel queues new connections), the broker registers, `enable` starts to accept. `stop`
+closes acceptors and connections. The data loop runs the connections of the data plane, asyncio those of the control
+plane (and of a controller's listeners).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from signalbox.common.endpoint import host_port
 from signalbox.network.acceptor import Accepted, Acceptor
 from signalbox.network.binding import BindError, bind_listener
 from signalbox.network.connection import Connection
+from signalbox.network.connection_registry import ConnectionRegistry
 from signalbox.network.control_acceptor import ControlAcceptor
 from signalbox.network.data_acceptor import DataAcceptor
 from signalbox.network.idle_expiry import IdleExpiry
-from signalbox.network.jwks_keeper import JwksKeeper
+from signalbox.network.jwks_refresher import JwksRefresher
 from signalbox.network.limits_reading import read_expiry_limits, read_limits, read_quotas
 from signalbox.network.listener import Listener
 from signalbox.network.listener_security import ListenerSecurity
@@ -32,8 +33,7 @@ from signalbox.network.listener_table_change import added_rows
 from signalbox.network.network_settings import NetworkSettings
 from signalbox.network.plane import CONTROL, CONTROLLER, DATA, Plane
 from signalbox.network.ports import NetworkPorts
-from signalbox.network.reception import Reception
-from signalbox.network.refusals import Refusals
+from signalbox.network.rejections import Rejections
 from signalbox.network.request_queue import RequestQueue
 from signalbox.network.server_gauges import ServerGauges
 from signalbox.security.tls.listener_tls import ListenerTls
@@ -49,20 +49,20 @@ _FIRST_KEYS_S = 3.0
 
 
 class SocketServer:
-    """One per node. Everything runs in the asyncio loop that `data_loop` belongs to."""
+    """One per node. It runs in the asyncio loop of `data_loop`."""
 
     def __init__(
         self, table: ListenerTable, settings: NetworkSettings, ports: NetworkPorts, data_loop: DataLoop
     ) -> None:
         self.table = table
-        self._settings = settings
+        self.settings = settings
         self._ports = ports
         self._data_loop = data_loop
-        self._refusals = Refusals(ports.audit, ports.metrics, ports.clock)
+        self._rejections = Rejections(ports.audit, ports.metrics, ports.clock)
         self._quotas = read_quotas(table, settings, ports.clock)
         self._next_index = count()
         self._sockets: dict[str, socket.socket] = {}
-        self._receptions: dict[str, Reception] = {}
+        self._receptions: dict[str, ConnectionRegistry] = {}
         self._acceptors: dict[str, Acceptor] = {}
         self._tls = {name: guards.tls for name, guards in ports.security.items() if guards.tls is not None}
         self._expiry = IdleExpiry(
@@ -78,9 +78,9 @@ class SocketServer:
         self._gauges.show_server((self.planes[name] for name in {DATA, *(row.plane for row in table)}), data_loop.pool)
 
     async def start_listening(self) -> dict[str, int]:
-        """Bind every listener; the ports by listener name. BindError names all listeners that could not, and leaves
-        nothing bound. From here on `table` holds the real ports and hosts."""
-        backlog = self._settings.everywhere.number("socket.listen.backlog.size")
+        """Bind every listener; returns the ports by listener name. BindError names all listeners that could not be
+        bound; no listener is bound then. From then on `table` has the real ports and hosts."""
+        backlog = self.settings.everywhere.number("socket.listen.backlog.size")
         faults: list[ConfigFault] = []
         for row in self.table:
             try:
@@ -103,8 +103,8 @@ class SocketServer:
         return table.with_bound_ports(self._bound_ports(), socket.getfqdn() if nameless else "")
 
     async def enable(self) -> None:
-        """Begin to accept and serve: the control plane first. Keys that tokens are checked with are waited for a
-        moment, so that the first clients are not refused."""
+        """Start to accept and serve, the control plane first. Waits up to 3 s for the keys that validate tokens, so
+        that the first clients are not rejected."""
         for keeper in self._keepers():
             keeper.start()
         waits = [asyncio.to_thread(keeper.wait_for_first_try, _FIRST_KEYS_S) for keeper in self._keepers()]
@@ -129,8 +129,8 @@ class SocketServer:
     def add_listeners(
         self, table: ListenerTable, settings: NetworkSettings, security: Mapping[str, ListenerSecurity]
     ) -> None:
-        """Become `table`, but for the listeners that it lacks: bind and serve its new ones, and tell of the others what
-        it says. BindError leaves everything as it was."""
+        """Apply `table`, but keep the listeners that it lacks: bind and serve its new listeners, and advertise the
+        others as it says. After BindError nothing has changed."""
         backlog = settings.everywhere.number("socket.listen.backlog.size")
         bound: dict[str, socket.socket] = {}
         try:
@@ -143,15 +143,15 @@ class SocketServer:
         self._sockets |= bound
         self._guard_with({name: security[name] for name in bound})
         self._tls |= {name: tls for name in bound if (tls := security[name].tls) is not None}
-        self._settings, self.table = settings, self._with_ports(table)
+        self.settings, self.table = settings, self._with_ports(table)
         self._quotas.change(*read_limits(self.table, settings))
         for name in bound:
             self._serve(self.table.row(name))
             log.info("listening on %s too", self.table.row(name).name)
 
     async def remove_listeners(self, drain_seconds: float) -> None:
-        """Accept no more on the listeners that `table` lacks; their connections may finish what they are at, for so
-        long, and are closed then."""
+        """Stop accepting on the listeners that `table` lacks; their connections may finish their requests for
+        `drain_seconds`, and are then closed."""
         gone = [name for name in self._acceptors if name not in self.table]
         for name in gone:
             self._acceptors.pop(name).stop()
@@ -168,10 +168,10 @@ class SocketServer:
         self._ports.security = {name: each for name, each in self._ports.security.items() if name not in gone}
 
     def reconfigure(self, settings: NetworkSettings, security: Mapping[str, ListenerSecurity]) -> None:
-        """Other limits, and the SASL mechanisms in `security` for connections that come from now on; those that stand
-        are left alone. TLS has its own way (`replace_tls`)."""
+        """Apply other limits, and the SASL mechanisms in `security` for new connections; existing connections do not
+        change. `replace_tls` changes TLS."""
         self._guard_with(security)
-        self._settings = settings
+        self.settings = settings
         self._quotas.change(*read_limits(self.table, settings))
         for name, reception in self._receptions.items():
             reception.listener.settings = settings.listener(name)
@@ -198,20 +198,27 @@ class SocketServer:
         for reception in self._receptions.values():
             yield from reception.connections.values()
 
+    def tokens_changed(self, ends_ms: Mapping[str, int | None]) -> None:
+        """New expiry times (epoch ms) of delegation tokens by id, None for removed tokens: sessions end with their
+        token."""
+        for connection in list(self.connections()):
+            if connection.authentication is not None:
+                connection.authentication.tokens_changed(ends_ms)
+
     def tls_of(self, listener_name: str) -> ListenerTls | None:
-        """What the listener serves TLS with at the moment; None for one without TLS."""
+        """The current TLS of the listener; None for a listener without TLS."""
         return self._tls.get(listener_name)
 
     def replace_tls(self, listener_name: str, tls: ListenerTls) -> None:
-        """Serve TLS with `tls` from the next accepted connection on; those that stand, or are shaking hands, keep what
-        they have. `listener_security.renew_tls` makes and checks `tls`. KeyError for a listener without TLS."""
+        """Use `tls` from the next accepted connection on; existing connections, and those in a TLS handshake, keep the
+        old one. `listener_security.renew_tls` makes and checks `tls`. KeyError for a listener without TLS."""
         if listener_name not in self._tls:
             raise KeyError(f"listener {listener_name} has no TLS to replace")
         self._tls[listener_name] = tls
-        log.info("listener %s has new keys or certificates", listener_name)
+        log.info("Listener %s: new keys or certificates loaded", listener_name)
 
     def _guard_with(self, security: Mapping[str, ListenerSecurity]) -> None:
-        """Other guards of these listeners, and other keepers of keys with them."""
+        """Replace the security of these listeners: stop their old key refreshers and start the new ones."""
         before = self._ports.security
         for name, guards in security.items():
             for keeper in before[name].keepers if name in before else ():
@@ -220,19 +227,21 @@ class SocketServer:
                 keeper.start()
         self._ports.security = {**before, **security}
 
-    def _keepers(self) -> list[JwksKeeper]:
+    def _keepers(self) -> list[JwksRefresher]:
         return [keeper for security in self._ports.security.values() for keeper in security.keepers]
 
-    def _reception(self, row: ListenerRow) -> Reception:
+    def _reception(self, row: ListenerRow) -> ConnectionRegistry:
         plane = self.planes[row.plane]
         sink = self._queues.get(row.plane, self._ports.request_sink)
-        settings = self._settings.listener(row.name)
-        listener = Listener(row, plane, settings, self._ports, sink, self._refusals)
-        self._receptions[row.name] = reception = Reception(listener, self._ports, self._quotas, self._next_index)
+        settings = self.settings.listener(row.name)
+        listener = Listener(row, plane, settings, self._ports, sink, self._rejections)
+        self._receptions[row.name] = reception = ConnectionRegistry(
+            listener, self._ports, self._quotas, self._next_index
+        )
         return reception
 
-    def _data_receiver(self, reception: Reception) -> Accepted:
-        everywhere = self._settings.everywhere
+    def _data_receiver(self, reception: ConnectionRegistry) -> Accepted:
+        everywhere = self.settings.everywhere
         send_bytes = everywhere.number("socket.send.buffer.bytes")
         receive_bytes = everywhere.number("socket.receive.buffer.bytes")
         tls = self._tls_factory(reception.listener.row)
@@ -268,9 +277,19 @@ class SocketServer:
         executor = threads.data if row.plane == DATA else threads.control
         return lambda: TlsSession(in_use[name].context, executor, server_side=True)
 
+    def flush_audit(self) -> None:
+        """Record the open windows of rejected connections as audit events, before the audit trail is closed."""
+        self._rejections.windows.close()
+
+    def connections_over(self, settings: NetworkSettings) -> list[tuple[str, int, int]]:
+        """(address, open connections, limit) of each address with more open connections than `settings` allow."""
+        return self._quotas.over(read_limits(self.table, settings)[0])
+
     def _every_sweep(self) -> None:
-        """Give memory back; make room where protected connections came on top of the broker's limit."""
+        """Release unused buffers; end windows of rejected connections; close idle unprotected connections if protected
+        ones exceed the broker's limit."""
         self._data_loop.pool.trim()
+        self._rejections.windows.flush()
         excess = self._quotas.excess
         if excess:
             candidates = [

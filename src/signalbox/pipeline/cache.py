@@ -1,4 +1,4 @@
-"""Where the pipeline keeps what it can always make again: jars, the Java shim, the class archive."""
+"""The folder for files that the pipeline can create again: jars, the Java shim, the class archive."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What Spark's checkpoint says, read from its files: which batch is planned, which is done, from where to where.
+"""Reads the files of Spark's checkpoint: which batch is planned, which is committed, from which to which offsets.
 
-`offsets/N` is written before batch N runs, `commits/N` after it; the offsets are one JSON line per source. Both
-profiles' shapes are read: the connector's `{"flights": {"0": 5}}` and ours, `{"flights:0": 5, "flights": "<id>"}`.
+`offsets/N` is written before batch N runs, `commits/N` after it; the offsets are one JSON line per source. The formats
+of both profiles are read: the connector's `{"flights": {"0": 5}}` and ours, `{"flights:0": 5, "flights": "<id>"}`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _batches(directory: Path) -> list[int]:
 
 
 def planned_batches(checkpoint: Path) -> list[int]:
-    """The batches that were planned, oldest first (Spark forgets old ones)."""
+    """The planned batches, oldest first (Spark deletes old ones)."""
     return _batches(checkpoint / "offsets")
 
 
@@ -27,7 +27,7 @@ def committed_batches(checkpoint: Path) -> list[int]:
 
 
 def flat_offsets(source: Mapping[str, Any]) -> dict[str, int]:
-    """Offsets of either shape as {"topic:partition": next offset}."""
+    """Offsets of either format as {"topic:partition": next offset}."""
     flat: dict[str, int] = {}
     for key, value in source.items():
         if isinstance(value, Mapping):
@@ -38,7 +38,7 @@ def flat_offsets(source: Mapping[str, Any]) -> dict[str, int]:
 
 
 def batch_end(checkpoint: Path, batch_id: int) -> dict[str, int]:
-    """Where a planned batch ends, {} when the checkpoint does not know it."""
+    """The offsets at which a planned batch ends, {} if the checkpoint does not have the batch."""
     path = checkpoint / "offsets" / str(batch_id)
     if not path.is_file():
         return {}
@@ -47,7 +47,7 @@ def batch_end(checkpoint: Path, batch_id: int) -> dict[str, int]:
 
 
 def nested_offsets(flat: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Flat offsets in the connector's shape."""
+    """Flat offsets in the connector's format."""
     nested: dict[str, dict[str, int]] = {}
     for where, offset in flat.items():
         topic, _, partition = where.rpartition(":")

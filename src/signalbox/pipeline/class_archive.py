@@ -1,7 +1,7 @@
 """A class-data archive for the driver's JVM: it halves the start of Spark.
 
 An archive belongs to one Java and one pyspark. It is written once, by a process of its own (`write_class_archive`,
-part of `fetch_jars`); sessions use it when it is there. A JVM that finds the archive unfit ignores it.
+part of `fetch_jars`). Sessions use it if it exists. A JVM ignores an archive that does not fit.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ end_session(spark)
 
 
 def class_archive_path(java: JavaRuntime) -> Path:
-    """Where the archive for this Java and this pyspark is, whether or not it exists yet.
+    """The path of the archive for this Java and this pyspark, whether or not it exists yet.
 
-    The JVM takes an archive only with the class path it was written for, so the places are part of the name: two
-    environments of the same versions each have their own.
+    The JVM accepts an archive only with the class path for which it was written. So the paths are part of the name: two
+    environments with the same versions have an archive each.
     """
     places = hashlib.sha256(f"{java.home}\n{pyspark.__file__}".encode()).hexdigest()[:8]
     return cache_directory() / f"classes-java{java.major_version}-pyspark{pyspark.__version__}-{places}.jsa"
 
 
 def class_archive_options(java: JavaRuntime) -> list[str]:
-    """The JVM arguments that use the archive: none when it has not been written."""
+    """The JVM arguments that use the archive; none if it has not been written."""
     path = class_archive_path(java)
     return (
         [f"-XX:SharedArchiveFile={path}", "-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
@@ -65,7 +65,7 @@ def class_archive_options(java: JavaRuntime) -> list[str]:
 
 
 def write_class_archive(jars: tuple[Path, ...] = ()) -> Path | None:
-    """Writes the archive unless it is there. Returns its path, None when this Java could not write one."""
+    """Writes the archive if it does not exist. Returns its path, None if this Java could not write one."""
     path = class_archive_path(find_java(cache_directory()))
     if path.exists():
         return path

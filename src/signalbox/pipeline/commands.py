@@ -1,4 +1,4 @@
-"""What the doors call: the command line, the demo, the tests. Importing this file loads neither Spark nor Arrow."""
+"""API of the package for the command line, the demo and the tests. Importing it loads neither Spark nor Arrow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class PipelineNotInstalledError(RuntimeError):
-    """The packages of the pipeline are not there."""
+    """The packages that the pipeline needs are not installed."""
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def run_tables(
     listener: EventListener | None = None,
     say: Callable[[str], None] = print,
 ) -> TablesResult:
-    """Brings a topic into a Delta table; see `tables/run.py`."""
+    """Writes a topic into a Delta table; see `tables/run.py`."""
     with _needs_the_extra():
         from signalbox.pipeline.tables import run
 
@@ -69,7 +69,7 @@ def run_audit(
     listener: EventListener | None = None,
     say: Callable[[str], None] = print,
 ) -> AuditResult:
-    """Brings the audit trail into tables, renews the roll-ups and returns the figures; see `audit/run.py`."""
+    """Writes the audit trail into tables, replaces the roll-ups and returns the figures; see `audit/run.py`."""
     with _needs_the_extra():
         from signalbox.pipeline.audit import run
 
@@ -94,7 +94,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
 
 @contextmanager
 def open_engine(options: RunOptions, say: Callable[[str], None] = print) -> Iterator[Engine]:
-    """One Spark session for several runs: pass what it gives as `engine`."""
+    """One Spark session for several runs: pass the yielded value as `engine`."""
     with _needs_the_extra():
         from signalbox.pipeline import engine
 

@@ -1,6 +1,6 @@
-"""Delta tables without Spark: made, looked at and read through delta-rs, so that reports and checks need no JVM.
+"""Delta tables without Spark: created, inspected and read through delta-rs, so that reports and checks need no JVM.
 
-Both committers' tables are made here: reader version 1, writer version 2, which every reader knows.
+The tables of both committers are created here: reader version 1, writer version 2, which every reader supports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from signalbox.pipeline.schema_gate import added_columns
 
 
 def is_table(path: Path) -> bool:
-    """Whether there is a Delta table at the path."""
+    """True if there is a Delta table at the path."""
     return (path / "_delta_log").is_dir() and DeltaTable.is_deltatable(str(path))
 
 
@@ -48,8 +48,8 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     """A whole table (or some of its columns) in memory. Raises FileNotFoundError when there is none."""
     if not is_table(path):
         raise FileNotFoundError(f"there is no Delta table at {path}")
-    # Arrow's own file system: with delta-rs's, written in Python, Arrow's threads may still want the interpreter when
-    # it is going, and abort the process.
+    # Arrow's own file system. That of delta-rs is written in Python: Arrow's threads may still need the interpreter
+    # when it shuts down, and abort the process.
     files = fs.SubTreeFileSystem(str(path), fs.LocalFileSystem())
     return DeltaTable(str(path)).to_pyarrow_dataset(filesystem=files).to_table(columns=columns)
 
@@ -67,7 +67,7 @@ def rows_of_newest_commit(path: Path) -> int:
 
 
 def replace_table(path: Path, content: pa.Table) -> None:
-    """Makes the content the whole table, in one commit; for tables small enough to be in memory."""
+    """Replaces the whole table by the content, in one commit; for tables that fit in memory."""
     write_deltalake(str(path), content, mode="overwrite", schema_mode="overwrite")
 
 

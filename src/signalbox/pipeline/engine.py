@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from signalbox.pipeline.options import OptionError, RunOptions, refuse_faulty
+from signalbox.pipeline.options import OptionError, RunOptions, reject_faulty
 from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
 from signalbox.pipeline.session import SessionSettings, build_session, end_session
 from signalbox.pipeline.sink_rs import RsSink
@@ -38,8 +38,8 @@ class Engine:
 
 
 def start_engine(options: RunOptions, begun_with: Profile | None = None, say: Callable[[str], None] = print) -> Engine:
-    """Chooses the profile, says which, starts Spark. Raises JarError, JavaNotFoundError, OptionError."""
-    refuse_faulty(options)
+    """Chooses the profile, reports it through `say`, starts Spark. Raises JarError, JavaNotFoundError, OptionError."""
+    reject_faulty(options)
     choice = choose_profile(options.profile, jars_directory=options.jars_directory, begun_with=begun_with, say=say)
     choose_commit(options.commit, choice.profile)
     settings = SessionSettings(
@@ -68,7 +68,7 @@ def open_engine(
     begun_with: Profile | None = None,
     say: Callable[[str], None] = print,
 ) -> Iterator[Engine]:
-    """The given engine, or a fresh one that ends with the block."""
+    """The `engine` that was passed, or a new one that is stopped at the end of the block."""
     if engine is not None:
         if begun_with is not None and engine.profile != begun_with:
             raise OptionError([f"the table was begun with profile {begun_with}, this engine is {engine.profile}"])

@@ -1,4 +1,4 @@
-"""What a run tells while it works: a few plain events, for progress lines, for metrics and for tests that kill it."""
+"""Events that a run reports while it works: for progress lines, for metrics and for tests that kill the run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ class Step(StrEnum):
     """The steps of a batch, in their order."""
 
     BATCH_STARTED = "batch_started"
-    BATCH_READ = "batch_read"  # read and parsed; not told for tables without a schema, which stream straight through
-    TABLE_COMMITTED = "table_committed"  # once per table: dead first, then the good rows
+    BATCH_READ = "batch_read"  # read and parsed; not reported for tables without a schema (records are not cached)
+    TABLE_COMMITTED = "table_committed"  # once per table: first the dead records, then the good rows
     BATCH_DONE = "batch_done"  # all tables hold the batch; Spark's own commit follows
-    WAITING = "waiting"  # nothing to do, or a long batch: told every few seconds
+    WAITING = "waiting"  # nothing to do, or a long batch: reported every few seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineEvent:
-    """One step of one batch. `consumed_records` and `known_records`: offsets since the table's beginning, where the
-    batch ends and where the topic ended when last looked at. `skipped`: the table held the batch already (a run died
+    """One step of one batch. `consumed_records` and `known_records`: offsets since the table's beginning, up to the end
+    of the batch and up to the last known end of the topic. `skipped`: the table held the batch already (a run died
     between the table's commit and Spark's own)."""
 
     step: Step
@@ -40,7 +40,7 @@ EventListener = Callable[[PipelineEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """Where a run's news go: `say` takes lines for people, `listener` every event."""
+    """Receivers of a run's reports: `say` takes lines for people, `listener` takes every event."""
 
     say: Callable[[str], None] = print
     listener: EventListener | None = None

@@ -2,7 +2,7 @@
 
 Maven fetches them (`dependency:copy-dependencies` on a generated pom that excludes everything transitive); without
 Maven the Ivy inside the pyspark wheel does, one `ADD JAR ivy://…?transitive=false` each (`jars_by_ivy.py`). Either way
-a file that does not have its pinned hash is refused. No address is known here: Maven and Ivy have their own settings.
+a file that does not have its pinned hash is rejected. No registry address is set here: Maven and Ivy have their own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FETCH_TIMEOUT_SECONDS = 600
 
 
 class JarError(RuntimeError):
-    """The jars cannot be had, or are not the pinned ones."""
+    """The jars cannot be fetched, or are not the pinned ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class JarManifest:
 
 
 def read_manifest(text: str | None = None) -> JarManifest:
-    """The manifest in `jars.toml` (or the given text)."""
+    """The manifest in `jars.toml`, or in `text`."""
     source = text if text is not None else resources.files(__package__).joinpath("jars.toml").read_text()
     content = tomllib.loads(source)
     return JarManifest(content["pyspark"], tuple(PinnedJar(**row) for row in content["jar"]))
 
 
 def default_jars_directory(manifest: JarManifest | None = None) -> Path:
-    """Where `fetch` puts the jars when it is not told: one folder per pyspark version."""
+    """The default folder for fetched jars: one folder per pyspark version."""
     return cache_directory() / f"jars-{(manifest or read_manifest()).pyspark_version}"
 
 
@@ -79,7 +79,7 @@ def render_pom(manifest: JarManifest) -> str:
 
 
 def jar_faults(directory: Path, manifest: JarManifest) -> list[str]:
-    """What keeps the jars in `directory` from being the pinned ones; an empty list = all there, all right."""
+    """The differences between the jars in `directory` and the pinned ones; an empty list: all present and correct."""
     faults = []
     for jar in manifest.jars:
         path = directory / jar.file_name
@@ -91,7 +91,7 @@ def jar_faults(directory: Path, manifest: JarManifest) -> list[str]:
 
 
 def verified_jars(directory: Path | None = None) -> tuple[Path, ...] | None:
-    """The paths of the pinned jars when all are there with their hashes, else None."""
+    """The paths of the pinned jars if all are present with their hashes, else None."""
     manifest = read_manifest()
     folder = directory or default_jars_directory(manifest)
     if jar_faults(folder, manifest):
@@ -100,7 +100,7 @@ def verified_jars(directory: Path | None = None) -> tuple[Path, ...] | None:
 
 
 def fetch_by_maven(manifest: JarManifest, directory: Path) -> None:
-    """Copies the jars to `directory` with `mvn`. Raises JarError with Maven's own words when it cannot."""
+    """Copies the jars to `directory` with `mvn`. Raises JarError with Maven's output if it fails."""
     pom = directory / "pom.xml"
     pom.write_text(render_pom(manifest))
     command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={directory}"]

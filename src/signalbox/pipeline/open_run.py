@@ -1,6 +1,6 @@
-"""Opening a run: lock, topic, engine, what is remembered, tables; in the order in which each can refuse.
+"""Opening a run: lock, topic, engine, stored state, tables; in the order in which each step can reject the run.
 
-Nothing is written before everything was asked: a refused run leaves the warehouse as it was.
+Nothing is written before all checks: a rejected run leaves the warehouse unchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from signalbox.pipeline.checkpoint_files import flat_offsets
 from signalbox.pipeline.engine import Engine, open_engine
 from signalbox.pipeline.events import PipelineEvent, Reporting
-from signalbox.pipeline.options import RunOptions, refuse_faulty
+from signalbox.pipeline.options import RunOptions, reject_faulty
 from signalbox.pipeline.progress import ProgressLines
 from signalbox.pipeline.table_run import TableJob, TableRun
 from signalbox.pipeline.table_state import StateFolder, TableState
@@ -22,7 +22,7 @@ from signalbox.pipeline.topic_client import TopicClient
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """A table to be: `schema` as asked for, `decide_schema` for the first run, `shape_of` for what was decided."""
+    """A table to be: `schema` as requested, `decide_schema` for the first run, `shape_of` for the decided schema."""
 
     name: str
     topic: str
@@ -33,9 +33,9 @@ class TablePlan:
 
 @contextmanager
 def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, reporting: Reporting) -> Iterator[TableRun]:
-    """A run that is ready to go. Raises OptionError, StateError, TopicError, JarError, JavaNotFoundError, SchemaError,
-    SchemaBreakError."""
-    refuse_faulty(options)
+    """A run that is ready to start. Raises OptionError, StateError, TopicError, JarError, JavaNotFoundError,
+    SchemaError, SchemaBreakError."""
+    reject_faulty(options)
     lines = ProgressLines(reporting.say)
 
     def tell(event: PipelineEvent) -> None:
@@ -61,7 +61,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
                 state = replace(asked, schema=plan.decide_schema(client))
             job = TableJob(folder, state, plan.shape_of(state.schema))
             run = TableRun(job, options, opened, client, tell)
-            folder.refuse_mismatch(state, asked, run.last_batch())
+            folder.reject_mismatch(state, asked, run.last_batch())
             run.prepare()
             folder.write(state)
             yield run

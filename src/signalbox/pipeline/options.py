@@ -1,7 +1,8 @@
-"""What a run is asked for: one plain object per command, the same for the command line, the demo and the tests."""
+"""Options of a run: one plain object per command, the same for the command line, the demo and the tests."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,18 +10,18 @@ from pathlib import Path
 from signalbox.common.audit_event import AUDIT_TOPIC
 
 DEFAULT_MAX_RECORDS_PER_BATCH = 200_000
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # as a Path writes it: two slashes have become one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What both pipelines take.
+    """Options of both pipelines.
 
     `warehouse`: the folder that holds the tables. `profile`: auto, jars or pypi. `commit`: auto, spark or rs.
-    `trigger_seconds`: None = read what is there now and end; else go on, a batch at least every so many seconds,
-    until `stop_after_seconds` (None = until it is told to stop).
-    `quick`: for runs of a minute or two: the JVM compiles less, which saves a fifth of the CPU time of such a run and
-    costs throughput in a long one.
-    `client_options`: settings of the Kafka client in its own words: Java's names for profile jars, librdkafka's for
+    `trigger_seconds`: None = read what the topic has now and end; else continue, a batch at least every so many
+    seconds, until `stop_after_seconds` (None = until a signal stops the run). `quick`: for runs of a minute or two: the
+    JVM compiles less, which saves a fifth of the CPU time of such a run and costs throughput in a long one.
+    `client_options`: settings of the Kafka client under its own names: Java's names for profile jars, librdkafka's for
     pypi. `spark_options`: further Spark settings. `master`: local[N] or spark://host:port.
     """
 
@@ -40,8 +41,11 @@ class RunOptions:
     spark_options: Mapping[str, str] = field(default_factory=dict)
 
     def faults(self) -> list[str]:
-        """Everything that is wrong with these options, each with what would be right."""
+        """All invalid options, each with the valid values."""
         found = []
+        if _URL.match(str(self.warehouse)):
+            url = str(self.warehouse).replace(":/", "://", 1)
+            found.append(f"warehouse is {url}: object stores and URLs are not supported yet, give a folder's path")
         if not self.bootstrap_servers:
             found.append("bootstrap servers are empty: give host:port[,host:port...]")
         if self.max_records_per_batch < 1:
@@ -57,7 +61,7 @@ class RunOptions:
 class TablesOptions(RunOptions):
     """`topic` → Delta table `<warehouse>/<name>`.
 
-    `schema`: None keeps the value as bytes; "infer" reads a sample of the topic once and remembers what it found;
+    `schema`: None keeps the value as bytes; "infer" reads a sample of the topic once and stores the inferred schema;
     anything else is the declared fields, as `carrier STRING NOT NULL, dep_time INT, ...`.
     """
 
@@ -82,7 +86,7 @@ class TablesOptions(RunOptions):
 class AuditOptions(RunOptions):
     """The audit trail → `<warehouse>/<name>` (events) and the roll-up tables `<warehouse>/<name>_...`.
 
-    `roll_up_every_seconds`: how often a run that goes on renews the roll-ups; they are always renewed at its end.
+    `roll_up_every_seconds`: how often a continuous run replaces the roll-ups; they are always replaced at its end.
     """
 
     topic: str = AUDIT_TOPIC
@@ -91,15 +95,15 @@ class AuditOptions(RunOptions):
 
 
 class OptionError(ValueError):
-    """Options that cannot be run, all faults at once."""
+    """Invalid options, all faults at once."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
         self.faults = faults
 
 
-def refuse_faulty(options: RunOptions) -> None:
-    """Raises OptionError when anything is wrong with the options."""
+def reject_faulty(options: RunOptions) -> None:
+    """Raises OptionError if any option is invalid."""
     faults = options.faults()
     if faults:
         raise OptionError(faults)

@@ -1,8 +1,8 @@
 """Our own package as a `.zip`, for a Spark cluster's Python workers.
 
 A `.whl` among Spark's Python files is ignored by the workers: only `.zip`, `.egg` and `.jar` are put on their path.
-Third-party packages with native code (confluent-kafka) cannot travel so: profile `pypi` needs them installed on the
-nodes, profile `jars` needs none on them.
+Third-party packages with native code (confluent-kafka) cannot be shipped this way: profile `pypi` needs them installed
+on the nodes, profile `jars` does not need them there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import signalbox
 
-# What a worker of the data source imports; the rest of the house stays at home.
+# The packages that a worker of the data source imports; no others are shipped.
 SHIPPED_ROOMS = ("common", "pipeline")
 
 
@@ -28,7 +28,7 @@ def shipped_files() -> list[tuple[str, bytes]]:
 
 
 def write_package_zip(directory: Path) -> Path:
-    """Writes `signalbox-<digest>.zip` into `directory` unless it is there already, and returns its path."""
+    """Writes `signalbox-<digest>.zip` into `directory` if it does not exist, and returns its path."""
     files = shipped_files()
     digest = hashlib.sha256(b"".join(name.encode() + content for name, content in files)).hexdigest()[:12]
     path = directory / f"signalbox-{digest}.zip"

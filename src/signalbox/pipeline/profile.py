@@ -1,7 +1,7 @@
-"""Which of the two profiles runs: Spark's own Kafka connector (`jars`) or our Python data source (`pypi`).
+"""Chooses one of the two profiles: Spark's own Kafka connector (`jars`) or our Python data source (`pypi`).
 
-`auto` takes `jars` when the pinned jars are there or can be fetched, else `pypi`, and says which and why. A table that
-was begun with one profile goes on with it: the two write offsets of different shapes into the checkpoint.
+`auto` takes `jars` if the pinned jars are present or can be fetched, else `pypi`, and reports which and why. A table
+that was begun with one profile keeps it: the two profiles write offsets of different formats into the checkpoint.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from signalbox.pipeline.options import OptionError
 
 
 class Profile(StrEnum):
-    """How Spark reads Kafka."""
+    """The way in which Spark reads Kafka."""
 
     JARS = "jars"
     PYPI = "pypi"
 
 
 class Commit(StrEnum):
-    """Who commits to the Delta table."""
+    """The component that commits to the Delta table."""
 
     SPARK = "spark"
     RS = "rs"
@@ -31,7 +31,7 @@ class Commit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProfileChoice:
-    """The profile taken, its jars, and the sentence that says why."""
+    """The chosen profile, its jars, and the sentence that gives the reason."""
 
     profile: Profile
     jars: tuple[Path, ...]
@@ -45,8 +45,8 @@ def choose_profile(
     begun_with: Profile | None = None,
     say: Callable[[str], None] = print,
 ) -> ProfileChoice:
-    """The profile for a run. Raises JarError when `jars` is asked for (or was begun with) and cannot be had,
-    OptionError when the wish cannot be met."""
+    """The profile for a run. Raises JarError if `jars` is requested (or was begun with) and cannot be fetched,
+    OptionError if the requested profile cannot be used."""
     if wanted not in ("auto", *Profile):
         raise OptionError([f"profile {wanted!r} is none of auto, {', '.join(Profile)}"])
     if begun_with is not None and wanted not in ("auto", begun_with):
@@ -70,7 +70,7 @@ def choose_profile(
 
 
 def choose_commit(wanted: str, profile: Profile) -> Commit:
-    """Who commits: Delta's own sink by default where its jar is, always delta-rs where it is not."""
+    """The committer: by default Delta's own sink if its jar is present, else always delta-rs."""
     if wanted not in ("auto", *Commit):
         raise OptionError([f"commit {wanted!r} is none of auto, {', '.join(Commit)}"])
     if profile == Profile.PYPI:

@@ -1,4 +1,4 @@
-"""Progress lines: what a person who waits wants to see, a line per batch and a sign of life in a long one."""
+"""Progress lines for a person who waits: a line per batch, and a line now and then during a long batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def duration_text(seconds: float) -> str:
 
 
 def share_text(consumed: int, known: int) -> str:
-    """How much of the topic is in the table."""
+    """The share of the topic that is in the table."""
     if known <= 0:
         return "topic is empty"
     return f"{consumed:,} of {known:,} records ({100 * consumed // known} %)"

@@ -1,8 +1,8 @@
-"""What may happen to a table's schema: columns may be added, types may not change.
+"""Allowed changes of a table's schema: columns may be added, types may not change.
 
-Asked before anything is written, because neither committer would refuse: Delta's sink casts a changed type silently
-back to the table's, delta-rs takes files with columns that the table does not show. Works on the JSON form that Spark
-and Delta share; nullability is not part of a type here (every column of our tables is nullable).
+Checked before anything is written, because neither committer would reject a change: Delta's sink casts a changed type
+silently back to the table's, delta-rs accepts files with columns that the table does not show. Works on the JSON form
+that Spark and Delta share; nullability is not part of a type here (every column of our tables is nullable).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class SchemaBreakError(RuntimeError):
 
 
 def type_text(column_type: JsonType) -> str:
-    """A type as DDL, for comparing and for messages."""
+    """A type as DDL, for comparisons and for messages."""
     if isinstance(column_type, str):
         return {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(
             column_type, column_type

@@ -1,7 +1,7 @@
-"""The one place where a Spark session is built.
+"""The only place that builds a Spark session.
 
 Settings are a table of plain strings (`spark_settings`), so that a test can read them without a JVM; `build_session`
-adds what must be in place before the JVM starts: Java, this Python for the workers, a loopback address.
+adds what must be set before the JVM starts: Java, this Python for the workers, a loopback address.
 A JVM that runs already keeps its own Java settings: one process, one profile.
 """
 
@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -27,7 +29,7 @@ JVM_END_TIMEOUT_SECONDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """What differs between sessions.
+    """Settings that differ between sessions.
 
     `quick`: the JVM's first compiler only, for short runs. `scratch_directory`: Spark's own temporary files (None: the
     system's).
@@ -47,12 +49,12 @@ class SessionSettings:
 
     @property
     def cores(self) -> int:
-        """Cores that a shuffle should be cut for: those of local[N], else this machine's."""
+        """Cores for which a shuffle is divided: those of local[N], else this machine's."""
         inside = self.master.partition("[")[2].rstrip("]").partition(",")[0]
         return int(inside) if inside.isdigit() else os.cpu_count() or 2
 
 
-# Every batch here is small and its plan the same each time: what helps big one-off queries only costs.
+# Every batch here is small and has the same plan each time: optimizations for big single queries would only cost time.
 _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -114,7 +116,7 @@ def build_session(settings: SessionSettings) -> SparkSession:
     """Starts Spark (or returns the session that this process has). Raises JavaNotFoundError without a Java."""
     java = find_java(cache_directory())
     os.environ["JAVA_HOME"] = str(java.home)
-    # Workers and data sources otherwise run the first python3 on PATH, which lacks our packages.
+    # Otherwise workers and data sources run the first python3 on PATH, which lacks our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if settings.is_local:
@@ -124,15 +126,36 @@ def build_session(settings: SessionSettings) -> SparkSession:
     builder = SparkSession.builder.master(settings.master).appName(settings.app_name)
     for key, value in spark_settings(settings, java).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    _expect_the_end_of_the_jvm(spark)
+    return spark
+
+
+def _expect_the_end_of_the_jvm(spark: SparkSession) -> None:
+    """A signal to the whole process group ends the JVM first. Then pyspark's accumulator server prints a traceback for
+    the connection that has ended; the thread that runs the query reports it in one line."""
+    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is None:
+        return
+    report = server.handle_error
+
+    def report_unless_ended(request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), (EOFError, ConnectionError)):
+            report(request, client_address)
+
+    server.handle_error = report_unless_ended
 
 
 def end_session(spark: SparkSession) -> None:
-    """Stops Spark and ends its JVM, so that its memory is free again and a next session starts with its own settings.
+    """Stops Spark and ends its JVM, so that its memory is free again and the next session starts with its own settings.
 
     `SparkSession.stop` alone leaves the JVM running until this process ends.
     """
-    spark.stop()
+    try:
+        spark.stop()
+    except (Py4JError, ConnectionError):  # the JVM ended first; what pyspark has cached of it must be cleared as well
+        SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = None
     gateway = SparkContext._gateway
     if gateway is None:
         return

@@ -1,7 +1,7 @@
-"""`commit: rs`: Spark writes Parquet files, delta-rs commits them. The only way without Delta's jar.
+"""`commit: rs`: Spark writes Parquet files, delta-rs commits them. The only committer that works without Delta's jar.
 
-Also the cheaper way on one machine with short triggers: a commit takes milliseconds. Files go to
-`batches/<application>/<batch>/` inside the table; a run that died before its commit left files there that no commit
+It is also the cheaper one on one machine with short triggers: a commit takes milliseconds. Files go to
+`batches/<application>/<batch>/` inside the table. A run that died before its commit leaves files there that no commit
 names, and the repeated batch overwrites them. Needs a file system that the driver and the executors share.
 """
 
@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 from signalbox.pipeline.delta_log import last_transaction
 from signalbox.pipeline.table_sink import BatchStamp, TableTarget
 
-# Columns whose range readers skip files by. Long texts and bytes would only swell the log.
+# Column types by whose range readers skip files. Ranges of long texts and bytes would only make the log larger.
 _RANGED_TYPES = {"INT32", "INT64", "DOUBLE"}
 
 
@@ -65,11 +65,11 @@ class RsSink:
     """Commits through delta-rs."""
 
     def last_batch(self, target: TableTarget) -> int | None:
-        """The newest batch that the table holds of this application; None = none, or no table."""
+        """The newest batch of this application that the table holds; None = none, or no table."""
         return last_transaction(target.path, target.transaction_app)
 
     def append(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
-        """Commits the frame as the batch's rows and returns how many; None = the table held the batch already."""
+        """Commits the frame as the batch's rows, returns their number; None = the table held the batch already."""
         last = self.last_batch(target)
         if last is not None and last >= stamp.batch_id:
             return None

@@ -1,7 +1,7 @@
-"""`commit: spark`: Delta's own sink writes and commits. The default wherever its jar is.
+"""`commit: spark`: Delta's own sink writes and commits. The default if its jar is present.
 
-Right for clusters and object stores, where the committer must be the engine's. Its look-up of the last transaction
-makes small batches dearer than delta-rs's.
+Its look-up of the last transaction makes small batches more expensive than with delta-rs. The log is read as local
+files (`delta_log.py`), so the warehouse is a folder that the driver and every executor see under one path.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class SparkSink:
     """Commits through Delta's writer."""
 
     def last_batch(self, target: TableTarget) -> int | None:
-        """The newest batch that the table holds of this application; None = none, or no table."""
+        """The newest batch of this application that the table holds; None = none, or no table."""
         return last_transaction(target.path, target.transaction_app)
 
     def append(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
-        """Commits the frame as the batch's rows and returns how many; None = the table held the batch already."""
+        """Commits the frame as the batch's rows, returns their number; None = the table held the batch already."""
         last = self.last_batch(target)
         if last is not None and last >= stamp.batch_id:
             return None

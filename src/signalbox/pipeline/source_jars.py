@@ -1,7 +1,7 @@
 """Profile `jars`: the stream of a topic through Spark's own Kafka connector.
 
-It reads like any consumer but joins no group; its progress lives in the checkpoint. `failOnDataLoss` stays on: records
-that retention took before they were read end the run instead of vanishing.
+It reads like any consumer but joins no group; its progress is in the checkpoint. `failOnDataLoss` stays on: if
+retention deletes records before they are read, the run fails instead of skipping them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.pipeline.options import RunOptions
 
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 
-# The connector asks for the log's ends twice per poll: large polls make that cheap.
+# The connector requests the log's end offsets twice per poll: large polls make that cheap.
 _READER_SETTINGS = {
     "kafka.max.poll.records": "10000",
     "kafka.max.partition.fetch.bytes": "8388608",

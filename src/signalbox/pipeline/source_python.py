@@ -1,8 +1,8 @@
-"""Profile `pypi`: the stream of a topic through our own Python data source, with no jar at all.
+"""Profile `pypi`: the stream of a topic through our own Python data source, without jars.
 
-The planner (one long-lived Python process beside the driver) answers where the stream stands and how far the next
-batch goes; tasks read ranges as Arrow batches. Offsets go into the checkpoint as the JSON of `offsets.py`. Semantics
-are those of Spark's connector with `failOnDataLoss=true`, plus the topic id: a recreated topic is noticed.
+The planner (one long-lived Python process beside the driver) returns the stream's position and the end of the next
+batch; tasks read ranges as Arrow batches. Offsets go into the checkpoint as the JSON of `offsets.py`. Semantics
+are those of Spark's connector with `failOnDataLoss=true`, plus the topic id: a recreated topic is detected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from signalbox.pipeline.offsets import (
     capped,
     limited,
     ranges_between,
-    refuse_loss,
+    reject_loss,
     tasks_of,
 )
 from signalbox.pipeline.options import RunOptions
@@ -35,14 +35,14 @@ from signalbox.pipeline.source_jars import RECORD_COLUMNS
 from signalbox.pipeline.topic_client import TopicClient, new_reader, read_ranges
 
 SOURCE_NAME = "signalbox_kafka"
-MIN_TASK_RECORDS = 20_000  # below it a task's fixed cost outweighs its share of the work
+MIN_TASK_RECORDS = 20_000  # in a smaller task the fixed cost is larger than the work
 
 RECORD_DDL = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 )
 
-# A worker process serves task after task: it keeps its connections between those of one stream.
+# A worker process runs one task after another: it keeps its connections between the tasks of one stream.
 _readers: dict[tuple[int, str], Consumer] = {}
 
 
@@ -90,26 +90,26 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._ask().offsets(self._topics, "latest")
 
     def initialOffset(self) -> dict[str, Any]:
-        """Where a stream without a checkpoint begins."""
+        """The offsets at which a stream without a checkpoint begins."""
         topic_ids, _ = self._ask().partitions(self._topics)
         return {**topic_ids, **self._begin}
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """At most so many records in a batch."""
+        """The limit of records per batch."""
         return ReadMaxRows(int(self._options["max_records_per_batch"]))
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Freezes the end of the run at what is there now."""
+        """Fixes the end of the run at the current end of the topic."""
         self._target = self._latest()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """The end of the batch after `start`. Raises DataLossError when the log went back."""
+        """The end of the batch after `start`. Raises DataLossError if the log's end went back."""
         begun = OffsetMap.from_json(start)
         latest = self._latest()
-        refuse_loss(begun, latest)
+        reject_loss(begun, latest)
         if self._target is not None:
             latest = capped(latest, self._target)
-        # The real limit may be another than ours: a run until now is asked for all there is.
+        # `limit` may differ from ours: with availableNow Spark asks for all records.
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         return limited(begun, latest, rows).to_json()
 
@@ -130,7 +130,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 class TopicDataSource(DataSource):
-    """What Spark registers: `format("signalbox_kafka")`."""
+    """The data source that Spark registers: `format("signalbox_kafka")`."""
 
     @classmethod
     def name(cls) -> str:

@@ -1,8 +1,8 @@
-"""Running one streaming query to its end: until what was there is read, or until it is told to stop.
+"""Runs one streaming query to its end: until the available records are read, or until it is stopped.
 
-A stop (SIGTERM, Ctrl-C, the time) waits for the batch in hand and lets no further one begin; a second signal does not
-wait, which is safe too: the batch is repeated and its tables know it. What the query fails with is raised as one
-sentence, not as four stack traces.
+A stop (SIGTERM, Ctrl-C, the time limit) waits for the batch in progress and lets no further batch begin. A second
+signal does not wait, which is safe too: the batch is repeated and its tables recognize it. A failure of the query is
+raised as one sentence, not as four stack traces.
 """
 
 from __future__ import annotations
@@ -11,28 +11,34 @@ import re
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 BATCH_END_TIMEOUT_SECONDS = 60.0
+SPARK_IS_GONE = (
+    "Spark's process has ended, by a signal to the whole process group or by a fault of its own: run again, it goes on "
+    "behind the last batch that the table holds"
+)
 
 
 class PipelineError(RuntimeError):
-    """A run that could not go on, in one sentence."""
+    """A run that failed, in one sentence."""
 
 
 class StopAskedError(Exception):
-    """Ends a query in front of a batch that shall not begin any more."""
+    """Ends a query before a batch that must not begin any more."""
 
 
 def root_cause(text: str) -> str:
-    """What happened, out of a streaming query's exception text: a sentence or two without stack traces and plans."""
+    """The cause in the text of a streaming query's exception: one or two sentences without stack traces and plans."""
     said = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
     said_text = re.sub(r"\s*SQLSTATE: \w+", "", said[2] or said[0]).strip()
     ours = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", said_text, re.MULTILINE)
@@ -46,7 +52,7 @@ def root_cause(text: str) -> str:
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that the first SIGTERM or Ctrl-C sets; the second does what it always does."""
+    """An event that the first SIGTERM or Ctrl-C sets; the second has the default effect."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked
@@ -67,7 +73,7 @@ def stop_signals() -> Iterator[threading.Event]:
 
 
 def _stop_between_batches(query: StreamingQuery) -> None:
-    """Waits for the batch in hand. A query that is idle is stopped; one that is not ends in front of its next batch."""
+    """Waits for the batch in progress. An idle query is stopped; another one ends before its next batch."""
     deadline = time.monotonic() + BATCH_END_TIMEOUT_SECONDS
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -99,8 +105,9 @@ def run_query(
             writer = writer.trigger(availableNow=True)
         else:
             writer = writer.trigger(processingTime=f"{int(trigger_seconds * 1000)} milliseconds")
-        query = writer.start()
+        query = None
         try:
+            query = writer.start()
             while not query.awaitTermination(1):
                 while_waiting()
                 if stop_after_seconds is not None and time.monotonic() - begun > stop_after_seconds:
@@ -111,5 +118,39 @@ def run_query(
             if StopAskedError.__name__ not in str(fault):
                 raise PipelineError(root_cause(str(fault))) from fault
         finally:
-            if query.isActive:
-                query.stop()
+            _end(query)
+
+
+@contextmanager
+def spark_faults() -> Iterator[None]:
+    """Raises failures of the JVM, and its end, as PipelineError."""
+    try:
+        yield
+    except Py4JError as fault:
+        raise PipelineError(_said(fault)) from fault
+    except ConnectionError as fault:
+        if not _is_of_py4j(fault):
+            raise
+        raise PipelineError(SPARK_IS_GONE) from fault
+
+
+def _is_of_py4j(fault: BaseException) -> bool:
+    """True if py4j raised it because the JVM's port no longer accepts connections."""
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(fault.__traceback__)]
+    return bool(modules) and modules[-1].startswith("py4j.")
+
+
+def _said(fault: Py4JError) -> str:
+    """The text of a Py4JError. It requests its text from the JVM, which fails if the JVM has ended."""
+    try:
+        return root_cause(str(fault)) if isinstance(fault, Py4JJavaError) else SPARK_IS_GONE
+    except Exception:
+        return SPARK_IS_GONE
+
+
+def _end(query: StreamingQuery | None) -> None:
+    try:
+        if query is not None and query.isActive:
+            query.stop()
+    except (Py4JError, ConnectionError):
+        return  # with the JVM the query has ended too

@@ -1,7 +1,7 @@
 """One run of one pipeline: topic → table (and dead table), batch by batch, exactly once.
 
-Order within a batch: dead records first, then the good rows, each committed under the batch's id. A run that dies in
-between repeats the batch: a table that holds it says so and is skipped, the other completes.
+Order within a batch: first the dead records, then the good rows, each committed under the batch's id. A run that dies
+in between repeats the batch: a table that holds the batch is skipped, the other one is completed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WAITING_EVENT_SECONDS = 5.0
 
 @dataclass(slots=True)
 class RunCounts:
-    """What a run did."""
+    """Counts of a run."""
 
     batches: int = 0
     repeated_batches: int = 0
@@ -45,7 +45,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """What is to be done: how the table was begun, where that is remembered, how records become rows."""
+    """The job: how the table was begun, where its state is stored, how records become rows."""
 
     folder: StateFolder
     state: TableState
@@ -74,6 +74,7 @@ class TableRun:
         self._listener = listener
         self._sink = engine.sink(options.commit)
         self._known: dict[str, int] = {}
+        self._end_at_begin: dict[str, int] = {}
         self._batch_id = -1
         self._batch_begun = 0.0
         self._told_at = 0.0
@@ -89,12 +90,12 @@ class TableRun:
 
     @property
     def dead_target(self) -> TableTarget:
-        """Where bad records are kept aside."""
+        """The table for bad records."""
         return self._target(f"{self.job.name}_dead")
 
     @property
     def has_dead_table(self) -> bool:
-        """Without fields nothing can be bad."""
+        """False without declared fields: then no record can be bad."""
         return self.job.shape.fields is not None
 
     def last_batch(self) -> int | None:
@@ -105,6 +106,12 @@ class TableRun:
         """Offsets from the table's beginning to the end of the newest planned batch."""
         end = batch_end(self.job.folder.checkpoint, self._batch_id)
         return sum(offset - self.job.state.begin.get(where, 0) for where, offset in end.items())
+
+    def unread(self) -> int:
+        """Number of records that the topic had when the run began and that no batch has read."""
+        end = batch_end(self.job.folder.checkpoint, self._batch_id)
+        read = {where: end.get(where, self.job.state.begin.get(where, 0)) for where in self._end_at_begin}
+        return sum(max(0, offset - read[where]) for where, offset in self._end_at_begin.items())
 
     def _look_at_end(self) -> None:
         self._known = flat_offsets(self.client.offsets([self.job.topic], "latest").to_json())
@@ -126,8 +133,9 @@ class TableRun:
         )
 
     def prepare(self) -> None:
-        """Creates the tables, or refuses what does not fit them. Raises SchemaBreakError."""
+        """Creates the tables, or rejects a schema that does not fit them. Raises SchemaBreakError."""
         self._look_at_end()
+        self._end_at_begin = self._known
         ensure_table(self.good_target.path, json.loads(good_rows(self._no_records(), self.job.shape).schema.json()))
         if self.has_dead_table:
             dead = dead_rows(self._no_records(), self.job.shape)
@@ -138,7 +146,7 @@ class TableRun:
         return parsed(empty, self.job.shape) if self.has_dead_table else empty
 
     def rows(self) -> DataFrame:
-        """The table as a frame, in either profile: the files that its log names."""
+        """The table as a frame, in either profile: the files that its log lists."""
         files = data_files(self.good_target.path)
         return self.engine.spark.read.parquet(*files) if files else good_rows(self._no_records(), self.job.shape)
 
@@ -148,7 +156,7 @@ class TableRun:
         return rows
 
     def write_batch(self, records: DataFrame, batch_id: int) -> None:
-        """What Spark calls for each batch."""
+        """Spark calls this for each batch."""
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
         self._tell(Step.BATCH_STARTED)
@@ -184,7 +192,7 @@ class TableRun:
         return read(self.engine.spark, self.options, self.job.state.begin, client_id)
 
     def run(self, meanwhile: Callable[[], None] | None = None) -> RunCounts:
-        """Runs until what was there is read, or until it is told to stop. Raises PipelineError.
+        """Runs until the available records are read, or until the run is stopped. Raises PipelineError.
 
         `meanwhile`: called about once a second, on the caller's thread.
         """
@@ -227,4 +235,4 @@ def fields_of(ddl: str | None) -> StructType | None:
 
 
 class SchemaError(RuntimeError):
-    """A declared schema that cannot be read, or a topic from which none can be inferred."""
+    """A declared schema that is invalid, or a topic from which no schema can be inferred."""

@@ -1,8 +1,8 @@
-"""The port of the two committers, in the words of a batch: both leave the same mark in the same Delta log.
+"""The port of the two committers, in terms of batches: both write the same mark into the same Delta log.
 
 That mark is Delta's `txn` action: (application, version) with the pipeline, its generation and the table as the
 application and Spark's batch id as the version. A batch that is repeated after a crash finds its mark and is skipped,
-whichever committer wrote it: that is the whole of exactly-once here.
+whichever committer wrote it. Exactly-once depends on this mark alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TableTarget:
 
 @dataclass(frozen=True, slots=True)
 class BatchStamp:
-    """What a commit says about its batch: the id that makes it repeatable, and where its records came from."""
+    """Data of a commit about its batch: the id that makes it repeatable, and the source of its records."""
 
     batch_id: int
     lineage: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class BatchStamp:
 
 
 def transaction_app(pipeline: str, generation: int, table: str) -> str:
-    """The application name of a table's transactions. A new generation may repeat batch ids, the same may not."""
+    """The application name of a table's transactions. Only a new generation may use batch ids again."""
     return f"signalbox/{pipeline}/{generation}/{table}"
 
 
@@ -49,7 +49,7 @@ class TableSink(Protocol):
     """Commits frames to Delta tables."""
 
     def last_batch(self, target: TableTarget) -> int | None:
-        """The newest batch that the table holds of this application; None = none, or no table."""
+        """The newest batch of this application that the table holds; None = none, or no table."""
 
     def append(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
-        """Commits the frame as the batch's rows and returns how many; None = the table held the batch already."""
+        """Commits the frame as the batch's rows, returns their number; None = the table held the batch already."""

@@ -1,7 +1,7 @@
-"""What a pipeline remembers beside its table: `<warehouse>/.signalbox/<name>/`.
+"""State that a pipeline stores beside its table: `<warehouse>/.signalbox/<name>/`.
 
-`state.json` says how the table was begun (topic, profile, schema, generation), `checkpoint/` is Spark's, `lock` is held
-by the one process that runs the pipeline (the kernel frees it when that process dies, however it dies).
+`state.json` holds how the table was begun (topic, profile, schema, generation), `checkpoint/` is Spark's, `lock` is
+held by the one process that runs the pipeline (the kernel releases it when that process ends in any way).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ STATE_FOLDER = ".signalbox"
 
 
 class StateError(RuntimeError):
-    """The table and what is remembered of it do not belong together, or another process has it."""
+    """The table and its stored state do not belong together, or another process holds the lock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
     """How a table was begun. `begin`: the first offset of each partition, as {"topic:partition": offset}; partitions
-    that were added later begin at 0. `generation` tells runs with different checkpoints on one table apart."""
+    that were added later begin at 0. `generation` distinguishes runs with different checkpoints on one table."""
 
     topic: str
     topic_id: str
@@ -49,7 +49,7 @@ class StateFolder:
         self.checkpoint = self.path / "checkpoint"
 
     def read(self) -> TableState | None:
-        """What is remembered; None before the first run."""
+        """The stored state; None before the first run."""
         path = self.path / "state.json"
         if not path.is_file():
             return None
@@ -59,7 +59,7 @@ class StateFolder:
         return TableState(**{**content, "profile": Profile(content["profile"])})
 
     def write(self, state: TableState) -> None:
-        """Remembers, in one step."""
+        """Stores the state, atomically."""
         self.path.mkdir(parents=True, exist_ok=True)
         fresh = self.path / f"state.{os.getpid()}"
         fresh.write_text(json.dumps(asdict(state), indent=1) + "\n")
@@ -67,9 +67,14 @@ class StateFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the pipeline's lock. Raises StateError naming the process that has it."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a+") as lock:
+        """Holds the pipeline's lock. Raises StateError naming the process that holds it, or the folder that is not
+        writable."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            opened = (self.path / "lock").open("a+")
+        except OSError as error:
+            raise StateError(f"the warehouse cannot be written: {error.filename}: {error.strerror}") from error
+        with opened as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -81,10 +86,10 @@ class StateFolder:
             lock.flush()
             yield
 
-    def refuse_mismatch(self, state: TableState, asked: TableState, last_batch: int | None) -> None:
-        """Raises StateError when going on as asked would lose, repeat or mix rows without a word.
+    def reject_mismatch(self, state: TableState, asked: TableState, last_batch: int | None) -> None:
+        """Raises StateError if continuing with the requested options would silently lose, repeat or mix rows.
 
-        `state` is what is remembered, `last_batch` the newest batch of this pipeline in the table's own log.
+        `state` is the stored state, `last_batch` the newest batch of this pipeline in the table's own log.
         """
         if state.topic != asked.topic:
             raise StateError(
@@ -115,7 +120,7 @@ class StateFolder:
 
 
 def scratch_directory(warehouse: Path) -> Path:
-    """A folder for this process's Spark files; those that dead processes left behind are removed."""
+    """A folder for this process's Spark files; folders of dead processes are removed."""
     root = warehouse / STATE_FOLDER / "scratch"
     if root.is_dir():
         for left in root.iterdir():

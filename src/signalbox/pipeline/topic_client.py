@@ -1,14 +1,14 @@
-"""What the pipeline asks of a Kafka cluster outside Spark: topics, their ids and ends, and records of a range.
+"""Requests of the pipeline to a Kafka cluster outside Spark: topics, their ids and end offsets, records of a range.
 
-Through confluent-kafka: of the two real clients at hand it reads a range fastest by a factor (librdkafka fetches,
-unpacks and checks in C, ahead of the reader), and it knows every compression, TLS and SASL mechanism. Messages become
-Arrow columns, the shape that Spark takes without a conversion per row.
+Uses confluent-kafka: of the two available clients it reads a range several times faster (librdkafka fetches,
+decompresses and checks in C, ahead of the reader), and it supports every compression, TLS and SASL mechanism. Messages
+become Arrow columns, the format that Spark takes without a conversion per row.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -54,9 +54,11 @@ _LEADER_IS_MOVING = {
     KafkaError.KAFKA_STORAGE_ERROR,
     KafkaError._TRANSPORT,
 }
+# A topic that one broker has described and that another broker does not have in its metadata yet.
+_NOT_YET_KNOWN = {*_LEADER_IS_MOVING, KafkaError.UNKNOWN_TOPIC_OR_PART}
 
 _READER_SETTINGS: dict[str, Any] = {
-    "group.id": "signalbox-pipeline",  # librdkafka insists on one and looks its coordinator up; nothing joins it
+    "group.id": "signalbox-pipeline",  # librdkafka requires one and looks up its coordinator; no member joins the group
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "auto.offset.reset": "error",
@@ -73,7 +75,7 @@ _READER_SETTINGS: dict[str, Any] = {
 
 
 class TopicError(RuntimeError):
-    """A topic that cannot be read. `leader_is_moving`: it will be, once an election is over."""
+    """A topic that cannot be read. `leader_is_moving`: it can be read after the current election."""
 
     def __init__(self, message: str, *, leader_is_moving: bool = False) -> None:
         super().__init__(message)
@@ -81,25 +83,25 @@ class TopicError(RuntimeError):
 
 
 def _quiet(_: KafkaError) -> None:
-    """librdkafka's connection notices: what matters is raised by the call that fails."""
+    """Ignores librdkafka's connection messages: the call that fails raises the error."""
 
 
-def _answered(answer: Future[Any], topic: str) -> Any:
+def _answered(answer: Future[Any], topic: str, moving_codes: Collection[int] = _LEADER_IS_MOVING) -> Any:
     try:
         return answer.result(REQUEST_TIMEOUT_SECONDS + 5)
     except KafkaException as fault:
-        text, moving = fault.args[0].str(), fault.args[0].code() in _LEADER_IS_MOVING
+        text, moving = fault.args[0].str(), fault.args[0].code() in moving_codes
         raise TopicError(f"topic {topic} cannot be read: {text}", leader_is_moving=moving) from fault
     except TimeoutError as fault:
         raise TopicError(f"topic {topic} cannot be read: no answer in {REQUEST_TIMEOUT_SECONDS:.0f} s") from fault
 
 
-# What matters is raised by the call that fails; a kept reader whose broker went away would write to the terminal.
+# The call that fails raises the error; a cached reader whose broker stopped would write to the terminal.
 _SILENCE: dict[str, Any] = {"error_cb": _quiet, "log_level": 0}
 
 
 class TopicClient:
-    """Questions to a cluster: one admin connection, made at the first question."""
+    """Metadata and offset requests to a cluster: one admin connection, opened at the first request."""
 
     def __init__(self, bootstrap_servers: str, client_options: Mapping[str, str], client_id: str) -> None:
         self._settings: dict[str, Any] = {
@@ -117,7 +119,7 @@ class TopicClient:
         return self._client
 
     def partitions(self, topics: list[str]) -> tuple[dict[str, str], list[TopicPartition]]:
-        """Topic ids and all partitions of the topics. Raises TopicError naming a topic that is not there."""
+        """Topic ids and all partitions of the topics. Raises TopicError naming a topic that does not exist."""
         answers = self._admin.describe_topics(TopicCollection(topics), request_timeout=REQUEST_TIMEOUT_SECONDS)
         topic_ids: dict[str, str] = {}
         found: list[TopicPartition] = []
@@ -130,7 +132,7 @@ class TopicClient:
     def offsets(self, topics: list[str], position: str) -> OffsetMap:
         """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset.
 
-        Waits for an election that is going on. Raises TopicError.
+        Waits for an election in progress. Raises TopicError.
         """
         deadline = time.monotonic() + REQUEST_TIMEOUT_SECONDS
         while True:
@@ -153,7 +155,7 @@ class TopicClient:
         found = {}
         for client_partition, answer in answers.items():
             tp = TopicPartition(client_partition.topic, client_partition.partition)
-            found[tp] = int(_answered(answer, tp.topic).offset)
+            found[tp] = int(_answered(answer, tp.topic, _NOT_YET_KNOWN).offset)
         return OffsetMap(topic_ids, found)
 
 
@@ -171,7 +173,7 @@ def _fault(error: KafkaError, topic: str, partition: int) -> Exception:
 
 
 class _Columns:
-    """Records on their way into Arrow columns."""
+    """Records on the way into Arrow columns."""
 
     def __init__(self) -> None:
         self.rows: tuple[list[Any], ...] = ([], [], [], [], [], [], [])
@@ -206,7 +208,7 @@ def read_ranges(
 ) -> Iterator[pa.RecordBatch]:
     """The records of the ranges, each partition in order. Offsets may have holes (compaction, markers).
 
-    Raises DataLossError when the first records are gone, TimeoutError when nothing moves for the stall timeout.
+    Raises DataLossError if the first records no longer exist, TimeoutError if nothing arrives for the stall timeout.
     """
     ends = {(part.topic, part.partition): part.end_offset for part in ranges}
     left = sum(part.count for part in ranges)
@@ -215,7 +217,7 @@ def read_ranges(
     try:
         moved_at = time.monotonic()
         while ends:
-            # consume() waits for all it is asked for: never ask for more than is to come.
+            # consume() waits until it has as many messages as requested: do not request more than remain.
             messages = reader.consume(num_messages=max(1, min(batch_records, left, 1000)), timeout=0.2)
             if messages:
                 moved_at = time.monotonic()

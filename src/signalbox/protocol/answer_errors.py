@@ -1,7 +1,7 @@
-"""The error codes of an answer, wherever its message keeps them: of the whole, and of each thing that was asked for.
+"""The error codes in a response, wherever its message has them: that of the whole, and those of the entries.
 
-Kafka has no rule for the place: CreateTopics has one an entry of `topics`, AlterConfigs of `responses`, AlterPartition
-one for all. Whoever has to know whether a node denied being the controller asks here, for any API.
+Kafka has no rule for the place: CreateTopics has a code per entry of `topics`, AlterConfigs per entry of `responses`,
+AlterPartition one for the whole. This works for every API; it is used to detect NOT_CONTROLLER.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from signalbox.protocol.error_table import Error
 
 
 def error_codes(answer: Any) -> Iterator[int]:
-    """Codes of a response and of the entries of its arrays, in schema order; entries within entries have none."""
+    """The codes of a response and of the entries of its arrays, in schema order; entries inside entries are not
+    searched."""
     for name in answer._attributes:
         value = getattr(answer, name)
         if name == "error_code":
@@ -26,5 +27,5 @@ def error_codes(answer: Any) -> Iterator[int]:
 
 
 def says_not_controller(answer: Any) -> bool:
-    """Whether the node that answered denies being the active controller; one entry among many is enough."""
+    """Whether the response says that its node is not the active controller; one such entry among many is enough."""
     return Error.NOT_CONTROLLER in error_codes(answer)

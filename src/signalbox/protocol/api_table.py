@@ -1,11 +1,11 @@
-"""Every API this project speaks: one row each, read by headers, network, router and the conformance page.
+"""Every API that Signalbox supports: one row each, read by headers, network, router and the conformance page.
 
-Columns: api key, name, versions, flexible versions (header 2 and 1 instead of 1 and 0), and the marks
-`forwardable` (a broker passes it to the controller inside an Envelope: SPEC F2), `cluster_action` (only a
-broker may send it: CLUSTER_ACTION on CLUSTER), `control_plane` (admitted where the control plane is forced:
-SPEC C4) and `controller` (admitted on the listeners of dedicated controllers: SPEC F15). Versions and flexibility
-repeat the message schemas, so that reading a header imports no message; a test holds the two equal. Whether a
-version is *served* is decided by the broker's routes, not here.
+Columns: api key, name, versions, flexible versions (header 2 and 1 instead of 1 and 0), and the marks `forwardable` (a
+broker forwards it to the controller inside an Envelope: SPEC F2), `cluster_action` (only a broker may send it:
+CLUSTER_ACTION on CLUSTER), `control_plane` (accepted where the control plane is forced: SPEC C4) and `controller`
+(accepted on the listeners of dedicated controllers: SPEC F15). Versions and flexibility repeat the message schemas, so
+that reading a header imports no message; a test checks that the two are equal. Whether a version is *served* is decided
+by the broker's routes, not here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ROWS = """
  25 AddOffsetsToTxn                0-4    3+
  26 EndTxn                         0-5    3+
  27 WriteTxnMarkers                1-2    1+    cluster_action
- 28 TxnOffsetCommit                0-5    3+
+ 28 TxnOffsetCommit                0-6    3+
  29 DescribeAcls                   1-3    2+
  30 CreateAcls                     1-3    2+    forwardable
  31 DeleteAcls                     1-3    2+    forwardable
@@ -60,7 +60,7 @@ _ROWS = """
  39 RenewDelegationToken           0-2    2+    forwardable
  40 ExpireDelegationToken          0-2    2+    forwardable
  41 DescribeDelegationToken        0-3    2+
- 42 DeleteGroups                   0-2    2+
+ 42 DeleteGroups                   0-3    2+
  43 ElectLeaders                   0-2    2+    forwardable
  44 IncrementalAlterConfigs        0-1    1+    forwardable
  45 AlterPartitionReassignments    0-1    0+    forwardable
@@ -83,12 +83,12 @@ _ROWS = """
 """
 
 _ADVERTISED_FROM = {"Produce": 0}
-"""Produce is listed from version 0, since librdkafka takes a missing 0-2 for a broker without compression."""
+"""Produce is advertised from version 0: without 0-2, librdkafka assumes a broker that does not support compression."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRow:
-    """One API. `request` and `response` import the message file when first asked for."""
+    """One API. `request` and `response` import the message file on first use."""
 
     key: int
     name: str
@@ -138,7 +138,7 @@ API_TABLE: dict[int, ApiRow] = {row.key: row for row in map(_parse_row, _ROWS.st
 
 
 class ApiKey(IntEnum):
-    """Kafka's names for the keys, in capitals. A test holds members and rows equal."""
+    """Kafka's names of the keys, in capitals. A test checks that members and rows are equal."""
 
     PRODUCE = 0
     FETCH = 1
@@ -218,5 +218,5 @@ def request_header_version(api_key: int, api_version: int) -> int:
 
 
 def response_header_version(api_key: int, api_version: int) -> int:
-    """0 or 1; ApiVersions is always answered with 0, whatever its version."""
+    """0 or 1; the response to ApiVersions always has header 0, whatever its version."""
     return 1 if api_version >= _FLEXIBLE_FROM.get(api_key, _NEVER) and api_key != _API_VERSIONS else 0

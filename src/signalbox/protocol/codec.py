@@ -1,7 +1,7 @@
-"""Per message: which function reads and writes which version.
+"""For each message: the functions that read and write its versions.
 
-Functions are compiled on first use and shared between versions whose layouts are equal. When a compiled
-encode fails, the interpreter goes over the message again, slowly, to say which field it was.
+Functions are compiled on first use and shared between versions whose layouts are equal. When a compiled encode fails,
+the interpreter encodes the message again, slowly, to find out which field is wrong.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from signalbox.protocol.compile_decode import DecodeFunction, compile_decoder, c
 from signalbox.protocol.compile_encode import EncodeFunction, compile_encoder
 from signalbox.protocol.interpreter import encode_struct
 from signalbox.protocol.layout import StructLayout, layout_of
-from signalbox.protocol.long_chunks import LongChunks, gather, join_between
+from signalbox.protocol.long_chunks import CooperativeChunks, gather, join_between
 from signalbox.protocol.schema import MessageSpec
 from signalbox.protocol.wire_formats import MALFORMED
 
@@ -23,7 +23,7 @@ _UNENCODABLE = (EncodeError, error, AttributeError, TypeError, UnicodeEncodeErro
 
 
 class _Functions(dict[int, Any]):
-    """Version -> compiled function, made when first asked for."""
+    """Version -> compiled function, compiled on first use."""
 
     def __init__(self, make: Callable[[int], Any]) -> None:
         super().__init__()
@@ -35,9 +35,8 @@ class _Functions(dict[int, Any]):
 
 
 class Codec:
-    """Reads and writes one message at all its versions. `decode(buffer, version, offset=0)` is the message
-    that fills the buffer from there to its end; it is a closure, for one call less on the way.
-    """
+    """Reads and writes all versions of one message. `decode(buffer, version, offset=0)` returns the message that fills
+    the buffer from `offset` to its end; it is a closure, which saves a call."""
 
     __slots__ = (
         "_by_layout", "_decoders", "_encoders", "_long_decoders", "_long_encoders", "classes", "decode", "spec",
@@ -70,7 +69,7 @@ class Codec:
         return decode
 
     def decode_prefix(self, buffer: bytes | bytearray | memoryview, version: int, offset: int = 0) -> tuple[Any, int]:
-        """A message that other bytes may follow, and the offset behind it. Raises DecodeError."""
+        """Returns a message that other bytes may follow, and the offset behind it. Raises DecodeError."""
         try:
             read: tuple[Any, int] = self._decoders[version](buffer, offset)
         except MALFORMED as problem:
@@ -87,7 +86,7 @@ class Codec:
             raise self._explain(message, version, problem) from None
 
     def encode_chunks(self, message: Any, version: int) -> list[Any]:
-        """Bytes joined between records; every records value is a chunk of its own, untouched."""
+        """Bytes joined between records; every records value is a chunk of its own, unchanged."""
         chunks: list[Any] = []
         places: list[int] = []
         try:
@@ -97,7 +96,7 @@ class Codec:
         return join_between(chunks, places)
 
     def decode_long(self, buffer: bytes | bytearray | memoryview, version: int, offset: int = 0) -> tuple[Any, int]:
-        """As `decode_prefix`, for a large buffer inside of long work: it breathes. Raises DecodeError."""
+        """As `decode_prefix`, for a large buffer inside a cooperative task. Yields. Raises DecodeError."""
         try:
             read: tuple[Any, int] = self._long_decoders[version](buffer, offset)
         except MALFORMED as problem:
@@ -105,8 +104,8 @@ class Codec:
         return read
 
     def encode_long(self, message: Any, version: int) -> list[Any]:
-        """As `encode_chunks`, for a large message inside of long work: it breathes."""
-        chunks = LongChunks()
+        """As `encode_chunks`, for a large message inside a cooperative task. Yields."""
+        chunks = CooperativeChunks()
         places: list[int] = []
         try:
             self._long_encoders[version](message, chunks, places)
@@ -116,7 +115,7 @@ class Codec:
         return chunks.gathered
 
     def _explain(self, message: Any, version: int, problem: Exception) -> EncodeError:
-        """The interpreter's words for what the compiled code stumbled over."""
+        """Returns the interpreter's error for the field on which the compiled code failed."""
         chunks: list[Any] = []
         try:
             encode_struct(chunks, message, self._layout(version, EncodeError), self.spec.name)
@@ -127,9 +126,9 @@ class Codec:
             return EncodeError(f"{self.spec.name} {version}: {found}")
         return EncodeError(f"{self.spec.name} {version}: {problem}")
 
-    def _layout(self, version: int, refusal: type[ValueError]) -> StructLayout:
+    def _layout(self, version: int, rejection: type[ValueError]) -> StructLayout:
         if version not in self.spec.versions:
-            raise refusal(f"{self.spec.name} has no version {version}: {self.spec.versions} exist")
+            raise rejection(f"{self.spec.name} has no version {version}: {self.spec.versions} exist")
         return layout_of(self.spec, version)
 
     def _decoder(self, version: int) -> DecodeFunction:
@@ -150,7 +149,7 @@ class Codec:
 
     def _long_encoder(self, version: int) -> EncodeFunction:
         layout = self._layout(version, EncodeError)
-        make = lambda: compile_encoder(layout, self.classes, breathes=True)  # noqa: E731
+        make = lambda: compile_encoder(layout, self.classes, yields=True)  # noqa: E731
         function: EncodeFunction = self._shared(("encode long", layout), make)
         return function
 

@@ -1,16 +1,16 @@
-"""What goes wrong between bytes and messages.
+"""Errors of decoding and encoding.
 
-Both errors are `ValueError`s: the input was wrong, not the program. A `DecodeError` from a peer's frame is
-answered by closing that one connection; an `EncodeError` is a fault of whoever built the message and names
-the field and the version that cannot carry it.
+Both are `ValueError`s: the input was wrong, not the program. After a `DecodeError` in a peer's frame that one
+connection is closed; an `EncodeError` is a fault of the code that built the message, and names the field and the
+version that cannot contain it.
 """
 
 from __future__ import annotations
 
 
 class DecodeError(ValueError):
-    """The bytes are not this message at this version."""
+    """The bytes are not a valid message of this version."""
 
 
 class EncodeError(ValueError):
-    """The message cannot be written at this version."""
+    """The message cannot be written in this version."""

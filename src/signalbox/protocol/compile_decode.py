@@ -1,16 +1,15 @@
-"""Writes the function that reads one message at one version.
+"""Generates the function that reads one message at one version.
 
-What makes it fast (each was measured): runs of fixed fields are read by one
-`Struct.unpack_from` straight into slots, and the run takes along the length, count or tag byte behind it; an
-array of numbers and the fixed fields behind it are one `unpack_from` as well; objects come from
-`object.__new__`, without a constructor; compact lengths are a plain byte unless it is over 127; slices cannot
-over-read, so the end of the buffer is checked once, at the end of the message. Counts are checked against the
-bytes left before anything is allocated for them.
+What makes it fast (each was measured): runs of fixed fields are read by one `Struct.unpack_from` straight into slots,
+and the run includes the length, count or tag byte behind it; an array of numbers and the fixed fields behind it are one
+`unpack_from` as well; objects come from `object.__new__`, without a constructor; compact lengths are a plain byte
+unless it is over 127; slices cannot over-read, so the end of the buffer is checked once, at the end of the message.
+Counts are checked against the remaining bytes before anything is allocated for them.
 
-The buffer is `bytes`; where a message carries records and is large, a second variant reads a memoryview, so
-that the frame is not copied. Local names: `b` buffer, `m` memoryview of it, `o` offset, `e` end of a value,
-`n` length just read, `z0`, `z1`... the object being filled at each depth; capital letters are the helpers and
-constants that `SourceWriter.scope` holds.
+The buffer is `bytes`; where a message contains records and is large, a second variant reads a memoryview, so that the
+frame is not copied. Local names: `b` buffer, `m` memoryview of it, `o` offset, `e` end of a value, `n` length just
+read, `z0`, `z1`... the object being filled at each depth; capital letters are the helpers and constants in
+`SourceWriter.scope`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,11 @@ from itertools import repeat
 from struct import Struct
 from typing import Any
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol import wire_formats
 from signalbox.protocol.fixed_fields import FixedFields
 from signalbox.protocol.layout import FieldLayout, StructLayout
+from signalbox.protocol.lenient_utf8 import LENIENT
 from signalbox.protocol.source_writer import SourceWriter
 from signalbox.protocol.varint import read_uvarint
 from signalbox.protocol.wire_formats import FORMAT_LETTERS, LETTER_SIZES
@@ -35,8 +35,8 @@ DecodeFunction = Callable[[Any, int], tuple[Any, int]]
 
 
 def compile_long_decoder(layout: StructLayout, classes: dict[str, Any]) -> DecodeFunction:
-    """The same for frames that are too long for one go: slower, without a copy, and it breathes between elements."""
-    return _DecoderWriter(layout, classes, view=True, breathes=True).compile()
+    """The same for very long frames: slower, without a copy of the buffer. The function yields between elements."""
+    return _DecoderWriter(layout, classes, view=True, yields=True).compile()
 
 
 def compile_decoder(layout: StructLayout, classes: dict[str, Any]) -> DecodeFunction:
@@ -65,8 +65,8 @@ def _has_records(layout: StructLayout) -> bool:
 class _DecoderWriter:
     """Generates one function."""
 
-    def __init__(self, layout: StructLayout, classes: dict[str, Any], view: bool, breathes: bool = False) -> None:
-        self.breathes = breathes
+    def __init__(self, layout: StructLayout, classes: dict[str, Any], view: bool, yields: bool = False) -> None:
+        self.yields = yields
         self.layout = layout
         self.classes = classes
         self.view = view
@@ -79,13 +79,14 @@ class _DecoderWriter:
             K=wire_formats.check_count,
             U=read_uvarint,
             X=wire_formats.read_unknown_tags,
-            refuse_null=wire_formats.refuse_null,
-            refuse_overrun=wire_formats.refuse_overrun,
+            reject_null=wire_formats.reject_null,
+            reject_overrun=wire_formats.reject_overrun,
             N=object.__new__,
             NO_RECORDS=memoryview(b""),
             M=map,
             R=repeat,
-            BREATHE=breathe,
+            YIELD_IF_DUE=yield_if_due,
+            LENIENT=LENIENT,
         )
 
     def compile(self) -> DecodeFunction:
@@ -95,7 +96,7 @@ class _DecoderWriter:
             self._struct(self.layout, 0)
             self.fixed.flush()
             with self.out.block("if o > len(b):"):
-                self.out.line("refuse_overrun()")
+                self.out.line("reject_overrun()")
             self.out.line("return z0, o")
         function: DecodeFunction = self.out.run("decode")
         return function
@@ -118,7 +119,7 @@ class _DecoderWriter:
     # --- structs ------------------------------------------------------------------------------------
 
     def _struct(self, layout: StructLayout, depth: int) -> None:
-        """Fill `z<depth>`. The run may be pending before; behind a flexible struct it is empty."""
+        """Fill `z<depth>`. A pending run may exist before; after a flexible struct it is empty."""
         self._defaults(layout, depth)
         for field in layout.fields:
             self._field(field, f"z{depth}.{field.attribute}", depth)
@@ -134,7 +135,7 @@ class _DecoderWriter:
             self.out.line(f"if n: o = {call}")
 
     def _defaults(self, layout: StructLayout, depth: int) -> None:
-        """Fields that the version lacks, tagged fields, unknown tags: stored up front, equal values together."""
+        """Fields that the version lacks, tagged fields, unknown tags: assigned first, equal values together."""
         made = self.classes[layout.name]
         targets: dict[str, list[str]] = {"None": [f"z{depth}.unknown_tags"]}
         for spec in (*layout.absent, *(field.spec for field in layout.tagged)):
@@ -150,7 +151,7 @@ class _DecoderWriter:
             self.out.line(" = ".join([*names, value]))
 
     def _tag_reader(self, layout: StructLayout) -> str:
-        """Name of a function for the case that there are tagged fields, of a struct that knows some."""
+        """Name of a function that reads the tagged fields of a struct with known tags, called if there are any."""
         name = self.out.fresh("T")
         outer, self.fixed = self.fixed, FixedFields(self.out, self.flexible)
         with self.out.apart(), self.out.block(f"def {name}(b, m, o, z0):"):
@@ -159,13 +160,13 @@ class _DecoderWriter:
             with self.out.block("for _ in R(None, c):"):
                 self.out.line("t, o = U(b, o)")
                 self.out.line("s, o = U(b, o)")
-                self.out.line("if s > len(b) - o: refuse_overrun()")
+                self.out.line("if s > len(b) - o: reject_overrun()")
                 self.out.line("end = o + s")
                 for field in layout.tagged:
                     with self.out.block(f"if t == {field.spec.tag}:"):
                         self._field(field, f"z0.{field.attribute}", 0)
                         self.fixed.flush()
-                        self.out.line("if o != end: refuse_overrun()")
+                        self.out.line("if o != end: reject_overrun()")
                         self.out.line("continue")
                 self.out.line("if z0.unknown_tags is None: z0.unknown_tags = {}")
                 self.out.line("z0.unknown_tags[t] = bytes(b[o:end])")
@@ -191,7 +192,7 @@ class _DecoderWriter:
         self.fixed.read_length("h" if is_string else "i", "VS" if is_string else "V")
         value = self._slice(field.type_name)
         if not field.nullable:
-            self._refuse_null()
+            self._reject_null()
             self._take(target, value)
             return
         some = 1 if self.flexible else 0
@@ -210,7 +211,7 @@ class _DecoderWriter:
             return "m[o:e]"
         if type_name == "bytes":
             return "bytes(b[o:e])" if self.view else "b[o:e]"
-        return "str(b[o:e], 'utf-8')" if self.view else "b[o:e].decode()"
+        return "str(b[o:e], 'utf-8', LENIENT)" if self.view else "b[o:e].decode('utf-8', LENIENT)"
 
     def _nested(self, field: FieldLayout, struct: StructLayout, target: str, depth: int) -> None:
         inner = f"z{depth + 1}"
@@ -234,15 +235,15 @@ class _DecoderWriter:
             self.fixed.leading_array = (target, letter)
             return
         if not field.nullable:
-            self._refuse_null()
+            self._reject_null()
             self._elements(field, target, depth, numbers)
             return
         self.out.line(f"if {'not n' if self.flexible else 'n < 0'}: {target} = None")
         with self.out.block("else:"):
             self._elements(field, target, depth, numbers)
 
-    def _refuse_null(self) -> None:
-        self.out.line(f"if {'not n' if self.flexible else 'n < 0'}: refuse_null()")
+    def _reject_null(self) -> None:
+        self.out.line(f"if {'not n' if self.flexible else 'n < 0'}: reject_null()")
 
     def _elements(self, field: FieldLayout, target: str, depth: int, numbers: bool) -> None:
         if numbers:
@@ -262,9 +263,9 @@ class _DecoderWriter:
     def _plain_elements(self, field: FieldLayout, target: str) -> None:
         """Strings, bytes, uuids: one by one."""
         self.out.line(f"{target} = l = []")
-        with self.out.block("for i in range(n):" if self.breathes else "for _ in R(None, n):"):
-            if self.breathes:
-                self.out.line("if i & 63 == 63: BREATHE()")
+        with self.out.block("for i in range(n):" if self.yields else "for _ in R(None, n):"):
+            if self.yields:
+                self.out.line("if i & 63 == 63: YIELD_IF_DUE()")
             if field.type_name in FORMAT_LETTERS:
                 self.fixed.add("v", FORMAT_LETTERS[field.type_name])
                 self.fixed.flush()
@@ -275,14 +276,14 @@ class _DecoderWriter:
     def _struct_elements(self, struct: StructLayout, target: str, depth: int) -> None:
         made, elements = f"z{depth}", f"l{depth}"
         class_name = self._class(struct)
-        if self.breathes:
-            self._breathing_elements(struct, target, depth)
+        if self.yields:
+            self._yielding_elements(struct, target, depth)
             return
         self.out.line(f"{target} = {elements} = [N({class_name})] if n == 1 else [*M(N, R({class_name}, n))]")
         if not all(field.fixed_size for field in struct.fields):
             self._each(struct, elements, depth)
             return
-        # Only fixed fields: many elements with one iter_unpack; one that has tagged fields ends the shortcut.
+        # Only fixed fields: many elements with one iter_unpack; the first element with tagged fields ends this loop.
         letters = "".join(FORMAT_LETTERS[field.type_name] for field in struct.fields) + "B" * struct.flexible
         targets = [f"{made}.{field.attribute}" for field in struct.fields] + ["t"] * struct.flexible
         unpack = self.out.name(Struct(f">{letters}").iter_unpack, "I")
@@ -295,11 +296,11 @@ class _DecoderWriter:
             self.out.line(f"else: o, {elements} = e, ()")
         self._each(struct, elements, depth)
 
-    def _breathing_elements(self, struct: StructLayout, target: str, depth: int) -> None:
+    def _yielding_elements(self, struct: StructLayout, target: str, depth: int) -> None:
         made, elements, number = f"z{depth}", f"l{depth}", f"i{depth}"
         self.out.line(f"{target} = {elements} = []")
         with self.out.block(f"for {number} in range(n):"):
-            self.out.line(f"if {number} & 63 == 63: BREATHE()")
+            self.out.line(f"if {number} & 63 == 63: YIELD_IF_DUE()")
             self.out.line(f"{made} = N({self._class(struct)})")
             self.out.line(f"{elements}.append({made})")
             self._struct(struct, depth)

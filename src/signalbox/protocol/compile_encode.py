@@ -1,13 +1,13 @@
-"""Writes the function that turns one message into chunks at one version.
+"""Generates the function that turns one message into chunks at one version.
 
-What makes it fast: all fields between two arrays of structs, strings and number arrays included, are packed by
-one `struct` call whose format is looked up by the lengths of the variable parts (`ShapePacker`); chunks are
-collected in a list and joined once; records are chunks of their own and are never copied.
+What makes it fast: all fields between two arrays of structs, strings and number arrays included, are packed by one
+`struct` call whose format is looked up by the lengths of the variable parts (`ShapePacker`); chunks are collected in a
+list and joined once; records are chunks of their own and are never copied.
 
-A message that cannot be written (null where it may not be, a number out of range, a value that the version
-has no field for) makes the generated code fail somehow; the caller then asks the interpreter which field it
-was. Local names: `A` appends a chunk, `n0`, `n1`... lengths, `s0`, `s1`... encoded strings, `z0`, `z1`... the
-object being written at each depth.
+A message that cannot be written (a null that is not allowed, a number out of range, a value for which the version has
+no field) makes the generated code fail with some error; the caller then uses the interpreter to find the field. Local
+names: `A` appends a chunk, `n0`, `n1`... lengths, `s0`, `s1`... encoded strings, `z0`, `z1`... the object being written
+at each depth.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from signalbox.protocol.wire_formats import FORMAT_LETTERS, ShapePacker
 EncodeFunction = Callable[[Any, list[Any], list[int]], None]
 
 
-def compile_encoder(layout: StructLayout, classes: dict[str, Any], *, breathes: bool = False) -> EncodeFunction:
-    """A function (message, chunks, places): appends chunks, and to `places` the indexes of records. `breathes`: between
-    elements it has the chunks gathered (`long_chunks.gather`) and gives way."""
-    return _EncoderWriter(layout, classes, breathes).compile()
+def compile_encoder(layout: StructLayout, classes: dict[str, Any], *, yields: bool = False) -> EncodeFunction:
+    """A function (message, chunks, places): appends chunks, and to `places` the indexes of records. With `yields` it
+    gathers the chunks (`long_chunks.gather`) and yields between elements."""
+    return _EncoderWriter(layout, classes, yields).compile()
 
 
 class _EncoderWriter:
-    """Generates one function; the run = template, arguments and lengths of what is not yet packed."""
+    """Generates one function; the run = template, arguments and lengths of the fields that are not packed yet."""
 
-    def __init__(self, layout: StructLayout, classes: dict[str, Any], breathes: bool) -> None:
-        self.breathes = breathes
+    def __init__(self, layout: StructLayout, classes: dict[str, Any], yields: bool) -> None:
+        self.yields = yields
         self.layout = layout
         self.classes = classes
         self.flexible = layout.flexible
@@ -45,7 +45,7 @@ class _EncoderWriter:
         self.arguments: list[str] = []
         self.lengths: list[str] = []
         self.out.scope.update(
-            U=uvarint, W=wire_formats.tagged_section, refuse_field=wire_formats.refuse_field, L=Struct(">i").pack
+            U=uvarint, W=wire_formats.tagged_section, reject_field=wire_formats.reject_field, L=Struct(">i").pack
         )
         self.out.scope["GATHER"] = gather
 
@@ -85,7 +85,7 @@ class _EncoderWriter:
         self.arguments.append(argument)
 
     def _flush_with_length(self, length: str) -> None:
-        """Write the run and behind it a length that may be large (compact: already one more)."""
+        """Write the run and behind it a length that may be large (a compact length already includes the +1)."""
         if not self.flexible:
             self._fixed("i", length)
             self._flush()
@@ -105,7 +105,7 @@ class _EncoderWriter:
         for spec in layout.absent:
             if not spec.ignorable:
                 held = f"{value}.{spec.attribute}"
-                self.out.line(f"if {self._differs(layout, spec.attribute, held)}: refuse_field()")
+                self.out.line(f"if {self._differs(layout, spec.attribute, held)}: reject_field()")
         for field in layout.fields:
             self._field(field, f"{value}.{field.attribute}", depth)
         if layout.flexible:
@@ -122,7 +122,7 @@ class _EncoderWriter:
             self.out.line(f"if {' or '.join(tests)}: out[-1] = out[-1][:-1] + {section}")
 
     def _differs(self, layout: StructLayout, attribute: str, held: str, quick: bool = False) -> str:
-        """A test whether a field holds anything but its default. `quick` may say yes too often."""
+        """An expression: whether a field differs from its default. With `quick` it may be true for an equal value."""
         default = self.classes[layout.name]._defaults[attribute]
         if default is None:
             return f"{held} is not None"
@@ -135,7 +135,7 @@ class _EncoderWriter:
         return f"{held} is not {constant}" + ("" if quick else f" and {held} != {constant}")
 
     def _tag_writer(self, layout: StructLayout) -> str:
-        """Name of a function that gives the whole tagged section of a struct."""
+        """Name of a function that returns the whole tagged section of a struct."""
         name = self.out.fresh("T")
         with self.out.apart(), self.out.block(f"def {name}(z0):"):
             self.out.line("bodies = {}")
@@ -226,9 +226,9 @@ class _EncoderWriter:
     def _elements(self, field: FieldLayout, values: str, depth: int) -> None:
         made = f"z{depth + 1}"
         number = self.out.fresh("i")
-        loop = f"for {number}, {made} in enumerate({values}):" if self.breathes else f"for {made} in {values}:"
+        loop = f"for {number}, {made} in enumerate({values}):" if self.yields else f"for {made} in {values}:"
         with self.out.block(loop):
-            if self.breathes:
+            if self.yields:
                 self.out.line(f"if {number} & 63 == 63: GATHER(out, places)")
             if field.struct is not None:
                 self._struct(field.struct, depth + 1)
@@ -249,7 +249,7 @@ _PACKERS: dict[str, Any] = {}
 
 
 def _packer(letters: str) -> Any:
-    """Shared by all messages: the same run has one Struct. Bounded by the schemas."""
+    """Shared by all messages: equal runs have one Struct. The schemas bound their number."""
     if letters not in _PACKERS:
         _PACKERS[letters] = Struct(f">{letters}").pack
     return _PACKERS[letters]

@@ -1,8 +1,8 @@
-"""Kafka's error codes: number, name, whether trying again may help, and what it means in a sentence.
+"""Kafka's error codes: number, name, whether a retry may help, and the meaning in a sentence.
 
-A retriable code is one whose Java exception is a RetriableException: clients repeat the request after a
-refresh of metadata or a pause. The numbers are the protocol's; 97 and 129 are the two that routing is about
-(an envelope whose principal cannot be read; a connection that leads to the wrong node: KIP-590, KIP-1242).
+A retriable code is one whose Java exception is a RetriableException: clients retry the request after a refresh of
+metadata or a pause. The numbers are the protocol's; two of them concern routing: 97 (an Envelope whose principal cannot
+be read, KIP-590) and 129 (a connection that leads to the wrong node, KIP-1242).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Error(IntEnum):
     NOT_CONTROLLER = 41, RETRIABLE, "This broker is not the active controller."
     INVALID_REQUEST = 42, FINAL, "The request contradicts itself or asks for what is not possible."
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43, FINAL, "The log's message format cannot do this."
-    POLICY_VIOLATION = 44, FINAL, "A policy of the cluster refuses this."
+    POLICY_VIOLATION = 44, FINAL, "A policy of the cluster rejects this."
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45, FINAL, "The producer's sequence number does not follow on the last one."
     DUPLICATE_SEQUENCE_NUMBER = 46, FINAL, "The producer's sequence number was seen before and its batch is gone."
     INVALID_PRODUCER_EPOCH = 47, FINAL, "The producer used an old epoch."
@@ -154,7 +154,7 @@ class Error(IntEnum):
     UNKNOWN_CONTROLLER_ID = 116, FINAL, "The controller id is not known."
     UNKNOWN_SUBSCRIPTION_ID = 117, FINAL, "The telemetry subscription is out of date."
     TELEMETRY_TOO_LARGE = 118, FINAL, "The telemetry payload is too large."
-    INVALID_REGISTRATION = 119, FINAL, "The controller refuses the registration."
+    INVALID_REGISTRATION = 119, FINAL, "The controller rejects the registration."
     TRANSACTION_ABORTABLE = 120, FINAL, "The transaction must be aborted."
     INVALID_RECORD_STATE = 121, FINAL, "The record is not in a state that allows this."
     SHARE_SESSION_NOT_FOUND = 122, RETRIABLE, "There is no such share session."
@@ -172,7 +172,7 @@ class Error(IntEnum):
 
     @classmethod
     def of(cls, code: int) -> Error:
-        """The row of a code from the wire; one we do not know is UNKNOWN_SERVER_ERROR."""
+        """The row of a code from the wire; UNKNOWN_SERVER_ERROR for an unknown code."""
         try:
             return cls(code)  # type: ignore[call-arg]
         except ValueError:
@@ -180,7 +180,7 @@ class Error(IntEnum):
 
 
 class KafkaError(Exception):
-    """A refusal that has a code. `message` says what was refused here; by default the code's own sentence."""
+    """A rejection with an error code. `message` says what was rejected; by default it is the code's own sentence."""
 
     def __init__(self, error: Error, message: str | None = None) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""Runs of fixed fields in a generated decoder: collected while the writer goes over a layout, read by one call.
+"""Runs of fixed fields in a generated decoder: collected while the writer walks a layout, read by one call.
 
 Local names of the generated source are those of `compile_decode.py`.
 """
@@ -14,7 +14,7 @@ from signalbox.protocol.wire_formats import LETTER_SIZES, ArrayReader
 
 class FixedFields:
     """Targets and letters of the fields that the source does not read yet. `leading_array`: target and letter of an
-    array of numbers, whose count is read, before them."""
+    array of numbers before them, whose count is already read."""
 
     def __init__(self, out: SourceWriter, flexible: bool) -> None:
         self._out = out
@@ -23,7 +23,7 @@ class FixedFields:
         self.leading_array: tuple[str, str] | None = None
 
     def add(self, target: str, letters: str) -> None:
-        """One more, behind the others."""
+        """Add a field behind the others."""
         self._run.append((target, letters))
 
     def flush(self) -> None:
@@ -52,7 +52,7 @@ class FixedFields:
         self.leading_array = None
 
     def read_length(self, classic_letter: str, slow: str = "V") -> None:
-        """Have `n` read along with the pending run; compact lengths keep their +1."""
+        """Read the length `n` together with the pending run; compact lengths keep their +1."""
         self.add("n", "B" if self._flexible else classic_letter)
         self.flush()
         if self._flexible:
@@ -63,7 +63,7 @@ _UNPACKERS: dict[str, Any] = {}
 
 
 def _unpacker(letters: str) -> Any:
-    """Shared by all messages: the same run has one Struct. Bounded by the schemas."""
+    """Shared by all messages: equal runs have one Struct. The schemas bound their number."""
     if letters not in _UNPACKERS:
         _UNPACKERS[letters] = Struct(f">{letters}").unpack_from
     return _UNPACKERS[letters]

@@ -1,9 +1,9 @@
-"""Request and response headers: what stands before every body.
+"""Request and response headers, which precede every body.
 
-Request header 0 (ControlledShutdown 0 only) has no client id, 1 adds it, 2 adds tagged fields. The client id
-keeps its classic two-byte length even in header 2, because a broker must be able to read it before it knows
-the version. Response header 0 is the correlation id, 1 adds tagged fields; ApiVersions always answers with 0,
-so that a client whose version was refused can still read the refusal.
+Request header 0 (ControlledShutdown 0 only) has no client id, 1 adds it, 2 adds tagged fields. The client id keeps its
+classic two-byte length even in header 2, because a broker must be able to read it before it knows the version. Response
+header 0 is the correlation id, 1 adds tagged fields; ApiVersions responses always have header 0, so that a client whose
+version was rejected can still read the error.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from signalbox.protocol.api_table import request_header_version, response_header_version
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
+from signalbox.protocol.lenient_utf8 import LENIENT
 from signalbox.protocol.varint import read_uvarint
 
 _FIXED = Struct(">hhi")
@@ -31,9 +32,8 @@ class RequestHeader(NamedTuple):
 def decode_request_header(buffer: bytes | bytearray | memoryview) -> tuple[RequestHeader, int]:
     """The header of a request frame (without its size) and the offset of the body.
 
-    Ten bytes are read at once: even the header without client id has a body of four behind its eight.
-    An API or version that the API table does not know is read as header 1: enough to say who sent it.
-    Raises DecodeError.
+    Ten bytes are read at once: even the header without client id has a body of four behind its eight. An API or version
+    that is not in the API table is read with header 1, which is enough to identify the client. Raises DecodeError.
     """
     try:
         api_key, api_version, correlation_id, size = _FIXED_AND_LENGTH.unpack_from(buffer)
@@ -46,17 +46,17 @@ def decode_request_header(buffer: bytes | bytearray | memoryview) -> tuple[Reque
             offset += size
             if offset > len(buffer):
                 raise DecodeError(f"a client id of {size} bytes in a frame of {len(buffer)}")
-            client_id = str(buffer[10:offset], "utf-8")
+            client_id = str(buffer[10:offset], "utf-8", LENIENT)
         if header_version == 2:
             offset = skip_tagged_fields(buffer, offset)
-    except (error, UnicodeDecodeError, IndexError) as problem:
+    except (error, IndexError) as problem:
         raise DecodeError(f"not a request header: {problem}") from None
     header: RequestHeader = _new_tuple(RequestHeader, (api_key, api_version, correlation_id, client_id))
     return header, offset
 
 
 def skip_tagged_fields(buffer: bytes | bytearray | memoryview, offset: int) -> int:
-    """The offset behind a section of tagged fields nobody reads. Raises DecodeError."""
+    """The offset behind a section of tagged fields that are not read. Raises DecodeError."""
     if offset < len(buffer) and not buffer[offset]:
         return offset + 1
     count, offset = read_uvarint(buffer, offset)
@@ -72,7 +72,7 @@ def skip_tagged_fields(buffer: bytes | bytearray | memoryview, offset: int) -> i
 
 
 def encode_request_header(api_key: int, api_version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """The header that this API and version take."""
+    """The request header of this API and version."""
     header_version = request_header_version(api_key, api_version)
     if header_version == 0:
         return _FIXED.pack(api_key, api_version, correlation_id)
@@ -96,6 +96,6 @@ def decode_response_header(buffer: bytes | bytearray | memoryview, api_key: int,
 
 
 def encode_response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
-    """The header that the answer to this API and version takes."""
+    """The response header of this API and version."""
     header = _CORRELATION_ID.pack(correlation_id)
     return header + b"\0" if response_header_version(api_key, api_version) else header

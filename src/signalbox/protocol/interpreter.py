@@ -1,7 +1,7 @@
-"""The plain codec: walks a layout field by field, slowly and obviously.
+"""The plain codec: walks a layout field by field, slowly and simply.
 
-It is the yardstick for the compiled codec (tests hold both equal on every message and version) and it finds
-the words when an encode failed: it knows the path to the field, the compiled code does not.
+It is the reference for the compiled codec (tests compare both on every message and version). It also writes the error
+text when an encode fails: it knows the path to the field, the compiled code does not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from signalbox.common.limits import MAX_ARRAY_ELEMENTS
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.layout import FieldLayout, StructLayout
+from signalbox.protocol.lenient_utf8 import decode_utf8
 from signalbox.protocol.varint import read_uvarint, uvarint
 
 _FORMATS = {
@@ -124,10 +125,7 @@ def _decode_variable(reader: Reader, type_name: str, size: int) -> Any:
         return piece
     if type_name == "bytes":
         return bytes(piece)
-    try:
-        return str(piece, "utf-8")
-    except UnicodeDecodeError as error:
-        raise DecodeError(f"not UTF-8: {error}") from None
+    return decode_utf8(piece)
 
 
 def _null(field: FieldLayout) -> None:
@@ -136,7 +134,7 @@ def _null(field: FieldLayout) -> None:
 
 
 def encode_struct(chunks: list[Any], value: Any, layout: StructLayout, path: str) -> None:
-    """Append the bytes of `value`; records stay chunks of their own. `path` = where we are, for errors."""
+    """Append the bytes of `value`; records stay chunks of their own. `path` = the path to `value`, for errors."""
     for spec in layout.absent:
         held = getattr(value, spec.attribute)
         if not spec.ignorable and not equals_default(held, spec.default):
@@ -148,7 +146,7 @@ def encode_struct(chunks: list[Any], value: Any, layout: StructLayout, path: str
 
 
 def equals_default(value: Any, default: Any) -> bool:
-    """Whether `value` is what an unset field holds; () in a schema = an empty array or a struct of defaults."""
+    """Whether `value` equals the default of a field; () in a schema = an empty array or a struct of defaults."""
     if default != ():
         return bool(value == default)
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
-"""One version of a message: which fields there are, in wire order, and which are missing.
+"""One version of a message: its fields in wire order, and the fields that it lacks.
 
-Both codecs (compiled and interpreted) read layouts, never schemas, so that the rules of versions stand in
-this one place. Two versions with equal layouts have the same bytes and share one compiled function.
+Both codecs (compiled and interpreted) read layouts, never schemas, so that the rules of versions are in this one place.
+Two versions with equal layouts have the same bytes and share one compiled function.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIXED_SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """A field as it stands at one version. `struct` is set for structs and arrays of structs."""
+    """A field at one version. `struct` is set for structs and arrays of structs."""
 
     spec: FieldSpec
     attribute: str
@@ -36,7 +36,7 @@ class FieldLayout:
 
     @property
     def fixed_size(self) -> int:
-        """Bytes on the wire where that never varies, else 0."""
+        """Bytes on the wire if their number is constant, else 0."""
         return 0 if self.is_array else FIXED_SIZES.get(self.type_name, 0)
 
 
@@ -52,7 +52,7 @@ class StructLayout:
 
     @property
     def least_size(self) -> int:
-        """Fewest bytes an instance can take; bounds what an array count may claim."""
+        """Fewest bytes of an instance; limits the count that an array may have."""
         return sum(_least_field_size(field, self.flexible) for field in self.fields) + self.flexible
 
 

@@ -1,19 +1,19 @@
-"""The chunks of an answer that is too long for one go: gathered into pieces of some kilobytes while it is written.
+"""The chunks of a very long response: gathered into pieces of some kilobytes while it is written.
 
-A million small chunks at the end would take as long to join, and to free, as they took to write.
+Joining and freeing a million small chunks at the end would take as long as writing them.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 
 _GATHER_FROM = 512
 
 
-class LongChunks(list[Any]):
-    """What the generated code appends to; `gathered` is in front of it."""
+class CooperativeChunks(list[Any]):
+    """The list to which the generated code appends; the chunks in `gathered` precede it."""
 
     __slots__ = ("gathered",)
 
@@ -23,17 +23,17 @@ class LongChunks(list[Any]):
 
 
 def gather(chunks: list[Any], places: list[int], at_least: int = _GATHER_FROM) -> None:
-    """Join what is there, up to records, which stay as they are (`places` are their indexes); then give way. Tagged
-    sections are written to a plain list of their own, which is left alone."""
-    if type(chunks) is LongChunks and len(chunks) >= at_least:
+    """Join the present chunks between records, which stay unchanged (`places` are their indexes). Yields. Tagged
+    sections are written to a plain list of their own, which is not gathered."""
+    if type(chunks) is CooperativeChunks and len(chunks) >= at_least:
         chunks.gathered += join_between(chunks, places)
         chunks.clear()
         places.clear()
-    breathe()
+    yield_if_due()
 
 
 def join_between(chunks: list[Any], places: list[int]) -> list[Any]:
-    """Chunks joined between records; every records value is a chunk of its own, untouched."""
+    """Chunks joined between records; every records value is a chunk of its own, unchanged."""
     joined: list[Any] = []
     start = 0
     for place in places:

@@ -1,11 +1,11 @@
-"""Turns a schema table into the classes that programs use.
+"""Builds the message classes from schema tables.
 
-One class per message for all versions: slots, a keyword constructor that fills in Kafka's defaults, plain
-`==`. Structs inside a message are attributes of its class under Kafka's names. `decode` and `encode` go
-through functions compiled on first use (`codec`); a decoded object skips the constructor altogether.
+One class per message for all versions: slots, a keyword constructor with Kafka's defaults, plain `==`. Structs inside a
+message are attributes of its class under Kafka's names. `decode` and `encode` use functions compiled on first use
+(`codec`); decoding creates an object without calling the constructor.
 
-A field that the decoded version lacks holds its default. The default of a struct field is one shared, frozen
-instance: assign a new struct instead of changing it.
+A field that the decoded version lacks has its default. The default of a struct field is one shared, frozen instance:
+assign a new struct instead of changing it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sized
 from typing import Any, TypeAlias
 
-from signalbox.common.long_work import breathe, clear
+from signalbox.common.cooperative_task import clear, yield_if_due
 from signalbox.protocol.codec import Codec
 from signalbox.protocol.schema import FieldSpec, MessageSpec, StructSpec, VersionRange
 from signalbox.protocol.schema_text import parse_message
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 Records: TypeAlias = "bytes | bytearray | memoryview | Sized"
-"""What a `records` field may hold: decoded = a memoryview slice; to encode = anything with a length."""
+"""Value of a `records` field: a memoryview slice when decoded, any object with a length to encode."""
 
 
 class Struct:
-    """What all generated classes share. `_attributes` are the field names in schema order."""
+    """Base class of all generated classes. `_attributes` are the field names in schema order."""
 
     __slots__ = ()
     unknown_tags: dict[int, bytes] | None
@@ -34,7 +34,7 @@ class Struct:
     _defaults: dict[str, Any]
 
     def __init__(self, **fields: Any) -> None:
-        """The constructor proper is written on the first call: most classes are only ever decoded."""
+        """The real constructor is generated on the first call: most classes are only decoded."""
         _compile_constructor(type(self)._public)
         self.__init__(**fields)  # type: ignore[misc]
 
@@ -54,7 +54,7 @@ class Struct:
 
 
 class Message(Struct):
-    """A whole message: it also knows its versions and how to be read and written."""
+    """A whole message: it also has its versions and the methods that read and write it."""
 
     __slots__ = ()
     schema: MessageSpec
@@ -65,19 +65,19 @@ class Message(Struct):
     codec: Codec
 
     decode: Callable[..., Any]
-    """(buffer, version, offset=0) -> the message that fills the buffer from there to its end, or DecodeError."""
+    """(buffer, version, offset=0) -> the message. DecodeError if it does not fill the rest of the buffer."""
 
     @classmethod
     def decode_long(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
-        """`decode_prefix` inside of long work (`common/long_work.py`)."""
+        """`decode_prefix` inside a cooperative task (`common/cooperative_task.py`). Yields."""
         return cls.codec.decode_long(buffer, version, offset)
 
     def encode_long(self, version: int) -> list[Any]:
-        """`encode_chunks` inside of long work."""
+        """`encode_chunks` inside a cooperative task. Yields."""
         return self.codec.encode_long(self, version)
 
-    def crumble(self) -> None:
-        """Take a large message apart, inside of long work: to free it takes as long as to make it."""
+    def release_incrementally(self) -> None:
+        """Free a large message step by step, inside a cooperative task: freeing takes as long as building. Yields."""
         _crumble(self)
 
     @classmethod
@@ -90,7 +90,7 @@ class Message(Struct):
         return self.codec.encode(self, version)
 
     def encode_chunks(self, version: int) -> list[Any]:
-        """As `encode`, but `records` values are chunks of their own, passed through untouched."""
+        """As `encode`, but `records` values are chunks of their own, unchanged."""
         return self.codec.encode_chunks(self, version)
 
 
@@ -105,12 +105,12 @@ def _crumble(struct: Struct) -> None:
             ):
                 for value in values:
                     _crumble(value)
-                    breathe()
+                    yield_if_due()
             clear(values)
 
 
 def message(module: str, text: str) -> Any:
-    """The class for one schema table; `module` is the `__name__` of the file that holds it."""
+    """The class for one schema table; `module` is the `__name__` of the file that contains it."""
     spec = parse_message(text)
     root = _make_class(spec.root, spec.name, Message, module)
     classes = {spec.name: root}
@@ -155,7 +155,7 @@ def _defaults_to_struct(field: FieldSpec) -> bool:
     return field.is_struct and not field.is_array and field.default is not None
 
 
-def _refuse_change(self: Any, name: str, value: object) -> None:
+def _reject_change(self: Any, name: str, value: object) -> None:
     raise AttributeError(f"the default {self._public.__qualname__} is shared: assign a new one to change {name}")
 
 
@@ -164,20 +164,20 @@ def _rebuild(self: Any) -> tuple[type, tuple[()]]:
 
 
 def _frozen_default(public: Any) -> Any:
-    """The one instance that stands for "nobody set this struct" everywhere. Copying it gives a free one."""
+    """The one shared instance that is the default of every field of this struct type. A copy of it can be changed."""
     if "_frozen" not in public.__dict__:
         if "_defaults" not in public.__dict__:
             raise ValueError(f"{public.__qualname__} is used as a default before it is described")
         frozen_class: Any = type(public.__name__, (public,), {"__slots__": ()})
         instance = frozen_class()
-        frozen_class.__setattr__ = _refuse_change
+        frozen_class.__setattr__ = _reject_change
         frozen_class.__reduce__ = _rebuild
         public._frozen = instance
     return public._frozen
 
 
 def _compile_constructor(public: Any) -> None:
-    """Write `__init__` out: a keyword per field costs a third of a loop over them."""
+    """Generate `__init__`: one keyword per field costs a third of a loop over the fields."""
     scope: dict[str, Any] = {"_UNSET": object()}
     parameters: list[str] = []
     stores: list[str] = []

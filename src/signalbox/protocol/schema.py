@@ -1,8 +1,8 @@
-"""The nouns of a message schema: message, struct, field, type, range of versions.
+"""The elements of a message schema: message, struct, field, type, range of versions.
 
-A schema says of every field since when and until when it exists, whether it may be null, what it is when
-nobody set it, and whether it travels as a tagged field (KIP-482). It knows nothing of bytes: `layout` picks
-the fields of one version, the codecs turn that into bytes. The notation is read by `schema_text`.
+A schema gives for every field the versions in which it exists, whether it may be null, its default, and whether it is a
+tagged field (KIP-482). It does not describe bytes: `layout` selects the fields of one version, the codecs turn them
+into bytes. The notation is read by `schema_text`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class StructSpec:
 
 @dataclass(frozen=True, slots=True)
 class MessageSpec:
-    """A message: its own fields, and by name every struct used somewhere inside it."""
+    """A message: its own fields, and by name every struct inside it."""
 
     name: str
     api_key: int | None
@@ -95,5 +95,5 @@ _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 @cache
 def snake_case(name: str) -> str:
-    """Python's spelling of a Kafka field name: TopicId -> topic_id, isKRaftController -> is_kraft_controller."""
+    """The Python name of a Kafka field: TopicId -> topic_id, isKRaftController -> is_kraft_controller."""
     return _WORD_START.sub("_", name.replace("KRaft", "Kraft")).lower()

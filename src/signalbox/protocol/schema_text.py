@@ -1,4 +1,4 @@
-"""Reads our schema notation: a table a person can hold beside Kafka's own definition.
+"""Reads the schema notation: a table that can be compared with Kafka's own definition.
 
     FetchRequest   api 1   versions 4-18   flexible 12+
 
@@ -8,11 +8,11 @@
     Topics               0+     []FetchTopic
       Topic              0-12   string             ignorable
 
-One line a field: name, versions, type, then any of `= default`, `tag N`, `ignorable`. The fields of a struct
-stand indented below the field that brings it in; a struct used in several places is written once under a
-line `struct Name`. `?` after the type = nullable wherever the field exists, `?7+` = nullable in those versions.
-A field without a default has its type's: 0, "", false, [], 16 zero bytes, a struct of defaults; records are
-null where they may be. A mistake in a table is a `ValueError` at import.
+One line per field: name, versions, type, then any of `= default`, `tag N`, `ignorable`. The fields of a struct are
+indented below the first field of its type; a struct used in several places is written once under a line `struct Name`.
+`?` after the type = nullable wherever the field exists, `?7+` = nullable in those versions. A field without a default
+has its type's: 0, "", false, [], 16 zero bytes, a struct of defaults; records are null where they may be. A mistake in
+a table is a `ValueError` at import.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _parse_field(row: _Row) -> FieldSpec:
 
 
 def _default(type_name: str, is_array: bool, text: str | None, nullable: bool) -> Any:
-    """The value of a field nobody set. Arrays: () stands for a fresh list; structs: () for one of defaults."""
+    """The value of a field that is not set. Arrays: () means a new list; structs: () means a struct of defaults."""
     if text == "null":
         return None
     if is_array or type_name not in PRIMITIVES:

@@ -1,4 +1,4 @@
-"""Collects the lines of one generated function set and the objects those lines name."""
+"""Collects the source lines of generated functions and the objects that those lines refer to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class SourceWriter:
-    """Lines with indentation; `scope` holds what the generated code refers to by name."""
+    """Lines with indentation; `scope` has the objects that the generated code refers to by name."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -22,14 +22,14 @@ class SourceWriter:
 
     @contextmanager
     def block(self, opening: str) -> Iterator[None]:
-        """The lines written inside stand indented below `opening`."""
+        """Lines written inside are indented below `opening`."""
         self.line(opening)
         self._margin += " "
         yield
         self._margin = self._margin[:-1]
 
     def name(self, value: Any, stem: str) -> str:
-        """A name by which the generated code can reach `value`; the same one for the same object."""
+        """A name by which the generated code can use `value`; the same name for the same object."""
         known = self._names.get(id(value))
         if known is None:
             known = self._names[id(value)] = self.fresh(stem)
@@ -37,13 +37,13 @@ class SourceWriter:
         return known
 
     def fresh(self, stem: str) -> str:
-        """A name that nothing else has."""
+        """A name that is not used yet."""
         self._counter += 1
         return f"{stem}{self._counter}"
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Lines written inside go to the front: helper functions that the main one calls."""
+        """Lines written inside are put at the front: helper functions that the main one calls."""
         lines, margin = self.lines, self._margin
         self.lines, self._margin = [], ""
         yield
@@ -51,6 +51,6 @@ class SourceWriter:
         self._margin = margin
 
     def run(self, name: str) -> Any:
-        """Execute what was written and hand back the object called `name`."""
+        """Execute the source and return the object called `name`."""
         exec(compile("\n".join(self.lines), f"<signalbox codec {name}>", "exec"), self.scope)
         return self.scope[name]

@@ -8,7 +8,7 @@ _SMALL = tuple(bytes((value,)) for value in range(128))
 
 
 def uvarint(value: int) -> bytes:
-    """Base 128, least significant group first; at most 5 bytes are ever written for a length."""
+    """Base 128, least significant group first; a length takes at most 5 bytes."""
     if value < 128:
         return _SMALL[value]
     out = bytearray()
@@ -20,7 +20,7 @@ def uvarint(value: int) -> bytes:
 
 
 def read_uvarint(buffer: bytes | bytearray | memoryview, offset: int) -> tuple[int, int]:
-    """The value at `offset` and the offset behind it. Refuses more than 5 bytes or 32 bits, as Kafka does."""
+    """The value at `offset` and the offset behind it. Rejects more than 5 bytes or 32 bits, as Kafka does."""
     value = 0
     try:
         for shift in (0, 7, 14, 21, 28):

@@ -1,4 +1,5 @@
-"""What the generated code calls: caches of `struct` packers by shape, and the rare slow branches."""
+"""Helpers of the generated code: caches of `struct` packers by the lengths of variable fields, and the rare slow
+branches."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ LETTER_SIZES = {"?": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, 
 LONGEST_STRING_BYTES = 32767
 
 _CACHED_SHAPES = 512
-"""Shapes kept per place in the code: a peer decides on lengths, so the caches must not grow for ever."""
+"""Maximum number of entries of each cache: the keys are lengths that a peer chooses, so it must be limited."""
 
 
 class ArrayReader(dict[int, Callable[[Any, int], tuple[Any, ...]]]):
@@ -54,9 +55,9 @@ class ArrayReader(dict[int, Callable[[Any, int], tuple[Any, ...]]]):
 class ShapePacker(dict[Any, Callable[..., bytes]]):
     """Lengths of the variable fields of a run -> a function that packs the whole run.
 
-    `template` holds letters of fixed fields and, for each variable field, a pair (length letter, element
-    letter): ("B", "s") is a compact string, ("i", "i") a classic array of int32. The key is the length as it
-    is written (compact: one more than the count), or a tuple of them when there are several.
+    `template` has letters of fixed fields and, for each variable field, a pair (length letter, element letter): ("B",
+    "s") is a compact string, ("i", "i") a classic array of int32. The key is the length as it is written (compact: one
+    more than the count), or a tuple of them when there are several.
     """
 
     def __init__(self, template: tuple[str | tuple[str, str], ...]) -> None:
@@ -97,7 +98,7 @@ class ShapePacker(dict[Any, Callable[..., bytes]]):
 
 
 def _with_long_lengths(pack: Callable[..., bytes], replaced: list[tuple[int, bytes]]) -> Callable[..., bytes]:
-    """Compact lengths over 127 take more than the one byte that the caller passes: put their bytes in."""
+    """Compact lengths over 127 take more than the one byte that the caller passes: insert their bytes."""
 
     def pack_long(*values: Any) -> bytes:
         changed = list(values)
@@ -109,7 +110,7 @@ def _with_long_lengths(pack: Callable[..., bytes], replaced: list[tuple[int, byt
 
 
 def long_length(buffer: Any, offset: int) -> tuple[int, int]:
-    """A compact length of more than one byte, checked against what is left of the buffer."""
+    """A compact length of more than one byte, checked against the rest of the buffer."""
     length, offset = read_uvarint(buffer, offset)
     if length - 1 > len(buffer) - offset:
         raise DecodeError(f"{length - 1} bytes or elements wanted at {offset}, the buffer has {len(buffer)}")
@@ -125,28 +126,28 @@ def long_string_length(buffer: Any, offset: int) -> tuple[int, int]:
 
 
 def check_count(count: int, least_size: int, buffer: Any, offset: int) -> None:
-    """Refuse an array that cannot fit, before anything is allocated for it."""
+    """Reject an array that cannot fit, before anything is allocated for it."""
     if count * least_size > len(buffer) - offset:
         raise DecodeError(f"{count} elements claimed, {len(buffer) - offset} bytes are left")
     if count > MAX_ARRAY_ELEMENTS:
         raise DecodeError(f"an array of {count} elements: {MAX_ARRAY_ELEMENTS} are allowed")
 
 
-def refuse_null() -> None:
+def reject_null() -> None:
     raise DecodeError("null where a value must be")
 
 
-def refuse_overrun() -> None:
+def reject_overrun() -> None:
     raise DecodeError("a value runs over the end of the buffer")
 
 
-def refuse_field() -> None:
-    """Stops an encode; the interpreter is asked afterwards which field it was."""
+def reject_field() -> None:
+    """Stops an encode; afterwards the interpreter finds the field."""
     raise EncodeError
 
 
 def read_unknown_tags(buffer: Any, offset: int, holder: Any) -> int:
-    """Keep all tagged fields of a struct that knows none; the offset behind them."""
+    """Keep all tagged fields of a struct without known tags; returns the offset behind them."""
     count, offset = read_uvarint(buffer, offset)
     check_count(count, 2, buffer, offset)
     kept = {}
@@ -154,7 +155,7 @@ def read_unknown_tags(buffer: Any, offset: int, holder: Any) -> int:
         tag, offset = read_uvarint(buffer, offset)
         size, offset = read_uvarint(buffer, offset)
         if size > len(buffer) - offset:
-            refuse_overrun()
+            reject_overrun()
         kept[tag] = bytes(buffer[offset : offset + size])
         offset += size
     holder.unknown_tags = kept
@@ -162,7 +163,7 @@ def read_unknown_tags(buffer: Any, offset: int, holder: Any) -> int:
 
 
 def tagged_section(bodies: dict[int, bytes], unknown: dict[int, bytes] | None) -> bytes:
-    """Tagged fields as bytes, by ascending tag; nothing at all is a single zero."""
+    """Tagged fields as bytes, by ascending tag; an empty section is a single zero."""
     if unknown:
         if not unknown.keys().isdisjoint(bodies):
             raise EncodeError
@@ -173,5 +174,5 @@ def tagged_section(bodies: dict[int, bytes], unknown: dict[int, bytes] | None) -
     return b"".join(parts)
 
 
-MALFORMED = (error, IndexError, UnicodeDecodeError, OverflowError, MemoryError)
-"""What reading garbage with generated code can raise besides DecodeError."""
+MALFORMED = (error, IndexError, OverflowError, MemoryError)
+"""Exceptions, besides DecodeError, that generated code can raise when it decodes malformed bytes."""

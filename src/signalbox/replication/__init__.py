@@ -1,5 +1,5 @@
 """Replicas: partitions, ISR, high watermark, produce and fetch with their purgatory and sessions, follower fetchers.
 
-`ReplicaManager` is the door, `Partition` one replica's state. Everything runs on the loop's thread; answers that have
-to wait are `Pending`s. Knows storage and client by import; the controller, the metadata and the loop by ports.
+`ReplicaManager` is the entry point, `Partition` the state of one replica. Everything runs on the event loop's thread;
+responses that must wait are `Promise`s. Imports storage and client; uses controller, metadata and event loop by ports.
 """

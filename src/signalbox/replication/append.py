@@ -1,36 +1,46 @@
-"""The produce path: batches into the logs, answers when the promise of `acks` holds.
+"""The produce path: appends batches to the logs and completes them as `acks` requires.
 
-`append_to` is the whole path for one partition, hot shape or not: role, replicas in sync, then the log, which
-validates the batch, knows duplicates and queues it. Logs write what a turn of the loop has queued together at its end
-and tell each ticket; acks=all then waits for the high watermark. A request's tickets are joined by `ProduceOutcome`,
-which also holds the deadline of acks=all. Refusals are finished tickets: nothing here raises KafkaError.
+`append_to` is the whole path for one partition, also for the fast path: it checks role and in-sync replicas; then the
+log validates the batch, detects duplicates and queues it. At the end of a turn each log writes its queued batches
+together and calls `PendingAppend.written`; acks=all then waits for the high watermark. `ProduceOutcome` combines the
+pending appends of a request and has the deadline of acks=all. A rejected batch is a pending append that is finished
+with an error: nothing here raises KafkaError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.append_ticket import ACKS_ALL, AppendTicket, refused
+from signalbox.protocol.records.batch_header import HEADER_SIZE, LOG_OVERHEAD
 from signalbox.replication.deadlines import Deadline, Deadlines
 from signalbox.replication.hosted import HostedPartitions
-from signalbox.replication.pending import Pending
-from signalbox.replication.purgatory import AtTurnEnd
+from signalbox.replication.partition import Partition
+from signalbox.replication.pending_append import ACKS_ALL, PendingAppend, rejected
+from signalbox.replication.promise import Promise
+from signalbox.replication.replica_dependencies import Scheduler
+from signalbox.replication.unpacking import Unpackings
+from signalbox.storage.batch_admission import Admitted, Steps
+from signalbox.storage.log import Log
 
 Batch = bytearray | memoryview | bytes
+_TOO_LARGE = frozenset({Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE})
 VALID_ACKS = (0, 1, ACKS_ALL)
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 
 
 class Appends:
-    """The produce door of one broker. `flush` writes what all logs have queued."""
+    """Produce on one broker. `flush` writes the queued batches of all logs."""
 
     def __init__(
-        self, hosted: HostedPartitions, deadlines: Deadlines, at_turn_end: AtTurnEnd, flush: Callable[[], None]
+        self, hosted: HostedPartitions, engine: Scheduler, unpackings: Unpackings, flush: Callable[[], None]
     ) -> None:
         self._hosted = hosted
-        self._deadlines = deadlines
-        self._at_turn_end = at_turn_end
+        self._deadlines = engine.deadlines
+        self._at_turn_end = engine.at_turn_end
+        self._now_ms = engine.clock.now_ms
+        self._unpackings = unpackings
         self._flush = flush
         self._armed = False
 
@@ -43,48 +53,95 @@ class Appends:
         *,
         from_client: bool = True,
     ) -> ProduceOutcome:
-        """Append one batch per (topic, partition). The outcome holds a ticket per entry, in their order."""
+        """Append one batch per (topic, partition). The outcome has one pending append per entry, in their order."""
         tickets = [
             self._append_one(topic, index, batch, acks, now_ms, from_client) for (topic, index), batch in entries
         ]
         return self.outcome(tickets, timeout_ms)
 
-    def append_to(self, ticket: AppendTicket, batch: Batch, now_ms: int, from_client: bool = True) -> None:
-        """One batch into the ticket's partition, which was found before. The ticket may finish at once."""
+    def append_to(self, ticket: PendingAppend, batch: Batch, now_ms: int, from_client: bool = True) -> None:
+        """Append a batch to `ticket.partition`, which must be set. Yields; `ticket` may finish at once."""
         partition = ticket.partition
         assert partition is not None
+        partition.stats.produces += 1
         log = partition.log
         if not partition.is_leader or log is None:
-            error = Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER
-            partition.refused.note(batch, error, log.producers if log is not None else {}, now_ms)
-            ticket.fail(error)
+            self._reject_as_not_leading(ticket, partition, batch, now_ms)
             return
-        if partition.refused.by_producer:
-            missing = partition.refused.error_for(batch, log.producers, now_ms)
+        if partition.rejected.by_producer:
+            missing = partition.rejected.error_for(batch, log.producers, now_ms)
             if missing is not None:
-                ticket.fail(missing, "an earlier batch of this producer was refused and must come first")
+                ticket.fail(missing, "an earlier batch of this producer was rejected and must come first")
                 return
         if ticket.acks == ACKS_ALL and not partition.has_enough_in_sync:
-            partition.refused.note(batch, Error.NOT_ENOUGH_REPLICAS, log.producers, now_ms)
+            partition.rejected.note(batch, Error.NOT_ENOUGH_REPLICAS, log.producers, now_ms)
             ticket.fail(
                 Error.NOT_ENOUGH_REPLICAS,
                 f"{len(partition.isr)} replicas in sync, min.insync.replicas is {partition.effective_min_isr}",
             )
             return
+        leader_epoch = partition.leader_epoch
+        try:
+            admitted = log.admit(batch, now_ms) if from_client else log.admit_at_once(batch, now_ms, from_client)
+        except KafkaError as error:
+            _reject(ticket, batch, error)
+            return
+        if isinstance(admitted, Steps):
+            identity = bytes(batch[:HEADER_SIZE])  # the buffer is reused
+            self._unpackings.add(
+                admitted, len(batch), partial(self._append_unpacked, ticket, log, leader_epoch, identity)
+            )
+        else:
+            self._append_admitted(ticket, log, leader_epoch, batch, admitted, from_client)
+
+    def _append_unpacked(
+        self, ticket: PendingAppend, log: Log, leader_epoch: int, identity: bytes, admitted: Admitted | KafkaError
+    ) -> None:
+        """After decompression, on the event loop. A batch that has timed out is not appended: its client retries."""
+        partition = ticket.partition
+        assert partition is not None
+        timed_out = admitted.error is Error.REQUEST_TIMED_OUT if isinstance(admitted, KafkaError) else ticket.done
+        if timed_out:
+            partition.rejected.note(identity, Error.REQUEST_TIMED_OUT, log.producers, self._now_ms())
+        if isinstance(admitted, KafkaError):
+            _reject(ticket, identity, admitted)
+        elif not timed_out:
+            self._append_admitted(ticket, log, leader_epoch, identity, admitted, True)
+
+    def _append_admitted(
+        self, ticket: PendingAppend, log: Log, leader_epoch: int, batch: Batch, admitted: Admitted, from_client: bool
+    ) -> None:
+        """Admission yields, so leadership is checked again."""
+        partition = ticket.partition
+        assert partition is not None
+        if partition.leader_epoch != leader_epoch or not partition.is_leader or partition.log is not log:
+            self._reject_as_not_leading(ticket, partition, batch, self._now_ms())
+            return
         if not self._armed:
             self._armed = True
             self._at_turn_end(self._end_turn)
         try:
-            log.append_as_leader(batch, partition.leader_epoch, now_ms, ticket.written, from_client)
+            log.append_admitted(admitted, leader_epoch, ticket.written, from_client)
         except KafkaError as error:
-            ticket.fail(error.error, error.message)
+            if error.error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER and partition.rejected.note_gap(
+                batch, log.producers, partition.led_since, self._now_ms()
+            ):
+                ticket.fail(Error.NOT_LEADER_OR_FOLLOWER, f"the leader is new, and {error.message}")
+            else:
+                _reject(ticket, batch, error)
 
-    def outcome(self, tickets: list[AppendTicket], timeout_ms: int) -> ProduceOutcome:
-        """The answer of a request with these tickets."""
+    def _reject_as_not_leading(self, ticket: PendingAppend, partition: Partition, batch: Batch, now_ms: int) -> None:
+        log = partition.log
+        error = Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER
+        partition.rejected.note(batch, error, log.producers if log is not None else {}, now_ms)
+        ticket.fail(error)
+
+    def outcome(self, tickets: list[PendingAppend], timeout_ms: int) -> ProduceOutcome:
+        """The response of a request with these pending appends."""
         return ProduceOutcome(tickets, timeout_ms, self._deadlines)
 
     def flush(self) -> None:
-        """Write what is queued now, before the turn ends."""
+        """Write the queued batches now, before the turn ends."""
         self._flush()
 
     def _end_turn(self) -> None:
@@ -93,27 +150,37 @@ class Appends:
 
     def _append_one(
         self, topic: str, index: int, batch: Batch, acks: int, now_ms: int, from_client: bool
-    ) -> AppendTicket:
+    ) -> PendingAppend:
         if acks not in VALID_ACKS:
-            return refused(None, Error.INVALID_REQUIRED_ACKS, f"acks {acks}: 0, 1 or -1 (all) are allowed")
+            return rejected(None, Error.INVALID_REQUIRED_ACKS, f"acks {acks}: 0, 1 or -1 (all) are allowed")
         if from_client and topic in INTERNAL_TOPICS:
-            return refused(None, Error.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the broker alone")
+            return rejected(None, Error.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the broker alone")
         try:
             partition = self._hosted.find(topic, index)
         except KafkaError as error:
-            self._hosted.refused_sequences(topic, index).note(batch, Error.NOT_LEADER_OR_FOLLOWER, {}, now_ms)
-            return refused(self._hosted.get(topic, index), error.error, error.message)
-        ticket = AppendTicket(partition, acks)
+            stats = self._hosted.stats_of(topic)
+            stats.produces += 1
+            stats.failed_produces += 1
+            self._hosted.rejected_sequences(topic, index).note(batch, Error.NOT_LEADER_OR_FOLLOWER, {}, now_ms)
+            return rejected(self._hosted.get(topic, index), error.error, error.message)
+        ticket = PendingAppend(partition, acks)
         self.append_to(ticket, batch, now_ms, from_client)
         return ticket
 
 
-class ProduceOutcome(Pending[list[AppendTicket]]):
-    """The answer of a produce request: its tickets, in the order of the request, once all are finished."""
+def _reject(ticket: PendingAppend, batch: Batch, error: KafkaError) -> None:
+    """The log has rejected a batch; `batch` holds at least its header."""
+    if error.error in _TOO_LARGE and ticket.partition is not None:
+        ticket.partition.stats.bytes_rejected += int.from_bytes(batch[8:12]) + LOG_OVERHEAD
+    ticket.reject(error)
+
+
+class ProduceOutcome(Promise[list[PendingAppend]]):
+    """Result of a produce request: its pending appends in the order of the request, when all are finished."""
 
     __slots__ = ("_deadline", "_open", "tickets")
 
-    def __init__(self, tickets: list[AppendTicket], timeout_ms: int, deadlines: Deadlines) -> None:
+    def __init__(self, tickets: list[PendingAppend], timeout_ms: int, deadlines: Deadlines) -> None:
         super().__init__()
         self.tickets = tickets
         self._deadline: Deadline | None = None
@@ -127,7 +194,7 @@ class ProduceOutcome(Pending[list[AppendTicket]]):
         for ticket in waiting:
             ticket.then(self._take)
 
-    def _take(self, ticket: AppendTicket) -> None:
+    def _take(self, ticket: PendingAppend) -> None:
         self._open -= 1
         if self._open == 0:
             if self._deadline is not None:
@@ -135,7 +202,7 @@ class ProduceOutcome(Pending[list[AppendTicket]]):
             self.complete(self.tickets)
 
     def _expire(self) -> None:
-        """The replicas were too slow; what they have not confirmed may still become committed."""
+        """REQUEST_TIMED_OUT for batches that the replicas have not acknowledged; they may still be committed."""
         self._deadline = None
         for ticket in self.tickets:
             if not ticket.done:

@@ -1,9 +1,9 @@
 # ruff: noqa: E501 (a table reads better with one row per key)
-"""The broker keys that this room obeys: Kafka's names, defaults and bounds.
+"""The broker configs of replication: Kafka's names, defaults and bounds.
 
-One default differs from Kafka's: `replica.fetch.response.max.bytes` is 1 MiB instead of 10 MiB. A response is handled in
-one slice of the data loop, and a slice bounds how long the control plane waits; on a busy follower the next fetch leaves
-as soon as a response has been appended, so nothing is gained by larger ones.
+One default differs from Kafka's: `replica.fetch.response.max.bytes` is 1 MiB instead of 10 MiB. A response is handled
+in one slice of the data loop, and the control plane waits for that slice. A busy follower sends its next fetch as soon
+as a response is appended, so larger responses have no benefit.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _LONG_MAX = 2**63 - 1
 REPLICATION_CONFIG = ConfigTable(
     ConfigRow(name, type_, default, doc, at_least(low), dynamic)
     for name, type_, default, low, dynamic, doc in (
-        ("replica.lag.time.max.ms", _L, 30_000, 1, _STATIC, "A follower that has not been caught up for so long leaves the ISR, ms."),
-        ("replica.fetch.max.bytes", _I, 1_048_576, 0, _STATIC, "Bytes a follower asks for per partition; a larger first batch is sent all the same."),
-        ("replica.fetch.response.max.bytes", _I, 1_048_576, 0, _STATIC, "Bytes a follower asks for in one response."),
-        ("replica.fetch.min.bytes", _I, 1, 0, _STATIC, "Bytes a leader waits for before it answers a follower."),
-        ("replica.fetch.wait.max.ms", _I, 500, 0, _STATIC, "Longest time a leader holds a follower's fetch back, ms."),
-        ("replica.fetch.backoff.ms", _I, 1_000, 0, _STATIC, "Longest pause of a follower after an error, ms; the first pauses are shorter."),
-        ("num.replica.fetchers", _I, 1, 1, _LIVE, "Fetch connections to each leader broker."),
-        ("replication.quota.window.num", _I, 11, 1, _STATIC, "Windows over which throttled replication is measured; so many less one may come at once."),
-        ("replication.quota.window.size.seconds", _I, 1, 1, _STATIC, "The length of one, s."),
-        ("leader.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "Bytes a second that a leader sends of the replicas that its topics name."),
-        ("follower.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "Bytes a second that a follower takes of the replicas that its topics name."),
-        ("replica.alter.log.dirs.io.max.bytes.per.second", _L, _LONG_MAX, 0, _LIVE, "Bytes a second at which replicas move between log directories."),
-        ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, _STATIC, "Time between two high watermark checkpoints, ms."),
-        ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, _STATIC, "Incremental fetch sessions kept at most."),
-        ("fetch.max.bytes", _I, 57_671_680, 1_024, _STATIC, "Most bytes of one fetch response, whatever the client asks for."),
+        ("replica.lag.time.max.ms", _L, 30_000, 1, _STATIC, "The time in milliseconds after which the leader removes a follower from the ISR if it has not caught up."),
+        ("replica.fetch.max.bytes", _I, 1_048_576, 0, _STATIC, "The maximum number of bytes that a follower fetches per partition. A first batch that is larger is returned nevertheless."),
+        ("replica.fetch.response.max.bytes", _I, 1_048_576, 0, _STATIC, "The maximum number of bytes that a follower fetches in one response. Kafka's default is 10485760."),
+        ("replica.fetch.min.bytes", _I, 1, 0, _STATIC, "The minimum number of bytes that a leader waits for before it responds to a fetch of a follower."),
+        ("replica.fetch.wait.max.ms", _I, 500, 0, _STATIC, "The maximum time in milliseconds that a leader delays the response to a fetch of a follower."),
+        ("replica.fetch.backoff.ms", _I, 1_000, 0, _STATIC, "The maximum backoff in milliseconds of a follower after an error. The first backoffs are shorter."),
+        ("num.replica.fetchers", _I, 1, 1, _LIVE, "The number of fetch connections to each leader broker."),
+        ("replication.quota.window.num", _I, 11, 1, _STATIC, "The number of windows over which throttled replication is measured. A burst of one window less is allowed."),
+        ("replication.quota.window.size.seconds", _I, 1, 1, _STATIC, "The length in seconds of one window of replication.quota.window.num."),
+        ("leader.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "The maximum rate in bytes per second at which a leader sends data of the replicas in leader.replication.throttled.replicas."),
+        ("follower.replication.throttled.rate", _L, _LONG_MAX, 0, _LIVE, "The maximum rate in bytes per second at which a follower fetches data of the replicas in follower.replication.throttled.replicas."),
+        ("replica.alter.log.dirs.io.max.bytes.per.second", _L, _LONG_MAX, 0, _LIVE, "The maximum rate in bytes per second at which replicas move between log directories."),
+        ("replica.high.watermark.checkpoint.interval.ms", _L, 5_000, 1, _STATIC, "The interval in milliseconds at which high watermarks are checkpointed."),
+        ("max.incremental.fetch.session.cache.slots", _I, MAX_FETCH_SESSIONS, 0, _STATIC, "The maximum number of incremental fetch sessions."),
+        ("fetch.max.bytes", _I, 57_671_680, 1_024, _STATIC, "The maximum number of bytes in one fetch response, even if the client requests more."),
     )
 )  # fmt: skip
 
@@ -72,7 +72,7 @@ _FIELDS = {
 
 
 def replication_config(values: Mapping[str, Value]) -> ReplicationConfig:
-    """The typed config out of values that `REPLICATION_CONFIG` has read."""
+    """The typed config from values that `REPLICATION_CONFIG` has parsed."""
     taken = {}
     for key, field in _FIELDS.items():
         value = values[key]

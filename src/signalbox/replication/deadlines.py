@@ -1,7 +1,7 @@
-"""Deadlines of everything that waits in this room, behind one timer.
+"""Deadlines of all waiting operations of replication, with one timer.
 
-A heap of (time, operation); the event loop knows only the earliest. An operation that finished early stays in the
-heap as a stale entry until its time or until stale entries outnumber the live ones, when the heap is rebuilt.
+A heap of (time, operation); the event loop has a timer for the earliest only. An operation that finished early stays
+in the heap as a stale entry until its time. When there are more stale than live entries, the heap is rebuilt.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from signalbox.common.clock import Clock
 
-_EARLY_S = 0.0001  # loops may fire a timer a hair before its time: better than once more right after
+_EARLY_S = 0.0001  # event loops may fire a timer slightly early: expire then, instead of a second timer
 
 
 class TimerHandle(Protocol):
@@ -20,7 +20,7 @@ class TimerHandle(Protocol):
 
 
 class Timers(Protocol):
-    """What is needed of the event loop (`asyncio.AbstractEventLoop` fits): a call after a delay in seconds."""
+    """Port to the event loop (`asyncio.AbstractEventLoop` implements it): a call after a delay in seconds."""
 
     def call_later(self, delay: float, callback: Callable[[], None], /) -> TimerHandle: ...
 
@@ -35,7 +35,7 @@ class Deadline:
         self.expire: Callable[[], None] | None = expire
 
     def cancel(self) -> None:
-        """The operation is over. Harmless after the deadline has passed."""
+        """Cancel the deadline. No effect if it has expired."""
         self.expire = None
         owner, self._owner = self._owner, None
         if owner is not None:
@@ -57,11 +57,11 @@ class Deadlines:
         self._timer_at = 0.0
 
     def __len__(self) -> int:
-        """Deadlines that still count."""
+        """Number of live deadlines."""
         return len(self._heap) - self._stale
 
     def add(self, delay_ms: float, expire: Callable[[], None]) -> Deadline:
-        """Call `expire` after `delay_ms` unless it is cancelled first."""
+        """Call `expire` after `delay_ms`, unless the deadline is cancelled before."""
         deadline = Deadline(self, expire)
         at = self._clock.monotonic() + delay_ms / 1000
         self._serial += 1
@@ -71,7 +71,7 @@ class Deadlines:
         return deadline
 
     def forget(self) -> None:
-        """One entry of the heap has become stale."""
+        """Count one more stale entry of the heap."""
         self._stale += 1
         if self._stale > self._REBUILD_FROM and self._stale * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if entry[2].expire is not None]
@@ -79,7 +79,7 @@ class Deadlines:
             self._stale = 0
 
     def close(self) -> None:
-        """Forget everything; nothing expires any more."""
+        """Remove all deadlines; none expires any more."""
         self._heap.clear()
         self._stale = 0
         if self._timer is not None:
@@ -98,12 +98,12 @@ class Deadlines:
         self._timer = None
         try:
             self._expire_due(self._clock.monotonic() + _EARLY_S)
-        finally:  # one that raises does not take the others along
+        finally:  # an exception of one operation must not stop the others
             if self._timer is None:
                 self._arm()
 
     def _expire_due(self, now: float) -> None:
-        newest = self._serial  # what is added on the way waits for the next turn, even when due
+        newest = self._serial  # deadlines that are added meanwhile wait for the next run, even if they are due
         while self._heap and self._heap[0][0] <= now and self._heap[0][1] <= newest:
             deadline = heapq.heappop(self._heap)[2]
             expire, deadline.expire = deadline.expire, None

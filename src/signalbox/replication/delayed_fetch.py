@@ -1,14 +1,14 @@
-"""One fetch on its way: what it reads, whether that suffices, how it waits, what it answers."""
+"""One fetch in progress: reads its partitions, checks whether it must wait, waits, builds the response."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from signalbox.common.cooperative_task import clear, yield_if_due
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
-from signalbox.common.long_work import breathe, clear
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.fetch_read import Entry, FetchParams, FetchResult, read_all, refusal
+from signalbox.replication.fetch_read import Entry, FetchParams, FetchResult, read_all, rejection
 from signalbox.replication.fetch_session import (
     INITIAL_EPOCH,
     NO_SESSION,
@@ -17,21 +17,22 @@ from signalbox.replication.fetch_session import (
 )
 from signalbox.replication.follower_progress import FollowerProgress
 from signalbox.replication.hosted import HostedPartitions
-from signalbox.replication.pending import Pending
+from signalbox.replication.promise import Promise
 from signalbox.replication.purgatory import Purgatory, WatchList
 from signalbox.replication.session_cache import SessionCache
 
 
 class FetchCall:
-    """A delayed operation of the purgatory, if it has to wait at all."""
+    """One fetch; a delayed operation of the purgatory if it must wait."""
 
+    kind = "Fetch"
     __slots__ = (
         "_allowed",
         "_authorize",
         "_expected",
         "_hosted",
         "_readable",
-        "_refused",
+        "_rejected",
         "_reply",
         "_request",
         "_result",
@@ -49,12 +50,12 @@ class FetchCall:
         self.params = params
         self._session: FetchSession | None = None
         self._readable: list[SessionPartition] = []
-        self._refused: list[tuple[SessionPartition, Error]] = []
+        self._rejected: list[tuple[SessionPartition, Error]] = []
         self._result = FetchResult([])
-        self._reply: Pending[FetchResponse] | None = None
+        self._reply: Promise[FetchResponse] | None = None
         self._expected: Callable[[], bool] | None = None
         self._authorize: Callable[[str], bool] | None = None
-        self._allowed: dict[str, bool] = {}  # what the authorizer has said of topics, for this fetch
+        self._allowed: dict[str, bool] = {}  # the authorizer's result by topic, for this fetch
 
     def begin(
         self,
@@ -62,33 +63,33 @@ class FetchCall:
         partitions: list[SessionPartition],
         authorize: Callable[[str], bool] | None,
     ) -> None:
-        """What is to be read: the partitions of the request, or those of its session that may have news."""
+        """Set the partitions to read: those of the request, or the dirty ones of its session."""
         self._session = session
         self._authorize = authorize
         if session is None:
             self._sort_out(partitions)
 
     def read(self, progress: FollowerProgress | None) -> None:
-        """One pass; `progress` is given on the first one of a follower's fetch."""
+        """Read all partitions once; `progress` is set at the first pass of a follower's fetch."""
         if self._session is not None:
             self._sort_out(list(self._session.noisy))
         self._result = read_all(self._hosted, self._readable, self.params, progress)
 
     def _sort_out(self, partitions: list[SessionPartition]) -> None:
-        """Put names to topic ids, and topics that the client may not read aside."""
-        self._readable, self._refused = [], []
+        """Resolve topic ids; separate unknown and unauthorized topics. Yields, except with a session."""
+        self._readable, self._rejected = [], []
         for asked in partitions:
             if self._session is None:
-                breathe()
+                yield_if_due()
             if not asked.topic:
                 asked.topic = self._hosted.topic_name(asked.key.topic_id) or ""
             if not asked.topic:
                 unknown = Error.UNKNOWN_TOPIC_ID if self.params.by_topic_id else Error.UNKNOWN_TOPIC_OR_PARTITION
-                self._refused.append((asked, unknown))
+                self._rejected.append((asked, unknown))
             elif self._may_read(asked.topic):
                 self._readable.append(asked)
             else:
-                self._refused.append((asked, Error.TOPIC_AUTHORIZATION_FAILED))
+                self._rejected.append((asked, Error.TOPIC_AUTHORIZATION_FAILED))
 
     def _may_read(self, topic: str) -> bool:
         if self._authorize is None:
@@ -99,7 +100,7 @@ class FetchCall:
         return allowed
 
     def suffices(self) -> bool:
-        """Whether what was read is to be answered without (further) waiting."""
+        """Whether the response can be sent without (further) waiting."""
         result = self._result
         return (
             result.at_once
@@ -108,17 +109,17 @@ class FetchCall:
             or self._request.max_wait_ms <= 0
         )
 
-    def crumble(self) -> None:
-        """It is answered, without a session: free what may be much bit by bit."""
+    def release_incrementally(self) -> None:
+        """After the response of a fetch without a session: free large lists in slices."""
         clear(self._readable)
-        clear(self._refused)
+        clear(self._rejected)
         clear(self._result.entries)
 
     # -- waiting
 
-    def park(self, purgatory: Purgatory, progress: FollowerProgress) -> Pending[FetchResponse]:
-        """Wait for more, at most max_wait_ms; a follower's fetch ends early when it is expected elsewhere."""
-        reply: Pending[FetchResponse] = Pending()
+    def park(self, purgatory: Purgatory, progress: FollowerProgress) -> Promise[FetchResponse]:
+        """Wait up to max_wait_ms for more; a follower's fetch ends early if other partitions wait for its fetch."""
+        reply: Promise[FetchResponse] = Promise()
         self._reply = reply
         wait_ms = min(self._request.max_wait_ms, MAX_FETCH_WAIT_MS)
         if self.params.from_replica:
@@ -155,13 +156,14 @@ class FetchCall:
             if partition is not None:
                 yield partition.commit_watchers
 
-    # -- answering
+    # -- response
 
     def response(self) -> FetchResponse:
-        """The response to what the last pass found; brings the session up to date."""
+        """The response with the result of the last pass; updates the session. Yields."""
         entries = self._result.entries
-        for asked, error in self._refused:
-            entries.append((asked, refusal(self._hosted, asked, error, tells_leader=False)))
+        self._count(entries)
+        for asked, error in self._rejected:
+            entries.append((asked, rejection(self._hosted, asked, error, tells_leader=False)))
         session, throttle = self._session, self.params.throttle
         if throttle is not None:
             for asked, data in entries:
@@ -181,13 +183,28 @@ class FetchCall:
             session_id = NO_SESSION
         return FetchResponse(session_id=session_id, responses=_by_topic(entries))
 
+    def _count(self, entries: list[Entry]) -> None:
+        """Add the bytes that were read to the stats of their topics. Yields, except with a session."""
+        from_replica = self.params.from_replica
+        for asked, data in entries:
+            if self._session is None:  # with a session: no yield, another request may close it meanwhile
+                yield_if_due()
+            stats = self._hosted.stats_of(asked.topic)
+            stats.fetches += 1
+            if data.error_code:
+                stats.failed_fetches += 1
+            elif data.records and from_replica:
+                stats.replication_bytes_out += len(data.records)
+            elif data.records:
+                stats.bytes_out += len(data.records)
+
 
 def _by_topic(entries: list[Entry]) -> list[FetchResponse.FetchableTopicResponse]:
-    """Neighbours of the same topic share an entry; the order of the partitions stays."""
+    """Adjacent partitions of a topic share an entry; the order of the partitions is kept. Yields."""
     topics: list[FetchResponse.FetchableTopicResponse] = []
     last: tuple[str, bytes] | None = None
     for asked, data in entries:
-        breathe()
+        yield_if_due()
         key = asked.key
         named = (key.topic, key.topic_id)
         if named != last:

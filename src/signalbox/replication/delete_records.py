@@ -1,7 +1,7 @@
 """DeleteRecords, versions 0 to 2 (KIP-107): move a partition's log start offset forward.
 
-The leader moves its own start at once; the answer waits until every live replica has followed (the low watermark), as
-they learn of it in the leader's fetch responses, or for the request's timeout. -1 means "up to the high watermark".
+The leader moves its own start at once. Replicas receive it in the leader's fetch responses. The response waits until
+every live replica has followed (the low watermark), or for the request's timeout. -1 means "up to the high watermark".
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, Del
 from signalbox.replication.append import INTERNAL_TOPICS
 from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.partition import Partition
-from signalbox.replication.pending import Pending, completed
 from signalbox.replication.ports import ClusterView
+from signalbox.replication.promise import Promise, completed
 from signalbox.replication.purgatory import Purgatory
 
 TO_HIGH_WATERMARK = -1
@@ -22,7 +22,7 @@ PartitionResult = DeleteRecordsResponse.DeleteRecordsPartitionResult
 
 
 class RecordDeletion:
-    """One partition's deletion: refused, waiting for replicas, or done."""
+    """One partition's deletion: rejected, waiting for replicas, or done."""
 
     __slots__ = ("_cluster", "_offset", "partition", "result")
 
@@ -45,17 +45,17 @@ class RecordDeletion:
         self.partition = partition
         self._offset = wanted
 
-    def refuse(self, error: Error) -> None:
+    def reject(self, error: Error) -> None:
         self.partition = None
         self.result.error_code = error
 
     def is_done(self) -> bool:
-        """Look again; True when there is nothing to wait for."""
+        """Check the replicas; True if there is nothing to wait for."""
         partition = self.partition
         if partition is None:
             return True
         if not partition.is_leader:
-            self.refuse(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
+            self.reject(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
             return True
         low = partition.low_watermark_of(self._cluster.is_alive)
         if low < self._offset:
@@ -67,15 +67,17 @@ class RecordDeletion:
 
 
 class RecordDeletions:
-    """A DeleteRecords request on its way: a delayed operation of the purgatory."""
+    """A DeleteRecords request in progress: a delayed operation of the purgatory."""
+
+    kind = "DeleteRecords"
 
     def __init__(self, response: DeleteRecordsResponse, deletions: list[RecordDeletion]) -> None:
         self._response = response
         self._deletions = deletions
-        self.reply: Pending[DeleteRecordsResponse] = Pending()
+        self.reply: Promise[DeleteRecordsResponse] = Promise()
 
     def try_complete(self) -> bool:
-        if not all([deletion.is_done() for deletion in self._deletions]):  # noqa: C419 (every one has to look)
+        if not all([deletion.is_done() for deletion in self._deletions]):  # noqa: C419 (is_done must run for each)
             return False
         self.reply.complete(self._response)
         return True
@@ -85,7 +87,7 @@ class RecordDeletions:
             deletion.is_done()
         self.reply.complete(self._response)
 
-    def park(self, purgatory: Purgatory, timeout_ms: int) -> Pending[DeleteRecordsResponse]:
+    def park(self, purgatory: Purgatory, timeout_ms: int) -> Promise[DeleteRecordsResponse]:
         """Wait for the replicas."""
         lists = [deletion.partition.commit_watchers for deletion in self._deletions if deletion.partition is not None]
         waiting = purgatory.park(self, lists, timeout_ms)
@@ -99,8 +101,8 @@ def delete_records(
     purgatory: Purgatory,
     request: DeleteRecordsRequest,
     authorize: Callable[[str], bool] | None = None,
-) -> Pending[DeleteRecordsResponse]:
-    """The response, once the replicas have followed or the timeout has passed."""
+) -> Promise[DeleteRecordsResponse]:
+    """The response, when the replicas have followed or the timeout has passed."""
     response = DeleteRecordsResponse()
     deletions = []
     for topic in request.topics:
@@ -113,7 +115,7 @@ def delete_records(
                 _check_topic(topic.name, authorize)
                 deletion.start(hosted.find(topic.name, asked.partition_index), asked.offset)
             except KafkaError as error:
-                deletion.refuse(error.error)
+                deletion.reject(error.error)
         response.topics.append(entry)
     operation = RecordDeletions(response, deletions)
     if operation.try_complete():

@@ -1,19 +1,20 @@
 """Fetch, for consumers and followers: sessions, one pass over the logs, waiting for more (versions 4 to 18).
 
-A fetch is answered at once when it has min_bytes, when a partition has an error or diverges, or when it may not wait.
-Otherwise it is parked in the watch lists of its partitions: followers wait for appends, consumers for the high
-watermark; what is read when it wakes is read anew. A follower's fetch first tells how far the follower is, which may
-commit records and let the follower into the ISR. Topics that the client may not read, or whose id nobody knows, do not
-make a fetch return early, as in Kafka: a client that keeps asking for them must not spin.
+The response is sent at once if there are min_bytes, if a partition has an error or diverges, if max_wait_ms is 0 or if
+no partition can be read. Otherwise the fetch is parked in the watch lists of its partitions: followers wait for
+appends, consumers for the high watermark; when it wakes, it reads again. A follower's fetch first reports its log end,
+which may commit records and add the follower to the ISR. As in Kafka, a topic that the client may not read, or
+whose id is unknown, does not complete a fetch of other topics early: a client that repeats such a fetch must not loop
+without delay.
 
-Not the whole of Kafka's: no preferred read replica is chosen (replica.selector.class).
+Not implemented: a preferred read replica (replica.selector.class).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from signalbox.common.long_work import breathe, clear
+from signalbox.common.cooperative_task import clear, yield_if_due
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.delayed_fetch import FetchCall
@@ -28,7 +29,7 @@ from signalbox.replication.fetch_session import (
 )
 from signalbox.replication.follower_progress import FollowerProgress
 from signalbox.replication.hosted import HostedPartitions
-from signalbox.replication.pending import Pending, completed
+from signalbox.replication.promise import Promise, completed
 from signalbox.replication.purgatory import Purgatory
 from signalbox.replication.session_cache import SessionCache
 from signalbox.replication.throttle import ReplicationThrottle
@@ -40,13 +41,13 @@ _CURRENT_LEADER_FROM_VERSION = 16
 
 
 def replica_id_of(request: FetchRequest) -> int:
-    """Which broker fetches, -1 for consumers (the field moved in version 15)."""
+    """The id of the broker that fetches, -1 for consumers (the field moved in version 15)."""
     moved = request.replica_state.replica_id
     return moved if moved >= 0 else request.replica_id
 
 
 class Fetches:
-    """The fetch door of one broker."""
+    """Fetch on one broker."""
 
     def __init__(
         self,
@@ -64,9 +65,9 @@ class Fetches:
         self._max_bytes = max_bytes
         self._throttle = throttle
 
-    def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Pending[FetchResponse]:
-        """The response, now or later. `authorize` says of a topic name whether the client may read it (None: all).
-        `node_endpoints` stays empty: they depend on the listener, the handler fills them in."""
+    def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Promise[FetchResponse]:
+        """The response, now or later. `authorize` returns whether the client may read a topic (None: all).
+        `node_endpoints` stays empty: they depend on the listener, so the handler fills them in."""
         try:
             session, partitions = self._session_of(request)
             params = self._params(request, version, session)
@@ -82,10 +83,22 @@ class Fetches:
         if call.suffices():
             response = call.response()
             if session is None:
-                call.crumble()
+                call.release_incrementally()
                 clear(partitions)
             return completed(response)
         return call.park(self._purgatory, self._progress)
+
+    def withdraw(self, request: FetchRequest, response: FetchResponse) -> None:
+        """The response is not sent, because its client is throttled: a session that it created is closed, an older
+        session returns these partitions again at its next fetch. The bytes are subtracted from the stats."""
+        for topic in response.responses:
+            stats = self._hosted.stats_of(topic.topic or self._hosted.topic_name(topic.topic_id) or "")
+            stats.bytes_out -= sum(len(partition.records or b"") for partition in topic.partitions)
+        if request.session_epoch == INITIAL_EPOCH:
+            self._sessions.close(response.session_id)
+            response.session_id = NO_SESSION
+        else:
+            self._sessions.tell_again(response)
 
     def _session_of(self, request: FetchRequest) -> tuple[FetchSession | None, list[SessionPartition]]:
         if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -95,7 +108,7 @@ class Fetches:
         partitions = []
         for key, asked in asked_partitions(request):
             partitions.append(SessionPartition(key, asked))
-            breathe()
+            yield_if_due()
         return None, partitions
 
     def _params(self, request: FetchRequest, version: int, session: FetchSession | None) -> FetchParams:

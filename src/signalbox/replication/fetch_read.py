@@ -1,9 +1,9 @@
-"""Reading for a fetch: one pass over its partitions, under its byte limits.
+"""Reading for a fetch: one pass over its partitions, within its byte limits.
 
-The first batch of the first partition that has any is given whatever the limits say, so that a reader always gets on
-(KIP-74); after that a partition gets what is left of the whole. Consumers read up to the high watermark, or the
-last stable offset when they read committed only; followers up to the log's end. An offset or epoch that the log cannot
-vouch for is answered with the point where the logs part (KIP-595's diverging epoch, version 12 and later).
+The first batch of the first partition that has one is returned whatever the limits are, so that a reader always makes
+progress (KIP-74); the other partitions share the bytes that are left. Consumers read up to the high watermark, or with
+read_committed up to the last stable offset; followers up to the log end. If the reader's last epoch and offset do not
+match this log, the entry has the point where the logs diverge (KIP-595's diverging epoch, version 12 and later).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID
-from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch_session import SessionPartition
@@ -30,7 +30,7 @@ _TELL_LEADER = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOC
 
 
 class Isolation(IntEnum):
-    """How far a reader may see; the first two are the wire's numbers."""
+    """Up to where a reader may read; the first two are the numbers of the protocol."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
@@ -41,7 +41,7 @@ _OF_CLIENTS = {0: Isolation.READ_UNCOMMITTED, 1: Isolation.READ_COMMITTED}
 
 
 def client_isolation(level: int) -> Isolation:
-    """What a client asks for. INVALID_REQUEST for anything but the wire's two levels."""
+    """The isolation level of a client's request. INVALID_REQUEST for any but the protocol's two levels."""
     isolation = _OF_CLIENTS.get(level)
     if isolation is None:
         raise KafkaError(Error.INVALID_REQUEST, f"isolation level {level} does not exist")
@@ -50,7 +50,7 @@ def client_isolation(level: int) -> Isolation:
 
 @dataclass(slots=True)
 class FetchParams:
-    """What holds for all partitions of one fetch."""
+    """Parameters of one fetch, the same for all its partitions."""
 
     replica_id: int
     replica_epoch: int
@@ -58,10 +58,10 @@ class FetchParams:
     max_bytes: int
     min_bytes: int
     only_from_leader: bool
-    tells_leader: bool  # version 16 and later: errors carry the current leader (KIP-951)
-    skips_quiet: bool  # an incremental session leaves out what has no news
+    tells_leader: bool  # version 16 and later: errors have the current leader (KIP-951)
+    skips_quiet: bool  # an incremental session leaves out partitions without changes
     by_topic_id: bool = False  # version 13 and later (KIP-516)
-    throttle: ReplicationThrottle | None = None  # of followers alone
+    throttle: ReplicationThrottle | None = None  # for followers only
 
     @property
     def from_replica(self) -> bool:
@@ -70,15 +70,15 @@ class FetchParams:
 
 @dataclass(slots=True)
 class FetchResult:
-    """What one pass found."""
+    """The result of one pass."""
 
     entries: list[Entry]
     size_bytes: int = 0
-    at_once: bool = False  # an error or a diverging epoch: no use in waiting
+    at_once: bool = False  # an error or a diverging epoch: the fetch must not wait
 
 
 def visible_end(partition: Partition, log: Log, isolation: Isolation) -> int:
-    """The offset at which a reader must stop."""
+    """The end offset for a reader (exclusive)."""
     if isolation is Isolation.LOG_END:
         return log.log_end_offset
     if isolation is Isolation.READ_COMMITTED:
@@ -87,7 +87,7 @@ def visible_end(partition: Partition, log: Log, isolation: Isolation) -> int:
 
 
 def read_hot(partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation) -> LogSlice | None:
-    """A consumer's read from a leader whose epoch has been checked by its stamp; None: take the generic path."""
+    """A consumer's read on the fast path, which has checked `Partition.stamp`; None: take the general path."""
     log = partition.log
     if log is None or not partition.is_leader:
         return None
@@ -103,12 +103,13 @@ def read_all(
     params: FetchParams,
     progress: FollowerProgress | None = None,
 ) -> FetchResult:
-    """One pass over `partitions`. `progress` takes note of a follower's offsets, when it has just sent them."""
+    """Read `partitions` once. `progress` records a follower's offsets (None: recorded before). Yields, except with a
+    session."""
     result = FetchResult([])
     left = params.max_bytes
     for asked in partitions:
         if not params.skips_quiet:
-            breathe()  # a session may be closed by others meanwhile, so its fetches do not
+            yield_if_due()  # not with a session: another request may close it meanwhile
         if params.skips_quiet and (partition := _quiet_partition(hosted, asked, params)) is not None:
             asked.rest(partition)
             continue
@@ -134,13 +135,22 @@ def _answer(
         partition = hosted.find(asked.topic, asked.key.partition, asked.key.topic_id)
         return _read(partition, asked, params, allowance, progress)
     except KafkaError as error:
-        return refusal(hosted, asked, error.error, tells_leader=params.tells_leader)
+        return rejection(hosted, asked, error.error, tells_leader=params.tells_leader)
 
 
-def refusal(hosted: HostedPartitions, asked: SessionPartition, error: Error, *, tells_leader: bool) -> PartitionData:
-    """An entry that carries an error."""
+_SAID_BEFORE_THE_LOG = frozenset(
+    {Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID, Error.TOPIC_AUTHORIZATION_FAILED}
+)
+
+
+def rejection(hosted: HostedPartitions, asked: SessionPartition, error: Error, *, tells_leader: bool) -> PartitionData:
+    """An entry with an error. As in Kafka, `aborted_transactions` is null for errors of the log."""
     data = PartitionData(
-        partition_index=asked.key.partition, error_code=error, high_watermark=-1, aborted_transactions=[], records=b""
+        partition_index=asked.key.partition,
+        error_code=error,
+        high_watermark=-1,
+        aborted_transactions=[] if error in _SAID_BEFORE_THE_LOG else None,
+        records=b"",
     )
     if tells_leader and error in _TELL_LEADER:
         leader_id, leader_epoch = hosted.current_leader(asked.topic, asked.key.partition)
@@ -166,8 +176,12 @@ def _read(
     limit = min(max_bytes, asked.max_bytes)
     found = EMPTY_SLICE
     may_read = diverging is None and not _is_held_back(partition, params)
+    if params.from_replica and log.corruption is not None:
+        end = _intact_end(log.corruption.offset, asked.fetch_offset, end)
     if may_read and asked.fetch_offset < end and (limit > 0 or min_one_batch):
         found = log.read(asked.fetch_offset, limit, end, min_one_batch)
+        if params.from_replica and len(found):
+            _note_sent(partition, log, asked, (params.replica_id, end), repeated=progress is not None)
     data = PartitionData(
         partition_index=asked.key.partition,
         high_watermark=log.high_watermark,
@@ -181,15 +195,40 @@ def _read(
     return data
 
 
+def _intact_end(corrupt_offset: int, fetch_offset: int, end: int) -> int:
+    """The end offset for a follower of a log that is corrupt at `corrupt_offset`; a follower that is past that offset
+    may read on. CORRUPT_MESSAGE for a fetch at `corrupt_offset`."""
+    if fetch_offset == corrupt_offset:
+        raise KafkaError(Error.CORRUPT_MESSAGE, f"corrupt at offset {corrupt_offset}")
+    return min(end, corrupt_offset) if fetch_offset < corrupt_offset else end
+
+
+def _note_sent(
+    partition: Partition, log: Log, asked: SessionPartition, reader: tuple[int, int], *, repeated: bool
+) -> None:
+    """Note that records are sent to a follower (`reader`: its id, and the end offset of its read). If it fetches the
+    same offset again, it has usually lost its connection. Or it could not append the records: so they are checked
+    here, and CORRUPT_MESSAGE is raised if they are corrupt."""
+    replica_id, end = reader
+    follower = partition.followers.get(replica_id)
+    if follower is None:
+        return
+    if repeated and follower.sent_offset == asked.fetch_offset:
+        corruption = log.check_at(asked.fetch_offset, asked.max_bytes)
+        if corruption is not None and corruption.offset < end:
+            raise KafkaError(Error.CORRUPT_MESSAGE, f"{partition.topic_partition} is corrupt")
+    follower.sent_offset = asked.fetch_offset
+
+
 def _is_held_back(partition: Partition, params: FetchParams) -> bool:
-    """Whether a follower that catches up gets nothing this time (KIP-73)."""
+    """Whether the throttle holds back a follower that is not in sync (KIP-73)."""
     if params.throttle is None or params.replica_id in partition.isr:
         return False
     return params.throttle.holds_back(*partition.topic_partition)
 
 
 def _diverging_epoch(log: Log, asked: SessionPartition) -> FetchResponse.EpochEndOffset | None:
-    """Where the reader's log leaves this one, None when it does not."""
+    """Where the reader's log diverges from this one; None if it does not."""
     if asked.last_fetched_epoch < 0:
         return None
     epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
@@ -202,14 +241,14 @@ def _diverging_epoch(log: Log, asked: SessionPartition) -> FetchResponse.EpochEn
 
 def _check_range(partition: Partition, log: Log, fetch_offset: int) -> None:
     if fetch_offset > log.log_end_offset and not partition.is_leader:
-        # A replica that lags cannot tell an offset of the future from a wrong one: the client shall ask the leader.
+        # A lagging replica cannot tell a future offset from a wrong one: the client must ask the leader.
         raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER)
     if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
 
 
 def _quiet_partition(hosted: HostedPartitions, asked: SessionPartition, params: FetchParams) -> Partition | None:
-    """The partition, if there is nothing to read in it and nothing to tell of it, seen without building an answer."""
+    """The partition, if it has no records and no changes for the reader (checked without an entry); else None."""
     partition = hosted.get(asked.topic, asked.key.partition)
     if partition is None or not partition.is_leader:
         return None
@@ -218,7 +257,7 @@ def _quiet_partition(hosted: HostedPartitions, asked: SessionPartition, params: 
         log is not None
         and asked.current_leader_epoch in (partition.leader_epoch, NO_EPOCH)
         and asked.fetch_offset == visible_end(partition, log, params.isolation)
-        and asked.told_high_watermark == log.high_watermark
+        and asked.last_sent_high_watermark == log.high_watermark
         and asked.told_log_start_offset == log.log_start_offset
         and asked.key.topic_id in (partition.topic_id, ZERO_UUID)
         and asked.last_fetched_epoch in (-1, log.last_leader_epoch)

@@ -1,14 +1,14 @@
-"""Incremental fetch sessions (KIP-227): the server remembers what a client fetches, both sides speak of changes only.
+"""Incremental fetch sessions (KIP-227): the broker keeps a client's partitions; each message has only changes.
 
-A session holds the partitions in the order in which they are served; a partition that gave records moves to the end,
-so that none starves behind a busy one. The epoch counts the requests of a session; a request with another one than
-expected is refused, and the client begins anew. A partition is left out of an incremental answer unless it has
-records, an error, a diverging epoch, or another high watermark or log start offset than last told.
+A session keeps the partitions in the order in which they are read; a partition that returned records moves to the end,
+so that a busy partition does not starve the others. The epoch counts the requests of a session; a request with another
+epoch is rejected, and the client starts a new session. An incremental response contains a partition only if it has
+records, an error, a diverging epoch, or another high watermark or log start offset than was last sent.
 
-A fetch looks only at the partitions that may have something to say (`noisy`), however many the session has. One that
-was looked at and had no news rests: it hangs in the `readers` of its `Partition`, which stirs it when anything
-changes. What changes without a word (retention moves a log's start, an ACL goes) is seen by a sweep over all every few
-seconds.
+A fetch reads only the dirty partitions (`noisy`), however many the session has. A partition that was read and has no
+changes becomes clean (`rest`): it is in the `readers` of its `Partition`, which marks it dirty again (`stir`) at the
+next change. Changes without a notification (retention moves a log's start, an ACL is removed) are found because all
+partitions are marked dirty every few seconds (`sweep`).
 """
 
 from __future__ import annotations
@@ -41,33 +41,33 @@ class FetchKey(NamedTuple):
 
 
 class SessionPartition:
-    """What is to be fetched of one partition, and what the client was last told of it."""
+    """A partition of a fetch: offsets and limits of the request, and the offsets that were last sent."""
 
     __slots__ = (
         "current_leader_epoch",
         "fetch_offset",
         "key",
         "last_fetched_epoch",
+        "last_sent_high_watermark",
         "log_start_offset",
         "max_bytes",
         "rests_in",
         "session",
-        "told_high_watermark",
         "told_log_start_offset",
         "topic",
     )
 
     def __init__(self, key: FetchKey, asked: FetchRequest.FetchPartition) -> None:
         self.key = key
-        self.topic = key.topic  # the name; "" while a topic id is not known here
+        self.topic = key.topic  # the name; "" while this broker does not know the topic id
         self.session: FetchSession | None = None
         self.rests_in: Partition | None = None
-        self.told_high_watermark = -1
+        self.last_sent_high_watermark = -1
         self.told_log_start_offset = -1
         self.take(asked)
 
     def take(self, asked: FetchRequest.FetchPartition) -> None:
-        """The offsets, bounds and epochs of the client's latest request."""
+        """Set the offsets, limits and epochs of the client's latest request."""
         self.fetch_offset = asked.fetch_offset
         self.max_bytes = asked.partition_max_bytes
         self.log_start_offset = asked.log_start_offset
@@ -75,14 +75,14 @@ class SessionPartition:
         self.last_fetched_epoch = asked.last_fetched_epoch
 
     def rest(self, partition: Partition) -> None:
-        """There is nothing to say of it until `partition` stirs it."""
+        """Mark it clean, until `partition` marks it dirty."""
         assert self.session is not None
         self.session.noisy.pop(self, None)
         partition.readers[self] = None
         self.rests_in = partition
 
     def stir(self) -> None:
-        """Something has changed: the next fetch looks at it."""
+        """Mark it dirty: the next fetch reads it."""
         if self.rests_in is not None:
             self.rests_in.readers.pop(self, None)
             self.rests_in = None
@@ -90,13 +90,13 @@ class SessionPartition:
             self.session.noisy[self] = None
 
     def must_answer(self, data: PartitionData) -> bool:
-        """Whether an incremental answer has to name this partition; remembers what is told."""
+        """Whether an incremental response must contain this partition; remembers the offsets that are sent."""
         if data.error_code:
-            self.told_high_watermark = -1  # the next answer without an error is told in any case
+            self.last_sent_high_watermark = -1  # the next entry without an error is always sent
             return True
         news = bool(data.records) or data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0
-        if data.high_watermark != self.told_high_watermark:
-            self.told_high_watermark = data.high_watermark
+        if data.high_watermark != self.last_sent_high_watermark:
+            self.last_sent_high_watermark = data.high_watermark
             news = True
         if data.log_start_offset != self.told_log_start_offset:
             self.told_log_start_offset = data.log_start_offset
@@ -105,7 +105,7 @@ class SessionPartition:
 
 
 class FetchSession:
-    """One client's partitions."""
+    """A client's fetch session."""
 
     __slots__ = (
         "created_ms", "epoch", "from_replica", "last_used_ms", "noisy", "parked", "partitions", "replica_epoch",
@@ -124,17 +124,17 @@ class FetchSession:
         self.swept_ms = now_ms
         self.partitions: dict[FetchKey, SessionPartition] = {}
         self.noisy: dict[SessionPartition, None] = {}
-        self.parked: WatchList = {}  # a consumer's fetch that waits for its resting partitions
+        self.parked: WatchList = {}  # a consumer's fetch that waits for its clean partitions
 
     def take(self, partition: SessionPartition) -> None:
-        """Make it one of the client's partitions; its next fetch looks at it."""
+        """Add a partition; it is dirty."""
         self.partitions[partition.key] = partition
         partition.session = self
         self.noisy[partition] = None
 
     def update(self, request: FetchRequest) -> None:
-        """Apply an incremental request: added, changed and forgotten partitions. A follower that has registered anew
-        since the last one is a new one for all of them (KIP-903), also where nothing is to be read."""
+        """Apply an incremental request: added, changed and forgotten partitions. If a follower has a new broker epoch
+        (KIP-903), all partitions become dirty, also those with nothing to read."""
         if request.replica_state.replica_epoch != self.replica_epoch:
             self.replica_epoch = request.replica_state.replica_epoch
             for partition in self.partitions.values():
@@ -151,24 +151,24 @@ class FetchSession:
                 self._forget(self.partitions.pop(FetchKey(topic.topic, topic.topic_id, index), None))
 
     def sweep(self, now_ms: int) -> None:
-        """Look at everything again once in a while."""
+        """Mark all partitions dirty, at most every SWEEP_EVERY_MS."""
         if now_ms - self.swept_ms >= SWEEP_EVERY_MS:
             self.swept_ms = now_ms
             for partition in self.partitions.values():
                 partition.stir()
 
     def answered(self, partition: SessionPartition) -> None:
-        """The partition gave records: the others go first next time."""
+        """The partition returned records: move it to the end."""
         if self.noisy.pop(partition, partition) is None:
             self.noisy[partition] = None
 
     @property
     def anything_rests(self) -> bool:
-        """Whether news can come from partitions that are not looked at now."""
+        """Whether the session has clean partitions."""
         return len(self.noisy) < len(self.partitions)
 
     def close(self) -> None:
-        """Nobody asks any more."""
+        """Remove all partitions: the session is over."""
         for partition in self.partitions.values():
             self._forget(partition)
         self.partitions = {}
@@ -181,8 +181,8 @@ class FetchSession:
 
 
 def stir_readers(readers: dict[SessionPartition, None], purgatory: Purgatory) -> None:
-    """A partition has news for all who rest in it; consumers that wait look at once, followers when they are woken by
-    an append."""
+    """Mark a changed partition dirty in all sessions where it is clean. Parked fetches of consumers wake at once, those
+    of followers at the next append."""
     for reader in list(readers):
         reader.stir()
         if reader.session is not None and not reader.session.from_replica:
@@ -190,13 +190,13 @@ def stir_readers(readers: dict[SessionPartition, None], purgatory: Purgatory) ->
 
 
 def asked_partitions(request: FetchRequest) -> Iterator[tuple[FetchKey, FetchRequest.FetchPartition]]:
-    """All partitions that a request names, in its order."""
+    """All partitions of a request, in its order."""
     for topic in request.topics:
         for asked in topic.partitions:
             yield FetchKey(topic.topic, topic.topic_id, asked.partition), asked
 
 
 def names_by_id(request: FetchRequest) -> bool | None:
-    """Whether the request names topics by id; None when it names none."""
+    """Whether the request has topic ids; None if it has no topics."""
     ids = [topic.topic_id for topic in request.topics] or [topic.topic_id for topic in request.forgotten_topics_data]
     return ids[0] != ZERO_UUID if ids else None

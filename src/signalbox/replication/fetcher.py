@@ -1,9 +1,9 @@
 """The follower's side of replication: one fetcher per leader broker (or a few, `num.replica.fetchers`).
 
-One fetch is in flight; the next leaves as soon as the answer has been appended, in the same slice of the data loop. An
-error of the whole fetch makes all partitions wait, an error of one partition only that one, each time longer, from ten
-milliseconds to replica.fetch.backoff.ms: a leader that has not heard of its election yet is asked again soon.
-FENCED_LEADER_EPOCH ends the partition's fetching: a newer LeaderAndIsr is on its way.
+One fetch is in flight; the next is sent as soon as the response is appended, in the same slice of the data loop. After
+an error of the whole fetch all partitions back off, after an error of one partition only that one. The backoff grows
+from ten milliseconds to replica.fetch.backoff.ms: a leader that does not know of its election yet is retried soon.
+After FENCED_LEADER_EPOCH the partition is not fetched any more: a newer LeaderAndIsr will follow.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
 from signalbox.common.ids import TopicPartition
+from signalbox.common.partition_list import partition_list
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig
@@ -21,10 +22,11 @@ from signalbox.replication.deadlines import Deadline, Deadlines
 from signalbox.replication.followed import FIRST_BACKOFF_MS, FollowedPartition
 from signalbox.replication.leader_offsets import LeaderOffsets
 from signalbox.replication.partition import Partition
-from signalbox.replication.partition_list import partition_list
 from signalbox.replication.ports import LeaderChannel
 from signalbox.replication.replica_session import ReplicaSession
 from signalbox.replication.throttle import ReplicationThrottle
+from signalbox.replication.truncation import LossNotAccepted
+from signalbox.storage.spare_descriptors import OutOfDescriptors
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ _SESSION_ERRORS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FollowerIdentity:
-    """Who fetches; `on_storage_failure` hears when the follower's own log cannot be written."""
+    """The broker that fetches; `on_storage_failure` is called when its own log cannot be written."""
 
     broker_id: int
     broker_epoch: Callable[[], int]
@@ -72,36 +74,36 @@ class Fetcher:
 
     @property
     def max_lag(self) -> int:
-        """The most records that one of its partitions is behind."""
+        """The largest lag of its partitions, in records."""
         return max((followed.lag for followed in self._followed.values()), default=0)
 
     def follow(self, partition: Partition) -> None:
-        """Fetch from where the partition's log ends, under its present leader epoch, from the next `pump` on."""
+        """Fetch from the partition's log end on, at its current leader epoch, from the next `pump` on."""
         self.unfollow(partition)
         assert partition.log is not None
         followed = self._followed[partition] = FollowedPartition(partition, partition.log)
         self._session.want(followed)
 
     def unfollow(self, partition: Partition) -> None:
-        """Stop. Answers that are on their way do not touch the partition any more."""
+        """Stop fetching. Responses to requests in flight do not change the partition any more."""
         followed = self._followed.pop(partition, None)
         if followed is not None:
             followed.removed = True
             self._session.drop(followed)
 
     def close(self) -> None:
-        """Stop everything."""
+        """Stop fetching all partitions and close the channel."""
         for partition in list(self._followed):
             self.unfollow(partition)
         if self._pause is not None:
             self._pause.cancel()
             self._pause = None
-        self._in_flight = True  # nothing is sent any more
+        self._in_flight = True  # prevents further requests
         self._channel.close()
 
     def pump(self) -> None:
-        """Send the next fetch, unless one is in flight or there is nothing to fetch. Not while an answer is written, in
-        which others may have their turn: it would ask for the same again."""
+        """Send the next fetch, unless one is in flight or there is nothing to fetch. Not while a response is being
+        written, which may yield: the fetch would request the same records again."""
         if self._in_flight or self._taking or self._pause is not None or not len(self._session):
             return
         config = self._config
@@ -117,7 +119,7 @@ class Fetcher:
         self._in_flight = True
         self._channel.send(request, self._take_answer)
 
-    # -- answers
+    # -- responses
 
     def _take_answer(self, answer: FetchResponse | Exception) -> None:
         if not isinstance(answer, FetchResponse):
@@ -144,7 +146,7 @@ class Fetcher:
 
     def _take_partitions(self, response: FetchResponse) -> None:
         written: list[tuple[FollowedPartition, FetchResponse.PartitionData]] = []
-        refused: dict[Error, list[TopicPartition]] = {}
+        rejected: dict[Error, list[TopicPartition]] = {}
         for topic in response.responses:
             for data in topic.partitions:
                 followed = self._session.get((topic.topic_id, data.partition_index))
@@ -152,26 +154,33 @@ class Fetcher:
                     continue
                 if data.error_code:
                     error = Error.of(data.error_code)
-                    refused.setdefault(error, []).append(followed.partition.topic_partition)
+                    rejected.setdefault(error, []).append(followed.partition.topic_partition)
                     self._take_error(followed, error)
                 elif self._guarded(followed, lambda f=followed, d=data: self._take_data(f, d)):  # type: ignore[misc]
                     written.append((followed, data))
-        for error, partitions in refused.items():
+        for error, partitions in rejected.items():
             names = partition_list(partitions)
-            _log.info("broker %d answered %s for %d partitions: %s", self.leader_id, error.name, len(partitions), names)
+            _log.info("Broker %d returned %s for %d partitions: %s", self.leader_id, error.name, len(partitions), names)
+        if Error.TOPIC_AUTHORIZATION_FAILED in rejected:
+            # Returned on a listener that is not for brokers; the leader may have another inter-broker listener by now.
+            self._channel.reconnect()
         for followed, data in written:
             if followed.removed:
-                continue  # while the others' records were written
+                continue  # unfollowed while the other partitions were written
             self._guarded(followed, lambda f=followed, d=data: self._finish(f, d))  # type: ignore[misc]
 
     def _take_data(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:
         diverging = data.diverging_epoch
         if diverging.epoch >= 0:
-            before = followed.fetch_offset
+            before, epoch_before = followed.fetch_offset, followed.last_fetched_epoch
             offset = followed.diverge(diverging.epoch, diverging.end_offset)
-            _log.info("%s: cut from %d to %d, where epoch %d of broker %d ends at %d", followed.partition, before,
-                      offset, diverging.epoch, self.leader_id, diverging.end_offset)  # fmt: skip
-            self._session.want(followed)
+            _log.info("Truncated (partition=%s, log end offset=%d, before=%d, reason=leader epoch %d of broker %d ends"
+                      " at %d)", followed.partition.topic_partition, offset, before, diverging.epoch, self.leader_id,
+                      diverging.end_offset)  # fmt: skip
+            if (offset, followed.last_fetched_epoch) == (before, epoch_before):
+                self._delay(followed)  # the leader would return the same again: back off
+            else:
+                self._session.want(followed)
             data.high_watermark = -1
             return
         followed.take_records(data)
@@ -188,7 +197,7 @@ class Fetcher:
         else:
             self._session.want(followed)
 
-    # -- throttled while they catch up (KIP-73)
+    # -- throttling of followers that catch up (KIP-73)
 
     def _is_held_back(self, followed: FollowedPartition) -> bool:
         return followed.lag > 0 and self._identity.throttle.holds_back(*followed.partition.topic_partition)
@@ -206,27 +215,35 @@ class Fetcher:
         self._deadlines.add(self._identity.throttle.wait_ms(), go_on)
 
     def _guarded(self, followed: FollowedPartition, action: Callable[[], None]) -> bool:
-        """Do something to the partition's log; what goes wrong concerns this partition alone."""
+        """Run `action` on the partition's log; an error affects this partition only. False if it failed."""
         try:
             action()
+        except LossNotAccepted as reason:
+            if not followed.withheld:
+                followed.withheld = True
+                _log.error("%s: %s", followed.partition, reason)
+            self._delay(followed)  # the topic's configs or the leader may change
+            return False
         except KafkaError as error:
-            _log.error("%s: %s", followed.partition, error)
-            if error.error is Error.KAFKA_STORAGE_ERROR:
+            level = logging.DEBUG if followed.backs_off else logging.ERROR
+            _log.log(level, "%s: %s", followed.partition, error)
+            if error.error is Error.KAFKA_STORAGE_ERROR and not isinstance(error, OutOfDescriptors):
                 self.unfollow(followed.partition)
                 self._identity.on_storage_failure()
             else:
                 self._delay(followed)
             return False
-        except Exception:  # a fault of ours in one partition must not stop the others' replication
-            _log.exception("%s: unexpected failure", followed.partition)
+        except Exception:  # a bug in one partition must not stop the replication of the others
+            _log.exception("%s: unexpected error", followed.partition)
             self._delay(followed)
             return False
         return True
 
     def _take_error(self, followed: FollowedPartition, error: Error) -> None:
         if error is Error.OFFSET_OUT_OF_RANGE:
-            _log.warning("%s: broker %d does not have offset %d", followed.partition, self.leader_id,
-                         followed.fetch_offset)  # fmt: skip
+            level = logging.DEBUG if followed.withheld else logging.WARNING
+            _log.log(level, "%s: broker %d does not have offset %d", followed.partition, self.leader_id,
+                     followed.fetch_offset)  # fmt: skip
             self._session.drop(followed)
             LeaderOffsets(followed, self._identity.broker_id, self._relocate).ask(self._channel)
         elif error is Error.FENCED_LEADER_EPOCH:
@@ -241,14 +258,16 @@ class Fetcher:
         if range_ is None:
             self._delay(followed)
         elif self._guarded(followed, lambda: followed.relocate(*range_)):
-            _log.warning("%s: goes on at %d", followed.partition, followed.fetch_offset)
+            _log.warning("Truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does not "
+"have that offset)", followed.partition.topic_partition, followed.fetch_offset, stood[0],
+                         self.leader_id)  # fmt: skip
             if (followed.fetch_offset, followed.last_fetched_epoch) == stood:
-                self._delay(followed)  # the leader will say the same again: not as fast as it can
+                self._delay(followed)  # the leader would return the same again: back off
                 return
             self._session.want(followed)
             self.pump()
 
-    # -- waiting after errors
+    # -- backoff after errors
 
     def _delay(self, followed: FollowedPartition) -> None:
         self._session.drop(followed)
@@ -265,7 +284,7 @@ class Fetcher:
             self._in_flight = False
             return
         level = logging.INFO if not self._backoff.last else logging.DEBUG
-        _log.log(level, "fetching from broker %d failed: %s", self.leader_id, reason)
+        _log.log(level, "Fetch from broker %d failed: %s", self.leader_id, reason)
         self._in_flight = False
         self._pause = self._deadlines.add(self._backoff.grow(), self._end_pause)
 

@@ -1,11 +1,11 @@
-"""All fetchers of a broker: which one follows which partition."""
+"""All fetchers of a broker: assigns followed partitions to them."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.deadlines import Deadlines
 from signalbox.replication.fetcher import Fetcher, FollowerIdentity
@@ -14,7 +14,7 @@ from signalbox.replication.ports import LeaderChannels
 
 
 class Fetchers:
-    """Fetchers by (leader broker, lane). A fetcher that follows nothing any more is closed by `close_idle`."""
+    """Fetchers by (leader broker, fetcher_id). `close_idle` closes fetchers that have no partitions."""
 
     def __init__(
         self, channels: LeaderChannels, identity: FollowerIdentity, config: ReplicationConfig, deadlines: Deadlines
@@ -25,31 +25,32 @@ class Fetchers:
         self._deadlines = deadlines
         self._fetchers: dict[tuple[int, int], Fetcher] = {}
         self._of: dict[Partition, Fetcher] = {}
-        self.lanes = config.fetchers_per_leader  # fetchers per leader, as it is now
+        self.num_fetchers = config.fetchers_per_leader  # current number of fetchers per leader
         self._closed = False
         self._leaving = False
+        self._bytes_of_closed = 0
 
     def __len__(self) -> int:
         return len(self._fetchers)
 
     @property
     def bytes_in(self) -> int:
-        """Bytes of record batches received by the fetchers that are there now."""
-        return sum(fetcher.bytes_in for fetcher in self._fetchers.values())
+        """Bytes of record batches received from leaders since the start."""
+        return self._bytes_of_closed + sum(fetcher.bytes_in for fetcher in self._fetchers.values())
 
     @property
     def max_lag(self) -> int:
-        """The most records that a partition is behind its leader's high watermark."""
+        """The largest lag of a partition behind its leader's high watermark, in records."""
         return max((fetcher.max_lag for fetcher in self._fetchers.values()), default=0)
 
     def follow_all(self, partitions: Iterable[Partition]) -> None:
-        """Fetch each partition from its leader, from now on and from nobody else. Breathes between two."""
+        """Fetch each partition from its leader from now on, and from no other broker. Yields between two."""
         if self._leaving:
             return
         woken: dict[Fetcher, None] = {}
         for partition in partitions:
-            breathe()
-            if self._closed or partition.log is None:  # meanwhile: the broker stops, or a log directory has failed
+            yield_if_due()
+            if self._closed or partition.log is None:  # meanwhile the broker stops, or a log directory failed
                 continue
             fetcher = self._fetcher_for(partition)
             previous = self._of.get(partition)
@@ -62,21 +63,21 @@ class Fetchers:
             fetcher.pump()
 
     def follow_no_more(self) -> None:
-        """This broker is about to stop: it follows what it follows until it is told otherwise, nothing new. A leader
-        that stores its ISR by itself would let it in again, and wait for it when it is gone."""
+        """This broker is shutting down: it keeps the partitions that it follows, but follows no new ones. A leader that
+        stores its ISR itself would add this broker to the ISR again, and wait for it after it has stopped."""
         self._leaving = True
 
-    def spread_over(self, lanes: int) -> None:
-        """As many fetchers per leader from now on (`num.replica.fetchers`, changed live); all partitions are dealt
-        anew."""
-        if lanes != self.lanes:
-            self.lanes = lanes
+    def spread_over(self, num_fetchers: int) -> None:
+        """Change the number of fetchers per leader (`num.replica.fetchers`, dynamic config); all partitions are
+        reassigned. Yields."""
+        if num_fetchers != self.num_fetchers:
+            self.num_fetchers = num_fetchers
             self.follow_all(list(self._of))
             self.close_idle()
 
     def _fetcher_for(self, partition: Partition) -> Fetcher:
-        lane = zlib.crc32(str(partition.topic_partition).encode()) % self.lanes
-        key = (partition.leader_id, lane)
+        fetcher_id = zlib.crc32(str(partition.topic_partition).encode()) % self.num_fetchers
+        key = (partition.leader_id, fetcher_id)
         fetcher = self._fetchers.get(key)
         if fetcher is None:
             channel = self._channels.open(partition.leader_id)
@@ -92,14 +93,15 @@ class Fetchers:
             fetcher.unfollow(partition)
 
     def close_idle(self) -> None:
-        """Close the fetchers that follow nothing."""
+        """Close the fetchers that have no partitions."""
         for key, fetcher in list(self._fetchers.items()):
             if not len(fetcher):
                 del self._fetchers[key]
+                self._bytes_of_closed += fetcher.bytes_in
                 fetcher.close()
 
     def close(self) -> None:
-        """Stop all of them."""
+        """Close all fetchers."""
         self._closed = True
         for fetcher in self._fetchers.values():
             fetcher.close()

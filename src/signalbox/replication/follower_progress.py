@@ -1,10 +1,10 @@
-"""What a follower's fetch tells its leader: how far it is, and so what is committed and who is in sync.
+"""Follower progress: a follower's fetch reports its log end, which may move the high watermark and the ISR.
 
-A new leader waits for its followers' first fetches; until then nothing is committed. A follower whose fetch on other
-partitions is parked here would only come when that fetch ends (replica.fetch.wait.max.ms), and so would the first
-acks=all on every new topic. So a leader that expects a follower ends its parked fetches, and parks the next ones only
-briefly until the follower has asked for all that it should: ten milliseconds at first, longer with the age of
-the leadership.
+A new leader waits for its followers' first fetches; until then nothing is committed. If a follower's fetch for other
+partitions is parked here, its next fetch would come only when that one ends (replica.fetch.wait.max.ms), and the first
+acks=all on every new topic would wait as long. So a leader that expects a follower completes its parked fetches, and
+parks the next ones only briefly until the follower has fetched all expected partitions: ten milliseconds at first,
+longer with the age of the leadership.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_expansion
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import ClusterView
-from signalbox.replication.replica_parts import Engine
+from signalbox.replication.replica_dependencies import Scheduler
 
 _SHORTEST_WAIT_MS = 10
 
@@ -23,21 +23,21 @@ _SHORTEST_WAIT_MS = 10
 class FollowerProgress:
     """Records fetches of followers on the partitions that this broker leads."""
 
-    def __init__(self, cluster: ClusterView, isr_changes: IsrChanges, engine: Engine) -> None:
+    def __init__(self, cluster: ClusterView, isr_changes: IsrChanges, engine: Scheduler) -> None:
         self._cluster = cluster
         self._isr_changes = isr_changes
         self._engine = engine
         self._expected: dict[int, dict[Partition, int]] = {}  # by replica: partitions led since when, ms
 
     def expect(self, partition: Partition) -> None:
-        """This broker leads the partition now: its followers should fetch it soon."""
+        """This broker has become the leader: its followers should fetch the partition soon."""
         now_ms = self._engine.clock.now_ms()
         for replica_id in partition.followers:
             self._expected.setdefault(replica_id, {})[partition] = now_ms
             self._engine.purgatory.wake(self._engine.purgatory.of_replica(replica_id))
 
     def forget(self, partition: Partition) -> None:
-        """This broker does not lead the partition any more."""
+        """This broker is no longer the leader of the partition."""
         for expected in self._expected.values():
             expected.pop(partition, None)
 
@@ -50,8 +50,8 @@ class FollowerProgress:
         return min(wished_ms, max(_SHORTEST_WAIT_MS, age_ms // 4))
 
     def record(self, partition: Partition, asked: SessionPartition, replica_id: int, replica_epoch: int) -> None:
-        """The follower has everything below `asked.fetch_offset`, which has been found sound. A broker that is no
-        replica, or the past life of one (KIP-903), gets NOT_LEADER_OR_FOLLOWER."""
+        """The follower has everything below `asked.fetch_offset`, which has been validated. NOT_LEADER_OR_FOLLOWER for
+        a broker that is not a replica, and for an older registration of one (KIP-903)."""
         follower = partition.followers.get(replica_id)
         if follower is None:
             raise KafkaError(
@@ -70,5 +70,5 @@ class FollowerProgress:
                 self._isr_changes.submit(partition, proposal)
 
     def settle(self) -> None:
-        """The fetch has been looked at: send what it led to."""
+        """The fetch has been read: send the ISR changes that it caused."""
         self._isr_changes.dispatch()

@@ -1,8 +1,8 @@
-"""What a leader knows of one follower: how far it has come, by its own fetches.
+"""A leader's state of one follower, from the follower's fetches.
 
-A follower that fetches at offset N has everything below N. It counts as caught up at the last moment at which it had
-all that the leader had then: a fetch at the leader's end, or a fetch that reaches where the leader's end was when the
-follower fetched before (KIP-16).
+A follower that fetches at offset N has everything below N. `last_caught_up_ms` is the last time at which it had all
+records of the leader: a fetch at the leader's log end, or a fetch that reaches what was the leader's log end at the
+follower's previous fetch (KIP-16).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ UNKNOWN_OFFSET = -1
 
 
 class FollowerState:
-    """One remote replica as its leader sees it. Times in ms of the leader's clock."""
+    """One remote replica. Times in ms of the leader's clock."""
 
     __slots__ = (
         "broker_epoch",
@@ -24,20 +24,22 @@ class FollowerState:
         "log_end_offset",
         "log_start_offset",
         "parked",
+        "sent_offset",
     )
 
     def __init__(self, broker_id: int, parked: WatchList) -> None:
         self.broker_id = broker_id
-        self.parked = parked  # its fetches that wait here for appends, of whatever partition
+        self.parked = parked  # its fetches that are parked here for appends, of any partition
         self.log_start_offset = UNKNOWN_OFFSET
         self.log_end_offset = UNKNOWN_OFFSET
         self.last_fetch_leader_end_offset = UNKNOWN_OFFSET
         self.last_fetch_ms = 0
         self.last_caught_up_ms = 0
         self.broker_epoch = -1
+        self.sent_offset = UNKNOWN_OFFSET  # the fetch offset of the records that were last sent
 
     def reset(self, now_ms: int, leader_end_offset: int, *, new_leader: bool, in_sync: bool) -> None:
-        """A new leader epoch begins: members of the ISR get a full lag time to fetch, others must prove themselves."""
+        """At a new leader epoch: members of the ISR get a full lag time to fetch, other replicas must catch up."""
         self.last_caught_up_ms = now_ms if in_sync else 0
         if new_leader:
             self.log_start_offset = UNKNOWN_OFFSET
@@ -61,7 +63,7 @@ class FollowerState:
         self.last_fetch_ms = now_ms
 
     def rested_until(self, last_fetch_ms: int) -> None:
-        """It had everything, and was known to, up to this fetch; since then the leader has more."""
+        """The follower had everything up to its fetch at `last_fetch_ms`; since then the leader has more."""
         if last_fetch_ms > self.last_fetch_ms:
             self.last_fetch_ms = last_fetch_ms
             self.last_caught_up_ms = max(self.last_caught_up_ms, last_fetch_ms)

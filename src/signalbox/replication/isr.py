@@ -1,7 +1,7 @@
-"""ISR changes on their way to the controller (KIP-497): collected, one request in flight, retried until answered.
+"""Sends ISR changes to the controller (KIP-497): collected, one request in flight, retried until there is a response.
 
-A retry takes the broker epoch of that moment, so a broker that registered anew goes on by itself. A proposal that its
-partition no longer stands by (a newer leader epoch, a new LeaderAndIsr) is dropped before it is sent again.
+Each retry takes the current broker epoch, so it also works after a new registration. A proposal that is no longer
+pending in its partition (a newer leader epoch, a new LeaderAndIsr) is dropped before it is sent again.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import logging
 from collections.abc import Callable, Iterator
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.lasting_trouble import LastingTrouble
+from signalbox.common.partition_list import partition_list
+from signalbox.common.transition_log import TransitionLog
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.deadlines import Deadlines
 from signalbox.replication.isr_decisions import AlteredPartition, Verdict, take_answer
 from signalbox.replication.isr_state import ProposedIsr
 from signalbox.replication.partition import Partition
-from signalbox.replication.partition_list import partition_list
 from signalbox.replication.ports import AlterPartitionSender
 
 _log = logging.getLogger(__name__)
@@ -40,16 +40,16 @@ class IsrChanges:
         self._broker_epoch = broker_epoch
         self._sender = sender
         self._deadlines = deadlines
-        self.shrinks = 0  # proposals made, by direction, and those that the controller refused
+        self.shrinks = 0  # counts of proposals by direction, and of those that the controller rejected
         self.expansions = 0
-        self.refusals = 0
-        self._trouble = LastingTrouble(_log, "AlterPartition is answered again")
+        self.rejections = 0
+        self._trouble = TransitionLog(_log, "AlterPartition is answered again")
         self._queued: dict[TopicPartition, Change] = {}
         self._in_flight = False
         self._closed = False
 
     def submit(self, partition: Partition, proposal: ProposedIsr | None) -> None:
-        """Queue a proposal (None: nothing); `dispatch` sends what has been queued."""
+        """Queue a proposal (None: nothing); `dispatch` sends the queued ones."""
         if proposal is not None:
             _log.debug("%s: proposing ISR %s instead of %s", partition.topic_partition, proposal.isr, partition.isr)
             self._queued[partition.topic_partition] = (partition, proposal)
@@ -109,7 +109,7 @@ class IsrChanges:
             return
         error = answer if isinstance(answer, Error) else Error.of(answer.error_code)
         if isinstance(answer, Error) or error is not Error.NONE:
-            self._trouble.met(f"AlterPartition: {error.name}, sent again until it is answered")
+            self._trouble.met(f"AlterPartition returned {error.name} and is retried")
             retry = changes
         else:
             self._trouble.over()
@@ -131,23 +131,23 @@ class IsrChanges:
                 answers[topic.topic_name, entry.partition_index] = entry
         retry = {}
         accepted: dict[tuple[int, ...], list[TopicPartition]] = {}
-        refused: dict[tuple[Error, tuple[int, ...]], list[TopicPartition]] = {}
+        rejected: dict[tuple[Error, tuple[int, ...]], list[TopicPartition]] = {}
         for topic_partition, (partition, proposal) in changes.items():
             index = topic_partition.partition
             found = answers.get((partition.topic_id, index)) or answers.get((topic_partition.topic, index))
             if found is None or take_answer(partition, proposal, found) is Verdict.RETRY:
                 retry[topic_partition] = (partition, proposal)
             elif found.error_code:
-                self.refusals += 1
-                refused.setdefault((Error.of(found.error_code), tuple(proposal.isr)), []).append(topic_partition)
+                self.rejections += 1
+                rejected.setdefault((Error.of(found.error_code), tuple(proposal.isr)), []).append(topic_partition)
             else:
-                accepted.setdefault(tuple(partition.isr), []).append(topic_partition)
+                accepted.setdefault(tuple(found.isr), []).append(topic_partition)
         for isr, partitions in accepted.items():
-            _log.info("ISR %s of %d partitions: %s", list(isr), len(partitions), partition_list(partitions))
-        for (error, isr), partitions in refused.items():
+            _log.info("ISR updated to %s for %d partitions: %s", list(isr), len(partitions), partition_list(partitions))
+        for (error, isr), partitions in rejected.items():
             names = partition_list(partitions)
-            # Mostly of a broker that is shutting down and still fetches: the leader cannot know, the controller does.
-            _log.info("ISR %s of %d partitions refused, %s: %s", list(isr), len(partitions), error.name, names)
+            # Usually for a broker that is shutting down and still fetches: only the controller knows that.
+            _log.info("ISR %s for %d partitions rejected with %s: %s", list(isr), len(partitions), error.name, names)
         return retry
 
 

@@ -1,6 +1,6 @@
-"""ISRs that this broker stored as a leader, on their way to the controller: gathered, so that a storm of changes is a
-few notifications. As in Kafka's ZkAlterPartitionManager they are looked at every 2.5 s, and told when nothing has
-changed for 5 s, or nothing has been told for a minute.
+"""Notifies the controller of ISRs that this broker stored as a leader. Many changes are combined into a few
+notifications. As in Kafka's ZkAlterPartitionManager there is a check every 2.5 s; the notification is written if there
+was no change for 5 s or no notification for a minute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_S = 60.0
 
 
 class IsrAnnouncements:
-    """One per broker that stores ISRs by itself. `pause` waits for so many seconds."""
+    """One per broker that stores ISRs itself. `pause` waits for the given number of seconds."""
 
     def __init__(
         self, store: MetadataStore, clock: Clock, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -35,14 +35,14 @@ class IsrAnnouncements:
         self._telling: asyncio.Task[None] | None = None
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
-        """The ISRs of these have been stored."""
+        """Note that the ISRs of these partitions have been stored."""
         self._untold.update(partitions)
         self._changed_at = self._clock.monotonic()
         if self._telling is None or self._telling.done():
             self._telling = asyncio.get_running_loop().create_task(self._tell())
 
     async def stop(self) -> None:
-        """Tell nothing any more: whoever leads next, its controller reads the states it writes."""
+        """Write no more notifications: the controller reads the states when it elects other leaders."""
         if self._telling is not None:
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)
@@ -55,7 +55,7 @@ class IsrAnnouncements:
                 try:
                     await announce_isr_changes(self._store, told)
                 except StoreError as error:
-                    _log.warning("the controller could not be told of %d ISRs: %s", len(told), error)
+                    _log.warning("ISR change notifications not written (partitions=%d): %s", len(told), error)
                     self._untold |= told
                 else:
                     self._told_at = self._clock.monotonic()

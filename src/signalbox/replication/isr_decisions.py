@@ -1,8 +1,9 @@
-"""When a follower leaves or joins the ISR, and what the controller's answer means. Decisions only; `isr` sends them.
+"""Decides when a follower leaves or joins the ISR, and applies the controller's response; `isr` sends the proposals.
 
 Out: it has not been caught up for replica.lag.time.max.ms (KIP-16). In: it has everything below the high watermark and
-everything from before this leader epoch, and its broker is registered (KIP-841; whether under the epoch with which it
-fetched is for the controller to say, KIP-903). One change per partition at a time.
+everything from before this leader epoch, and its broker is registered (KIP-841; the controller checks the broker epoch
+with which it fetched, KIP-903). One change per partition at a time. A corrupt replica, leader or follower, proposes an
+ISR without itself.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
 from signalbox.replication.follower_state import FollowerState
 from signalbox.replication.isr_state import RECOVERED, RECOVERING, IsrState, ProposedIsr
-from signalbox.replication.partition import Partition
+from signalbox.replication.partition import NO_LEADER, Partition
 from signalbox.replication.ports import ClusterView
 
 AlteredPartition = AlterPartitionResponse.PartitionData
 
 
 class Verdict(Enum):
-    """What becomes of a proposal after an answer."""
+    """What happens to a proposal after the response."""
 
-    DONE = "done"  # committed, taken back or overtaken: nothing more to send
-    RETRY = "retry"  # the controller could not answer: the same proposal again
+    DONE = "done"  # committed, withdrawn or superseded: nothing more to send
+    RETRY = "retry"  # the controller could not decide: send the same proposal again
 
 
-# The controller will not take this proposal; the leader's own confirmed state still stands.
+# The controller rejects this proposal; the leader's confirmed state is still valid.
 _TAKE_BACK = frozenset({Error.OPERATION_NOT_ATTEMPTED, Error.INELIGIBLE_REPLICA})
-# The controller knows more than this leader: a LeaderAndIsr is on its way, until then the maximal ISR stands.
+# The controller has a newer state than this leader: a LeaderAndIsr will follow; until then the maximal ISR is kept.
 _AWAIT_NEWS = frozenset(
     {
         Error.UNKNOWN_TOPIC_OR_PARTITION,
@@ -42,7 +43,7 @@ _AWAIT_NEWS = frozenset(
 
 
 def propose_shrink(partition: Partition, now_ms: int, max_lag_ms: int) -> ProposedIsr | None:
-    """The ISR without the followers that lag, or None when nobody does."""
+    """The ISR without the lagging followers; None if no follower lags."""
     log = partition.log
     state = partition.isr_state
     if not partition.is_leader or log is None or state.pending is not None:
@@ -60,7 +61,7 @@ def propose_shrink(partition: Partition, now_ms: int, max_lag_ms: int) -> Propos
 
 
 def propose_expansion(partition: Partition, follower: FollowerState, cluster: ClusterView) -> ProposedIsr | None:
-    """The ISR with `follower`, or None when it is in already or not yet fit."""
+    """The ISR with `follower`; None if it is in the ISR or does not yet meet the conditions."""
     state = partition.isr_state
     if (
         follower.broker_id in state.maximal
@@ -74,20 +75,35 @@ def propose_expansion(partition: Partition, follower: FollowerState, cluster: Cl
 
 
 def propose_recovered(partition: Partition) -> ProposedIsr | None:
-    """After an unclean election: tell the controller that this leader has recovered (KIP-704)."""
+    """After an unclean election: report to the controller that this leader has recovered (KIP-704)."""
     state = partition.isr_state
     if state.leader_recovery_state != RECOVERING or state.pending is not None:
         return None
     return _propose(partition, state.isr)
 
 
+def propose_leave(partition: Partition) -> ProposedIsr | None:
+    """For a corrupt replica: the ISR without it; if it is the leader, another one is elected. None if no other replica
+    is in sync, or a change is pending. The controller takes the members from its own ISR."""
+    state = partition.isr_state
+    if partition.log is None or state.pending is not None:
+        return None
+    others = state.isr if partition.is_leader else (partition.leader_id,)
+    isr = tuple(member for member in others if member not in (partition.local_id, NO_LEADER))
+    return _propose(partition, isr) if isr else None
+
+
 def take_answer(partition: Partition, proposal: ProposedIsr, answer: AlteredPartition) -> Verdict:
-    """Apply the controller's answer to `proposal`."""
-    if partition.isr_state.pending is not proposal or not partition.is_leader:
+    """Apply the controller's response to `proposal`."""
+    if partition.isr_state.pending is not proposal:
         return Verdict.DONE
     error = Error.of(answer.error_code)
+    if partition.local_id not in proposal.isr:
+        return _take_leave(partition, error)
+    if not partition.is_leader:
+        return Verdict.DONE
     if error is not Error.NONE:
-        return _take_refusal(partition, error)
+        return _take_rejection(partition, error)
     if answer.leader_epoch != partition.leader_epoch or answer.partition_epoch < partition.partition_epoch:
         return Verdict.DONE
     partition.partition_epoch = answer.partition_epoch
@@ -97,7 +113,16 @@ def take_answer(partition: Partition, proposal: ProposedIsr, answer: AlteredPart
     return Verdict.DONE
 
 
-def _take_refusal(partition: Partition, error: Error) -> Verdict:
+def _take_leave(partition: Partition, error: Error) -> Verdict:
+    """Accepted: a LeaderAndIsr will follow. Rejected: the current state is kept, and `corrupt_logs` retries."""
+    if error in _TAKE_BACK or error in _AWAIT_NEWS:
+        partition.set_isr(partition.isr_state.committed())
+    elif error is not Error.NONE:
+        return Verdict.RETRY
+    return Verdict.DONE
+
+
+def _take_rejection(partition: Partition, error: Error) -> Verdict:
     if error in _AWAIT_NEWS:
         return Verdict.DONE
     if error in _TAKE_BACK:

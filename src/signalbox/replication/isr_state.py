@@ -1,8 +1,8 @@
-"""The ISR of a partition as its leader holds it: what the controller has confirmed and what has been asked for.
+"""The ISR of a partition on its leader: the ISR that the controller has confirmed, and the proposed one.
 
-While an AlterPartition is on its way the leader waits for the *maximal* ISR, the union of both (KIP-497): an expansion
-binds the leader at once, a shrink frees it only when the controller has agreed. So a record below the high watermark is
-on every replica that the controller may know as in sync, whichever of the two states it elects from.
+While an AlterPartition is pending, the leader waits for the *maximal* ISR, the union of both (KIP-497): an expansion is
+effective at once, a shrink only after the controller has accepted it. So a record below the high watermark is on every
+replica that the controller may regard as in sync, from whichever of the two states it elects.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ RECOVERING = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProposedIsr:
-    """A change that was sent to the controller. Identity counts: an answer is for one proposal."""
+    """A change that was sent to the controller. Compared by identity: a response is for one proposal."""
 
     isr: tuple[int, ...]
     leader_epoch: int
@@ -25,7 +25,7 @@ class ProposedIsr:
 
 @dataclass(frozen=True, slots=True)
 class IsrState:
-    """`isr` is confirmed; `pending` is what the controller has been asked to make of it."""
+    """`isr` is confirmed; `pending` is the change that was proposed to the controller."""
 
     isr: tuple[int, ...] = ()
     leader_recovery_state: int = RECOVERED
@@ -39,9 +39,9 @@ class IsrState:
         object.__setattr__(self, "maximal", frozenset(members))
 
     def propose(self, proposal: ProposedIsr) -> IsrState:
-        """The state while `proposal` is on its way."""
+        """The state while `proposal` is pending."""
         return IsrState(self.isr, self.leader_recovery_state, proposal)
 
     def committed(self) -> IsrState:
-        """The state without its pending change: the controller has refused it."""
+        """The state without its pending change: the controller has rejected it."""
         return IsrState(self.isr, self.leader_recovery_state)

@@ -1,7 +1,7 @@
-"""A fetcher's channel that outlives its connections: it connects when there is something to send.
+"""A fetcher's channel, which reconnects: it opens a connection when there is a request to send.
 
-Nothing is sent twice: when a connection breaks, everything that waited for an answer on it gets the reason, and the
-fetcher decides. The endpoint is looked up anew for every connection, so a broker that comes back elsewhere is found.
+No request is sent twice: when a connection is lost, all its requests in flight fail with the reason, and the fetcher
+decides what follows. The endpoint is looked up for every connection, so a broker that has moved is found.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class OpenChannel(Protocol):
     def close(self, reason: str = ...) -> None: ...
 
 
-# To a broker's inter-broker endpoint; ClientFailure, OSError, or LookupError when the broker has no endpoint now.
+# Connects to a broker's inter-broker endpoint; ClientFailure, OSError, or LookupError if the broker has none now.
 Connect = Callable[[int], Awaitable[OpenChannel]]
 Request = FetchRequest | ListOffsetsRequest
 OnHungUp = Callable[[int], None]
 
 
 def nobody_cares(broker_id: int) -> None:
-    """For those who need not know that a broker hung up."""
+    """Default of `on_hung_up`: does nothing."""
 
 
 class ReconnectingChannel:
@@ -64,6 +64,11 @@ class ReconnectingChannel:
                 self._connect_and_send(), name=f"replica channel to broker {self._broker_id}"
             )
 
+    def reconnect(self) -> None:
+        """Close the connection soon, not at once: the caller may be reading a response of it."""
+        if self._open is not None:
+            asyncio.get_running_loop().call_soon(self._let_go, self._open)
+
     def close(self) -> None:
         self._closed = True
         self._queued.clear()
@@ -73,6 +78,12 @@ class ReconnectingChannel:
         if self._open is not None:
             self._open.close("the fetcher has stopped")
             self._open = None
+
+    def _let_go(self, channel: OpenChannel) -> None:
+        if self._open is channel:
+            self._open = None
+            channel.close("the leader does not take this broker's requests on the listener")
+            self._fail(ConnectionError("reconnecting"))
 
     async def _connect_and_send(self) -> None:
         try:
@@ -113,8 +124,8 @@ class ReconnectingChannel:
 
 
 class ReconnectingChannels:
-    """`LeaderChannels` over a function that connects to a broker's inter-broker endpoint. `on_hung_up` hears of every
-    open connection that was lost."""
+    """`LeaderChannels` over a function that connects to a broker's inter-broker endpoint. `on_hung_up` is called for
+    every open connection that is lost."""
 
     def __init__(self, connect: Connect, on_hung_up: OnHungUp = nobody_cares) -> None:
         self._connect = connect

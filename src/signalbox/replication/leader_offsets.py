@@ -1,4 +1,4 @@
-"""Asking a leader where its log begins and ends, after it has answered OFFSET_OUT_OF_RANGE to a follower."""
+"""Requests the log start and log end from a leader, after it returned OFFSET_OUT_OF_RANGE to a follower."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from signalbox.replication.ports import LeaderChannel
 
 
 class LeaderOffsets:
-    """Two questions, one result: (start, end), or None when one of them was not answered."""
+    """Two requests, one result: (start, end), or None if one of them failed."""
 
     __slots__ = ("_followed", "_found", "_on_result", "_replica_id")
 
@@ -27,7 +27,7 @@ class LeaderOffsets:
         self._found: dict[int, int | None] = {}
 
     def ask(self, channel: LeaderChannel) -> None:
-        """Send both; they leave before the next fetch, so no waiting fetch stands in their way."""
+        """Send both; they are sent before the next fetch, so no parked fetch delays them."""
         for timestamp in (EARLIEST, LATEST):
             channel.send(self._request(timestamp), lambda answer, of=timestamp: self._take(of, answer))  # type: ignore[misc]
 

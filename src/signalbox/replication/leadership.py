@@ -1,36 +1,42 @@
-"""LeaderAndIsr and StopReplica: the controller tells this broker what to lead, what to follow and what to drop.
+"""LeaderAndIsr and StopReplica: the controller assigns this broker's roles and stops or deletes its replicas.
 
 LeaderAndIsr (4), per partition, in this order: log directory offline -> KAFKA_STORAGE_ERROR; another topic id than
-the log's -> INCONSISTENT_TOPIC_ID; a newer leader epoch is applied (UNKNOWN_TOPIC_OR_PARTITION when this broker is no
-replica); an older one, or the same once more -> STALE_CONTROLLER_EPOCH, which the controller merely logs. Leaders
-first, then followers. A follower whose leader is not alive gets its log and keeps its old state. Versions 0 to 7; the
-answer is grouped by topic id from version 5.
+the log's -> INCONSISTENT_TOPIC_ID; a newer leader epoch is applied (UNKNOWN_TOPIC_OR_PARTITION if this broker is not
+a replica); an older or the same one -> STALE_CONTROLLER_EPOCH, which the controller only logs. Leaders first, then
+followers. For a follower whose leader is not alive the log is created and the state is kept. Versions 0 to 7; the
+response is grouped by topic id from version 5.
 
-StopReplica (5): stop fetching, and delete the log if told to. Leader epoch -2 deletes a topic whatever the local
-epoch, -1 (before version 3) says nothing, an older one is FENCED_LEADER_EPOCH. Unknown partitions are fine. Versions
-0 to 4.
+StopReplica (5): stops fetching, and deletes the log if the request says so. Leader epoch -2 deletes a topic whatever
+the local epoch is, -1 (before version 3) is not checked, an older one is FENCED_LEADER_EPOCH. Unknown partitions are
+no error. Versions 0 to 4.
 
-Both: a controller epoch below the highest one seen is refused as a whole with STALE_CONTROLLER_EPOCH.
+For a partition without a leader, the response to LeaderAndIsr also has the end of this broker's log
+(`protocol/own_tags.py`): when all members of an ISR restart after an unclean shutdown, the controller compares their
+logs (decision 0031).
+
+Both: a request with a controller epoch below the highest one seen is rejected with STALE_CONTROLLER_EPOCH.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.ids import ZERO_UUID, TopicPartition, uuid_text
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
-from signalbox.replication.partition import Partition, PartitionState
+from signalbox.replication.partition import NO_LEADER, Partition, PartitionState
 
 _log = logging.getLogger(__name__)
 
 _GROUPED_FROM_VERSION = 5
 _PER_PARTITION_STOP_FROM_VERSION = 3
 NO_LEADER_EPOCH = -1
+NO_LOG_ENDS: Mapping[TopicPartition, tuple[int, int] | None] = {}
 
 PartitionError = LeaderAndIsrResponse.LeaderAndIsrPartitionError
 
@@ -52,7 +58,7 @@ class Stop(NamedTuple):
 
 
 class Replicas(Protocol):
-    """Who carries the instructions out (`RoleChanges`)."""
+    """Port: executes the instructions (`RoleChanges`)."""
 
     def host(self, topic_partition: TopicPartition) -> Partition: ...
 
@@ -62,6 +68,10 @@ class Replicas(Protocol):
 
     def follow(self, partition: Partition, order: Instruction) -> None: ...
 
+    def log_end(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
+        """(last leader epoch, end offset), (-1, -1) without a log, None if its directory is offline."""
+        ...
+
     def assign_topic_id(self, partition: Partition, topic_id: bytes) -> None: ...
 
     def stop(self, topic_partition: TopicPartition, delete: bool) -> None: ...
@@ -70,7 +80,7 @@ class Replicas(Protocol):
 
 
 class Leadership:
-    """Decides per partition; `replicas` acts."""
+    """Checks the request for each partition; `replicas` executes it."""
 
     def __init__(self, broker_id: int, replicas: Replicas) -> None:
         self.controller_epoch = 0
@@ -79,20 +89,22 @@ class Leadership:
         self._closed = False
 
     def become_leader_or_follower(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
-        """Apply a LeaderAndIsr. Breathes between two partitions: one request at a time."""
+        """Apply a LeaderAndIsr. Yields between two partitions: one request at a time."""
         if request.controller_epoch < self.controller_epoch:
-            return refuse_leader_and_isr(request, version, Error.STALE_CONTROLLER_EPOCH)
+            return reject_leader_and_isr(request, version, Error.STALE_CONTROLLER_EPOCH)
         self.controller_epoch = request.controller_epoch
         orders = list(_orders(request))
         errors: dict[TopicPartition, Error] = {}
         for order in sorted(orders, key=lambda order: order.state.leader != self._broker_id):
-            breathe()
+            yield_if_due()
             errors[order.topic_partition] = self._apply(order)
         self._replicas.done()
-        return _response(orders, errors, version)
+        leaderless = (order.topic_partition for order in orders if order.state.leader == NO_LEADER)
+        ends = {topic_partition: self._replicas.log_end(topic_partition) for topic_partition in leaderless}
+        return _response(orders, errors, version, ends)
 
     def close(self) -> None:
-        """The broker stops: what is under way changes nothing more."""
+        """The broker stops: a request in progress changes no more partitions."""
         self._closed = True
 
     def _apply(self, order: Instruction) -> Error:
@@ -111,31 +123,40 @@ class Leadership:
         return Error.NONE
 
     def _check(self, partition: Partition, order: Instruction) -> Error | None:
-        """None: carry it out. NONE: nothing is left to do."""
+        """None: execute the instruction. NONE: nothing more to do."""
         state = order.state
         if partition.is_offline:
             return Error.KAFKA_STORAGE_ERROR
         known_id = partition.topic_id
         if order.topic_id != ZERO_UUID and known_id not in (ZERO_UUID, order.topic_id):
+            _log.error(
+                "Topic id in memory %s does not match the topic id %s that the controller sent (partition=%s, leader"
+                " epoch=%d): the replica does not become leader or follower. Its folder belongs to another topic of"
+                " this name; move it out of the log directory and restart the broker to follow the new one",
+                uuid_text(known_id),
+                uuid_text(order.topic_id),
+                order.topic_partition,
+                state.leader_epoch,
+            )
             return Error.INCONSISTENT_TOPIC_ID
         if state.leader_epoch > partition.leader_epoch:
             return None if self._broker_id in state.replicas else Error.UNKNOWN_TOPIC_OR_PARTITION
         if state.leader_epoch == partition.leader_epoch and known_id == ZERO_UUID and order.topic_id != ZERO_UUID:
             self._replicas.assign_topic_id(partition, order.topic_id)
             return Error.NONE
-        # The present epoch once more is what every new controller begins with: nothing to tell.
+        # Every new controller first sends the current epoch again: not worth a log message at INFO.
         level = logging.INFO if state.leader_epoch < partition.leader_epoch else logging.DEBUG
         _log.log(level, "%s: ignoring leader epoch %d", partition, state.leader_epoch)
         return Error.STALE_CONTROLLER_EPOCH
 
     def stop_replica(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:
-        """Apply a StopReplica. Breathes between two partitions: one request at a time."""
+        """Apply a StopReplica. Yields between two partitions: one request at a time."""
         if request.controller_epoch < self.controller_epoch:
             return StopReplicaResponse(error_code=Error.STALE_CONTROLLER_EPOCH)
         self.controller_epoch = request.controller_epoch
         response = StopReplicaResponse()
         for stop in _stops(request, version):
-            breathe()
+            yield_if_due()
             topic, index = stop.topic_partition
             error = self._stop(stop)
             response.partition_errors.append(
@@ -161,8 +182,8 @@ class Leadership:
         return Error.NONE
 
 
-def refuse_leader_and_isr(request: LeaderAndIsrRequest, version: int, error: Error) -> LeaderAndIsrResponse:
-    """A LeaderAndIsr that is refused as a whole names the error for every partition too."""
+def reject_leader_and_isr(request: LeaderAndIsrRequest, version: int, error: Error) -> LeaderAndIsrResponse:
+    """The response to a rejected LeaderAndIsr, with the error also for every partition."""
     orders = list(_orders(request))
     response = _response(orders, {order.topic_partition: error for order in orders}, version)
     response.error_code = error
@@ -177,7 +198,12 @@ def _orders(request: LeaderAndIsrRequest) -> Iterator[Instruction]:
             yield Instruction(TopicPartition(topic.topic_name, state.partition_index), topic.topic_id, state)
 
 
-def _response(orders: list[Instruction], errors: dict[TopicPartition, Error], version: int) -> LeaderAndIsrResponse:
+def _response(
+    orders: list[Instruction],
+    errors: dict[TopicPartition, Error],
+    version: int,
+    log_ends: Mapping[TopicPartition, tuple[int, int] | None] = NO_LOG_ENDS,
+) -> LeaderAndIsrResponse:
     if version < _GROUPED_FROM_VERSION:
         flat = [
             PartitionError(topic_name=tp.topic, partition_index=tp.partition, error_code=errors[tp])
@@ -186,9 +212,10 @@ def _response(orders: list[Instruction], errors: dict[TopicPartition, Error], ve
         return LeaderAndIsrResponse(partition_errors=flat)
     topics: dict[bytes, list[PartitionError]] = {}
     for topic_partition, topic_id, _ in orders:
-        topics.setdefault(topic_id, []).append(
-            PartitionError(partition_index=topic_partition.partition, error_code=errors[topic_partition])
-        )
+        entry = PartitionError(partition_index=topic_partition.partition, error_code=errors[topic_partition])
+        if (log_end := log_ends.get(topic_partition)) is not None:
+            own_tags.put_log_end(entry, *log_end)
+        topics.setdefault(topic_id, []).append(entry)
     return LeaderAndIsrResponse(
         topics=[
             LeaderAndIsrResponse.LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=entries)

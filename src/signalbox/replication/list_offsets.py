@@ -1,6 +1,6 @@
-"""ListOffsets, versions 1 to 11: where a partition begins and ends, and which offset belongs to a time.
+"""ListOffsets, versions 1 to 11: log start, log end and offsets by timestamp.
 
-    timestamp   from version   meaning                                 answer here
+    timestamp   from version   meaning                                 response
     ---------   ------------   -------------------------------------   ------------------------------------------
     -1          1              latest                                  high watermark or last stable offset; log end
                                                                        for brokers and debugging tools
@@ -11,17 +11,17 @@
     -6          11             earliest pending upload (KIP-1023)      -1: nothing is tiered
     >= 0        1              first record at or after that time      its offset and timestamp, -1 when none
 
-A leader that was just elected and does not yet know how far its predecessor had committed answers clients
-OFFSET_NOT_AVAILABLE (LEADER_NOT_AVAILABLE before version 5) rather than an end that lies before one that was told
-earlier (KIP-207; Spark takes a shrinking end for data loss).
+A new leader that does not yet know its predecessor's high watermark returns OFFSET_NOT_AVAILABLE to clients
+(LEADER_NOT_AVAILABLE before version 5), not an end offset below one that clients got before (KIP-207; Spark takes a
+decreasing end offset for data loss).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC
-from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.replication.fetch_read import Isolation, client_isolation, visible_end
@@ -50,7 +50,7 @@ _CONSUMER_ID = -1
 _DEBUGGING_ID = -2
 _NOTHING = (-1, -1, -1)
 
-Found = tuple[int, int, int]  # timestamp, offset, leader epoch; -1 for what is not known
+Found = tuple[int, int, int]  # timestamp, offset, leader epoch; -1 if unknown
 PartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
@@ -60,18 +60,18 @@ def list_offsets(
     version: int,
     authorize: Callable[[str], bool] | None = None,
 ) -> ListOffsetsResponse:
-    """The response; errors are per partition."""
+    """The response; errors are per partition. Yields."""
     response = ListOffsetsResponse()
     repeated = _repeated_partitions(request)
     for topic in request.topics:
         denied = authorize is not None and not authorize(topic.name)
         answers = []
         for asked in topic.partitions:
-            breathe()
+            yield_if_due()
             if denied:
-                answers.append(_refusal(asked.partition_index, Error.TOPIC_AUTHORIZATION_FAILED))
+                answers.append(_rejection(asked.partition_index, Error.TOPIC_AUTHORIZATION_FAILED))
             elif (topic.name, asked.partition_index) in repeated:
-                answers.append(_refusal(asked.partition_index, Error.INVALID_REQUEST))
+                answers.append(_rejection(asked.partition_index, Error.INVALID_REQUEST))
             else:
                 answers.append(_answer(hosted, topic.name, asked, request, version))
         response.topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
@@ -114,7 +114,7 @@ def _answer(
 ) -> PartitionResponse:
     index = asked.partition_index
     if asked.timestamp < 0 and version < _FROM_VERSION.get(asked.timestamp, version + 1):
-        return _refusal(index, Error.UNSUPPORTED_VERSION)
+        return _rejection(index, Error.UNSUPPORTED_VERSION)
     try:
         partition = hosted.find(topic, index)
         isolation = client_isolation(request.isolation_level)
@@ -123,20 +123,20 @@ def _answer(
         )
     except KafkaError as error:
         if error.error is Error.OFFSET_NOT_AVAILABLE and version < _OFFSET_NOT_AVAILABLE_FROM_VERSION:
-            return _refusal(index, Error.LEADER_NOT_AVAILABLE)
-        return _refusal(index, error.error)
+            return _rejection(index, Error.LEADER_NOT_AVAILABLE)
+        return _rejection(index, error.error)
     if version < _LEADER_EPOCH_FROM_VERSION:
         epoch = -1
     return PartitionResponse(partition_index=index, timestamp=timestamp, offset=offset, leader_epoch=epoch)
 
 
-def _refusal(index: int, error: Error) -> PartitionResponse:
+def _rejection(index: int, error: Error) -> PartitionResponse:
     return PartitionResponse(partition_index=index, error_code=error)
 
 
 def _repeated_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
-    """Those that are named more than once. Only indexes that a topic can have are looked at: others are unknown in any
-    case, and a set of half a million numbers would take too long to grow."""
+    """Partitions that are in the request more than once. Only indexes that a topic can have are checked: others are
+    unknown anyway, and a set of half a million numbers would take too long to build. Yields."""
     repeated: set[tuple[str, int]] = set()
     seen: dict[str, bytearray] = {}
     for topic in request.topics:
@@ -144,7 +144,7 @@ def _repeated_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
         if named is None:
             named = seen[topic.name] = bytearray(MAX_PARTITIONS_PER_TOPIC)
         for asked in topic.partitions:
-            breathe()
+            yield_if_due()
             index = asked.partition_index
             if 0 <= index < MAX_PARTITIONS_PER_TOPIC:
                 if named[index]:

@@ -1,15 +1,15 @@
-"""OffsetForLeaderEpoch, versions 2 to 4: where a leader's reign ended (KIP-101, KIP-279, KIP-320).
+"""OffsetForLeaderEpoch, versions 2 to 4: the end offset of a leader epoch (KIP-101, KIP-279, KIP-320).
 
-Clients ask it to find out whether the log they read was truncated behind their back; followers of older brokers to find
-where to cut. The answer is the largest known epoch not above the one asked for, and the offset where it ends; -1 and -1
-when nothing is known of it.
+Clients use it to detect that the log they read was truncated; followers of older versions, to find their truncation
+offset. The response is the largest known epoch that is not above the requested one, and its end offset; -1 and -1 if
+there is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -25,16 +25,16 @@ def offsets_for_leader_epoch(
     request: OffsetForLeaderEpochRequest,
     authorize: Callable[[str], bool] | None = None,
 ) -> OffsetForLeaderEpochResponse:
-    """The response; errors are per partition."""
+    """The response; errors are per partition. Yields."""
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
         denied = authorize is not None and not authorize(topic.topic)
         answers = []
         for asked in topic.partitions:
-            breathe()
+            yield_if_due()
             if denied:
-                refused = EpochEndOffset(partition=asked.partition, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
-                answers.append(refused)
+                rejected = EpochEndOffset(partition=asked.partition, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
+                answers.append(rejected)
             else:
                 answers.append(_answer(hosted, topic.topic, asked))
         response.topics.append(

@@ -1,13 +1,13 @@
-"""One partition on this broker: who leads it, who is in sync, how far it is committed.
+"""One partition on this broker: leader, leader epoch, ISR and high watermark.
 
 The state changes by LeaderAndIsr (`become_leader`, `become_follower`), by followers' fetches (`record_follower_fetch`)
-and by the controller's answers to AlterPartition (`isr_decisions`). Rules: KIP-101 and KIP-320 (leader epochs),
-KIP-497 (ISR through the controller). `stamp` moves with every change that a remembered request shape depends on:
-leadership, leader epoch, log, going offline.
+and by the controller's responses to AlterPartition (`isr_decisions`). Rules: KIP-101 and KIP-320 (leader epochs),
+KIP-497 (ISR through the controller). `stamp` increases with every change on which a request template of the fast path
+depends: leadership, leader epoch, log, going offline.
 
 The high watermark is the smallest log end offset of the replicas in the maximal ISR and moves only while the confirmed
-ISR has min.insync.replicas members (KIP-966). The last stable offset equals it: transactions are refused at the door;
-`last_stable_offset` is the one place that says so.
+ISR has min.insync.replicas members (KIP-966). The last stable offset equals the high watermark, because transactions
+are rejected; only the property `last_stable_offset` relies on that.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from collections.abc import Callable
 
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID, TopicPartition
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
-from signalbox.replication.audience import Audience
 from signalbox.replication.follower_state import FollowerState
 from signalbox.replication.isr_state import IsrState
+from signalbox.replication.partition_waiters import PartitionWaiters
 from signalbox.replication.ports import TopicSettings
 from signalbox.replication.purgatory import Purgatory
-from signalbox.replication.refused_sequences import RefusedSequences
+from signalbox.replication.rejected_sequences import RejectedSequences
+from signalbox.replication.topic_stats import TopicStats
 from signalbox.storage.log import Log
 
 PartitionState = LeaderAndIsrRequest.LeaderAndIsrPartitionState
@@ -31,8 +33,8 @@ NO_LEADER = -1
 NO_EPOCH = -1
 
 
-class Partition(Audience):
-    """State of one hosted partition. Single-threaded; nothing here does I/O but through the log."""
+class Partition(PartitionWaiters):
+    """State of one hosted partition. Single-threaded; I/O only through the log."""
 
     def __init__(self, topic_partition: TopicPartition, local_id: int, clock: Clock, purgatory: Purgatory) -> None:
         super().__init__(purgatory)
@@ -47,13 +49,16 @@ class Partition(Audience):
         self.leader_id = NO_LEADER
         self.leader_epoch = NO_EPOCH
         self.leader_epoch_start_offset: int | None = None
+        self.led_since = 0, 0  # log end offset and time (ms) when it last became the leader
         self.partition_epoch = NO_EPOCH
+        self.unclean_epoch = NO_EPOCH  # of the last unclean election: records of earlier epochs may be truncated
         self.replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
         self.maximal_isr: frozenset[int] = frozenset()
         self.effective_min_isr = 1
-        self.refused = RefusedSequences()
+        self.rejected = RejectedSequences()
+        self.stats = TopicStats()  # the topic's, from `HostedPartitions.add` on
         self._clock = clock
         self._isr = IsrState()
         self._awaited: tuple[FollowerState, ...] = ()
@@ -63,10 +68,10 @@ class Partition(Audience):
         role = "leader" if self.is_leader else f"follower of {self.leader_id}"
         return f"<Partition {self.topic_partition} {role}, leader epoch {self.leader_epoch}>"
 
-    # -- what requests ask first
+    # -- checks of requests
 
     def check_leader_epoch(self, request_leader_epoch: int) -> None:
-        """Fence a request by the leader epoch it believes in; -1 believes nothing (KIP-320)."""
+        """Fence a request by its leader epoch; -1 is not checked (KIP-320)."""
         if request_leader_epoch == self.leader_epoch or request_leader_epoch == NO_EPOCH:
             return
         if request_leader_epoch < self.leader_epoch:
@@ -74,7 +79,7 @@ class Partition(Audience):
         raise KafkaError(Error.UNKNOWN_LEADER_EPOCH)
 
     def local_log(self, request_leader_epoch: int = NO_EPOCH, *, as_leader: bool = True) -> Log:
-        """The log, if this replica may serve the request. FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
+        """The log, if this replica can serve the request. FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
         NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
         if self.is_offline:
             raise KafkaError(Error.KAFKA_STORAGE_ERROR)
@@ -99,20 +104,20 @@ class Partition(Audience):
 
     @property
     def last_stable_offset(self) -> int:
-        """Where a read_committed reader must stop."""
+        """The end offset (exclusive) for read_committed readers."""
         assert self.log is not None
         return self.log.high_watermark
 
     @property
     def high_watermark_lags(self) -> bool:
-        """A new leader that does not know yet how far its predecessor had committed (KIP-207)."""
+        """Whether this is a new leader that does not yet know its predecessor's high watermark (KIP-207)."""
         start = self.leader_epoch_start_offset
         return start is not None and self.log is not None and start > self.log.high_watermark
 
     # -- roles
 
     def become_leader(self, state: PartitionState, log: Log) -> bool:
-        """Lead under `state`; True when the leader epoch is new. An older partition epoch changes nothing."""
+        """Become the leader with `state`; True if the leader epoch is new. An older partition epoch is ignored."""
         if state.partition_epoch < self.partition_epoch:
             return False
         new_leader = not self.is_leader
@@ -132,6 +137,8 @@ class Partition(Audience):
             for follower in self.followers.values():
                 in_sync = follower.broker_id in state.isr
                 follower.reset(now_ms, end_offset, new_leader=new_leader, in_sync=in_sync)
+        if new_leader:
+            self.led_since = log.log_end_offset, now_ms
         self.is_leader = True
         self.leader_id = self.local_id
         self._take_epochs(state)
@@ -141,7 +148,7 @@ class Partition(Audience):
         return new_leader_epoch
 
     def become_follower(self, state: PartitionState, log: Log) -> bool:
-        """Follow `state.leader`; True when the leader epoch is new. An older partition epoch changes nothing."""
+        """Follow `state.leader`; True if the leader epoch is new. An older partition epoch is ignored."""
         if state.partition_epoch < self.partition_epoch:
             return False
         new_leader_epoch = state.leader_epoch > self.leader_epoch
@@ -159,7 +166,7 @@ class Partition(Audience):
         return new_leader_epoch
 
     def retire(self, error: Error, *, offline: bool = False) -> None:
-        """The replica is stopped, deleted or its log directory is gone: everything that waits ends with `error`."""
+        """The replica is stopped or deleted, or its log directory failed: all waiting requests get `error`."""
         self.wake_followers()
         self.is_leader = False
         self.is_offline = offline
@@ -180,19 +187,20 @@ class Partition(Audience):
     def _take_epochs(self, state: PartitionState) -> None:
         self.leader_epoch = state.leader_epoch
         self.partition_epoch = state.partition_epoch
+        self.unclean_epoch = own_tags.unclean_epoch(state)
         self.stamp += 1
 
-    # -- in sync and committed
+    # -- ISR and high watermark
 
     def set_isr(self, state: IsrState) -> None:
-        """The ISR has changed: recompute whom the high watermark waits for."""
+        """Set the ISR, and recompute the followers for which the high watermark waits."""
         self._isr = state
         self.maximal_isr = state.maximal
         self._awaited = tuple(f for f in self.followers.values() if f.broker_id in state.maximal)
         self._recount()
 
     def take_settings(self, settings: TopicSettings) -> None:
-        """The topic's configs, at the start and whenever they change."""
+        """Apply the topic's configs, at the start and at every change."""
         self.settings = settings
         self._recount()
         self.advance_high_watermark()
@@ -203,11 +211,11 @@ class Partition(Audience):
 
     @property
     def has_enough_in_sync(self) -> bool:
-        """Whether acks=all may be promised now."""
+        """Whether the ISR is large enough for acks=all."""
         return self._may_commit
 
     def record_follower_fetch(self, replica_id: int, fetch_offset: int, log_start_offset: int) -> bool:
-        """A follower has everything below `fetch_offset`; True when the high watermark moved by it."""
+        """A follower has everything below `fetch_offset`. True if the high watermark moved."""
         follower = self.followers[replica_id]
         log = self.log
         assert log is not None
@@ -221,8 +229,8 @@ class Partition(Audience):
     def touch_follower(
         self, replica_id: int, fetch_offset: int, log_start_offset: int, replica_epoch: int = -1
     ) -> bool:
-        """A member of the ISR fetches where it did before: only the time counts. False: this is more than a touch, such
-        as the first fetch with another broker epoch (-1: it does not say)."""
+        """A member of the ISR repeats a fetch: only the time is updated. False if anything else has changed, such as
+        the offsets or the broker epoch (-1: not in the request)."""
         follower = self.followers.get(replica_id)
         log = self.log
         if (
@@ -238,7 +246,7 @@ class Partition(Audience):
         return True
 
     def advance_high_watermark(self) -> bool:
-        """Move the high watermark as far as the maximal ISR allows; answers appends that it passes."""
+        """Move the high watermark as far as the maximal ISR allows; completes the appends below it."""
         if not self._may_commit:
             return False
         log = self.log
@@ -263,27 +271,33 @@ class Partition(Audience):
         return min([self.log.log_start_offset, *starts])
 
     def log_advanced(self) -> None:
-        """Batches have reached the file: they count for the high watermark, and followers may fetch them."""
+        """Batches were written to the file: they count for the high watermark, and followers can fetch them."""
         self.advance_high_watermark()
         self.wake_followers()
 
     def truncate_to(self, offset: int) -> None:
-        """A follower's log ends at `offset` from now on: what its leader does not have goes."""
+        """Truncate a follower's log to `offset`: remove the records that its leader does not have."""
         self._cut(Log.truncate_to, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Nothing of a follower's log is left in its leader's: it begins anew at `offset`."""
+        """The leader has no record of a follower's log any more: remove all and restart at `offset`."""
         self._cut(Log.truncate_fully_and_start_at, offset)
+
+    def truncate_corruption(self) -> None:
+        """Truncate a corrupt log before its first corrupt batch; the replica must not be in the ISR."""
+        assert self.log is not None
+        assert self.log.corruption is not None
+        self._cut(Log.truncate_corruption, self.log.corruption.offset)
 
     def _cut(self, how: Callable[[Log, int], object], offset: int) -> None:
         log = self.log
         assert log is not None
         before = dict(log.producers)
         how(log, offset)
-        self.refused.note_cut(before, log.producers, self._clock.now_ms())
+        self.rejected.note_cut(before, log.producers, self._clock.now_ms())
 
     def follow_leader(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:
-        """A follower learns what its leader has committed and deleted. What was committed once stays committed."""
+        """Apply the leader's high watermark and log start to a follower. The high watermark never decreases here."""
         log = self.log
         assert log is not None
         reached = min(leader_high_watermark, log.log_end_offset)

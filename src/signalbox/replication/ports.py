@@ -1,4 +1,4 @@
-"""What replication needs of its neighbours, in its own words; wiring hands in the real ones."""
+"""Ports: what replication needs of other packages; `wiring` passes the implementations."""
 
 from __future__ import annotations
 
@@ -15,37 +15,38 @@ from signalbox.storage.log_config import LogConfig
 
 
 class ClusterView(Protocol):
-    """The cluster as the last UpdateMetadata left it."""
+    """The cluster as of the last UpdateMetadata."""
 
     def is_alive(self, broker_id: int) -> bool:
-        """Whether the broker is registered (and so may join an ISR or be fetched from)."""
+        """Whether the broker is registered (and so can join an ISR or be a leader to fetch from)."""
         ...
 
     def topic_name(self, topic_id: bytes) -> str | None: ...
 
     def leader_of(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
-        """(leader id or -1, leader epoch), None for a partition that the cluster does not have."""
+        """(leader id or -1, leader epoch); None if the cluster does not have the partition."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """The topic configs that replication itself obeys; storage reads the others."""
+    """The topic configs that replication uses; storage reads the others."""
 
     min_insync_replicas: int = 1
     deletes_records: bool = True  # cleanup.policy contains delete
+    unclean_leader_election: bool = False
 
 
 class AlterPartitionSender(Protocol):
-    """The way of AlterPartition to the active controller. One call at a time, each ends in exactly one answer."""
+    """Sends AlterPartition to the active controller. One call at a time, each with exactly one result."""
 
     def send(
         self,
         request: AlterPartitionRequest,
         on_answer: Callable[[AlterPartitionResponse | Error], None],
     ) -> None:
-        """`on_answer` gets the response, or the error that kept it from coming. The sender finds the active
-        controller by itself; `on_answer` may be called before this returns only when the sender is closed."""
+        """`on_answer` gets the response, or the error for which there is none. The sender finds the active
+        controller itself; it calls `on_answer` before this returns only if the sender is closed."""
         ...
 
 
@@ -53,26 +54,30 @@ Answered = Callable[[Any | Exception], None]
 
 
 class LeaderChannel(Protocol):
-    """A fetcher's way to one leader broker: requests in order, answers in order, on the data loop."""
+    """A fetcher's channel to one leader broker: requests and responses in order, on the data loop."""
 
     def send(self, request: FetchRequest | ListOffsetsRequest, on_answer: Answered) -> None:
-        """`on_answer` gets the response message, or the exception that kept it from coming (not connected, closed,
+        """`on_answer` gets the response message, or the exception for which there is none (not connected, closed,
         timed out); never before this returns. Record fields of a response are valid during the call only."""
         ...
 
+    def reconnect(self) -> None:
+        """Close the connection soon; the next request opens another to the broker's endpoint of that time."""
+        ...
+
     def close(self) -> None:
-        """Forget everything; nothing is answered any more."""
+        """Close the channel; `on_answer` is not called any more."""
         ...
 
 
 class LeaderChannels(Protocol):
     def open(self, broker_id: int) -> LeaderChannel:
-        """A channel to the broker's endpoint on the inter-broker listener; it connects and reconnects by itself."""
+        """A channel to the broker's inter-broker listener; it connects and reconnects automatically."""
         ...
 
 
 class TopicConfigs(Protocol):
-    """Topic configs as they stand now."""
+    """Current topic configs."""
 
     def log_config(self, topic: str) -> LogConfig: ...
 
@@ -80,10 +85,10 @@ class TopicConfigs(Protocol):
 
 
 class LeadershipListener(Protocol):
-    """Told after LeaderAndIsr and StopReplica have been applied (the group coordinator loads and unloads shards)."""
+    """Called when LeaderAndIsr or StopReplica was applied (the group coordinator loads and unloads shards)."""
 
     def on_elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None: ...
 
     def on_resigned(self, topic_partition: TopicPartition, leader_epoch: int | None) -> None:
-        """This broker no longer leads. `leader_epoch` is None when the replica was deleted."""
+        """This broker is no longer the leader. `leader_epoch` is None if the replica was deleted."""
         ...

@@ -1,29 +1,35 @@
-"""Where requests wait for something to happen to a partition, without polling.
+"""The purgatory: requests wait here for events of a partition, without polling.
 
-A waiting operation hangs in the watch lists of its partitions. Events mark operations as worth another look (`wake`);
-when the turn of the loop ends, each marked operation is looked at once. So an append turn, or a follower's fetch over
-fifty partitions, costs a parked consumer one look, not fifty. Every operation has a deadline, at which it is finished
-with what there is.
+A waiting operation is in the watch lists of its partitions. Events mark operations for another attempt (`wake`); at the
+end of the turn, `try_complete` is called once for each marked operation. So a turn with appends, or a follower's fetch
+of fifty partitions, costs a parked consumer one attempt, not fifty. Every operation has a deadline, at which it is
+finished with the results so far.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from signalbox.replication.deadlines import Deadline, Deadlines
 
 WatchList = dict["Waiting", None]
-AtTurnEnd = Callable[[Callable[[], None]], None]  # run a callback once, when the running turn of the loop ends
+AtTurnEnd = Callable[[Callable[[], None]], None]  # run a callback once, at the end of the current turn of the loop
 
 
 class DelayedOperation(Protocol):
+    @property
+    def kind(self) -> str:
+        """Kafka's name of the purgatory: Fetch, DeleteRecords."""
+        ...
+
     def try_complete(self) -> bool:
-        """Finish if it can be finished now; True when it is over."""
+        """Finish if that is possible now; True if finished."""
         ...
 
     def expire(self) -> None:
-        """The deadline has passed: finish with what there is."""
+        """The deadline has passed: finish with the results so far."""
         ...
 
 
@@ -48,23 +54,28 @@ class Purgatory:
         self._marked: WatchList = {}
         self._settling = False
         self._of_replicas: dict[int, WatchList] = {}
-        self.size = 0
+        self.sizes: Counter[str] = Counter()  # parked operations by kind
+
+    @property
+    def size(self) -> int:
+        """Parked operations of all kinds."""
+        return self.sizes.total()
 
     def of_replica(self, broker_id: int) -> WatchList:
-        """Where the fetches of one follower wait: one list for all its partitions, however many."""
+        """The watch list for the fetches of one follower: one list for all its partitions."""
         return self._of_replicas.setdefault(broker_id, {})
 
     def park(self, operation: DelayedOperation, lists: Iterable[WatchList], delay_ms: float) -> Waiting:
-        """Let `operation` wait in `lists` (no list: for its deadline alone)."""
+        """Park `operation` in `lists` (no list: until its deadline only)."""
         waiting = Waiting(operation, tuple(lists))
         for watchers in waiting.lists:
             watchers[waiting] = None
         waiting.deadline = self._deadlines.add(delay_ms, lambda: self._expire(waiting))
-        self.size += 1
+        self.sizes[operation.kind] += 1
         return waiting
 
     def wake(self, watchers: WatchList) -> None:
-        """Mark all operations of a watch list; they are looked at when the turn ends."""
+        """Mark all operations of a watch list; they are attempted at the end of the turn."""
         if watchers:
             self._marked.update(watchers)
             self._arm()
@@ -79,7 +90,7 @@ class Purgatory:
         self.settle()
 
     def settle(self) -> None:
-        """Look at every marked operation once. What completing them wakes is looked at in the same call."""
+        """Attempt every marked operation once, including those that are marked meanwhile."""
         if self._settling:
             return
         self._settling = True
@@ -89,13 +100,13 @@ class Purgatory:
                 del self._marked[waiting]
                 if waiting.deadline is not None and waiting.operation.try_complete():
                     self.drop(waiting)
-        finally:  # one that raises does not take the others along
+        finally:  # an exception of one operation must not stop the others
             self._settling = False
             if self._marked:
                 self._arm()
 
     def drop(self, waiting: Waiting) -> None:
-        """Take an operation out, finished or given up. Harmless the second time."""
+        """Remove an operation, finished or abandoned. A second call has no effect."""
         if waiting.deadline is None:
             return
         waiting.deadline.cancel()
@@ -110,4 +121,4 @@ class Purgatory:
         waiting.deadline = None
         for watchers in waiting.lists:
             watchers.pop(waiting, None)
-        self.size -= 1
+        self.sizes[waiting.operation.kind] -= 1

@@ -1,11 +1,11 @@
-"""The door to this room: everything that the broker's handlers and the coordinator ask of replication.
+"""The entry point of the package, for the broker's handlers and the coordinator.
 
-Calls come on the loop's thread and never block; what must wait is a `Pending`. The parts behind the door:
+Calls are made on the event loop's thread and never block; operations that must wait return a `Promise`. The components:
 
-    produce         append, append_ticket            leader and follower state   partition, follower_state, isr_state
-    fetch           fetch, delayed_fetch, fetch_read ISR                         isr_decisions, isr
-    fetch sessions  fetch_session                    roles                       leadership, role_changes
-    waiting         purgatory, deadlines, pending    following                   fetchers, fetcher, followed
+    produce         append, pending_append, unpacking     state      partition, follower_state, isr_state
+    fetch           fetch, delayed_fetch, fetch_read      ISR        isr_decisions, isr
+    fetch sessions  fetch_session, session_cache          roles      leadership, role_changes
+    waiting         purgatory, deadlines, promise         following  fetchers, fetcher, followed
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from signalbox.protocol.messages.offset_for_leader_epoch import (
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.replication.append import Appends, Batch, ProduceOutcome
 from signalbox.replication.config_rows import ReplicationConfig
+from signalbox.replication.corrupt_logs import CorruptLogs
 from signalbox.replication.delete_records import delete_records
 from signalbox.replication.fetch import Authorize, Fetches
 from signalbox.replication.fetch_read import Isolation, read_hot
@@ -40,11 +41,12 @@ from signalbox.replication.leadership import Leadership
 from signalbox.replication.list_offsets import list_offsets
 from signalbox.replication.offsets_for_leader_epoch import offsets_for_leader_epoch
 from signalbox.replication.partition import Partition
-from signalbox.replication.pending import Pending
-from signalbox.replication.replica_parts import Engine, Neighbours
+from signalbox.replication.promise import Promise
+from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
 from signalbox.replication.session_cache import SessionCache
 from signalbox.replication.throttle import Throttles
+from signalbox.replication.unpacking import Unpackings
 from signalbox.storage.append_info import LogSlice
 from signalbox.storage.log_manager import LogManager
 
@@ -57,8 +59,8 @@ class ReplicaManager:
     def __init__(
         self,
         logs: LogManager,
-        neighbours: Neighbours,
-        engine: Engine,
+        neighbours: Dependencies,
+        engine: Scheduler,
         config: ReplicationConfig | None = None,
         rng: random.Random | None = None,
     ) -> None:
@@ -77,10 +79,12 @@ class ReplicaManager:
         )
         self.fetchers = Fetchers(neighbours.leaders, identity, self.config, engine.deadlines)
         progress = FollowerProgress(neighbours.cluster, self.isr_changes, engine)
-        movers = (self.fetchers, progress, self.isr_changes)
+        self.corrupt_logs = CorruptLogs(self.hosted, self.isr_changes, engine.at_turn_end)
+        movers = (self.fetchers, progress, self.isr_changes, self.corrupt_logs)
         self._roles = RoleChanges(self.hosted, logs, neighbours, engine, movers)
         self._leadership = Leadership(neighbours.broker_id, self._roles)
-        self._appends = Appends(self.hosted, engine.deadlines, engine.at_turn_end, logs.flush_appends)
+        self._unpackings = Unpackings(engine.threads, engine.run_long)
+        self._appends = Appends(self.hosted, engine, self._unpackings, logs.flush_appends)
         self._fetches = Fetches(
             self.hosted,
             self.sessions,
@@ -90,31 +94,32 @@ class ReplicaManager:
             self.throttles.leader,
         )
         self._started = False
-        self._shrink_due = math.inf  # a round that comes later than this comes after a pause
+        self._shrink_due = math.inf  # if a check runs later than this, the process was paused
         self.append_to = self._appends.append_to
         self.outcome = self._appends.outcome
 
-    # -- life
+    # -- start and stop
 
     def start(self) -> None:
-        """Begin the periodic work: ISR shrinking and high watermark checkpoints."""
+        """Start the periodic work: ISR shrinking and high watermark checkpoints."""
         if not self._started:
             self._started = True
             self.engine.every(self.config.lag_time_max_ms / 2, self.shrink_isrs)
             self.engine.every(self.config.high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks)
 
     def close(self) -> None:
-        """Stop fetching and waiting; the log manager is closed by its owner, after this."""
+        """Stop fetchers and deadlines; after this, the owner of the log manager closes it."""
         self._leadership.close()
         self.fetchers.close()
         self.isr_changes.close()
+        self._unpackings.close()
         self._appends.flush()
         self.engine.deadlines.close()
         self.checkpoint_high_watermarks()
 
     def shrink_isrs(self) -> None:
-        """Propose ISRs without the followers that lag. A broker that was paused itself gives them one more round: their
-        fetches are still in its socket buffers."""
+        """Propose ISRs without the lagging followers. After a pause of this process one check is skipped: the
+        followers' fetches are still in the socket buffers."""
         now, due = self.engine.clock.monotonic(), self._shrink_due
         self._shrink_due = now + self.config.lag_time_max_ms / 1000
         if now > due:
@@ -124,10 +129,14 @@ class ReplicaManager:
         def look(partition: Partition) -> None:
             changes.submit(partition, propose_shrink(partition, clock.now_ms(), max_lag_ms))
 
-        self.engine.in_slices(list(self.hosted), look, changes.dispatch)
+        def done() -> None:
+            changes.dispatch()
+            self.corrupt_logs.retry()
+
+        self.engine.in_slices(list(self.hosted), look, done)
 
     def checkpoint_high_watermarks(self) -> None:
-        """Save how far every partition is committed."""
+        """Write the high watermarks of all partitions to disk."""
         try:
             self.logs.checkpoint_high_watermarks()
         except KafkaError as error:
@@ -135,15 +144,15 @@ class ReplicaManager:
             self.logs_failed()
 
     def logs_failed(self) -> None:
-        """A log directory has gone offline: so do its partitions, when the turn ends, since the news may come in the
-        midst of an append."""
+        """A log directory has gone offline: take its partitions offline at the end of the turn, because this may be
+        called in the middle of an append."""
         self.engine.at_turn_end(self._roles.take_failed_logs_offline)
 
     # -- control
 
     @property
     def controller_epoch(self) -> int:
-        """The highest controller epoch that has spoken; shared with UpdateMetadata."""
+        """The highest controller epoch of any request; shared with UpdateMetadata."""
         return self._leadership.controller_epoch
 
     @controller_epoch.setter
@@ -151,21 +160,21 @@ class ReplicaManager:
         self._leadership.controller_epoch = max(epoch, self._leadership.controller_epoch)
 
     def become_leader_or_follower(self, request: LeaderAndIsrRequest, version: int = 7) -> LeaderAndIsrResponse:
-        """LeaderAndIsr. Whether the broker epoch is right has been checked before."""
+        """LeaderAndIsr. The caller has checked the broker epoch. Yields."""
         return self._leadership.become_leader_or_follower(request, version)
 
     def stop_replica(self, request: StopReplicaRequest, version: int = 4) -> StopReplicaResponse:
-        """StopReplica. Whether the broker epoch is right has been checked before."""
+        """StopReplica. The caller has checked the broker epoch. Yields."""
         return self._leadership.stop_replica(request, version)
 
     def update_topic_config(self, topic: str) -> None:
-        """The topic's configs have changed."""
+        """Apply changed configs of the topic."""
         for partition in self.hosted:
             if partition.topic_partition.topic == topic:
                 self._take_configs(partition)
 
     def update_topic_defaults(self) -> None:
-        """The broker's defaults of topic configs have changed: every topic may obey another value now."""
+        """Apply changed broker defaults of topic configs to all partitions, in slices."""
         self.engine.in_slices(list(self.hosted), self._take_configs, lambda: None)
 
     def _take_configs(self, partition: Partition) -> None:
@@ -184,19 +193,24 @@ class ReplicaManager:
         *,
         from_client: bool = True,
     ) -> ProduceOutcome:
-        """Produce: one batch per (topic, partition); a ticket per entry, in their order, when `acks` is fulfilled.
-        `from_client` False: the broker's own coordinators, which may write internal topics and control records."""
+        """Produce: one batch per (topic, partition); one pending append per entry, in their order, finished as `acks`
+        requires. `from_client` False: a coordinator of this broker, which may write internal topics and control
+        records."""
         now_ms = self.engine.clock.now_ms()
         return self._appends.append(entries, acks, timeout_ms, now_ms, from_client=from_client)
 
-    def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Pending[FetchResponse]:
+    def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Promise[FetchResponse]:
         """Fetch, for consumers and followers."""
         return self._fetches.fetch(request, version, authorize)
+
+    def withdraw_fetch(self, request: FetchRequest, response: FetchResponse) -> None:
+        """The response to a consumer's fetch is not sent: its client is throttled."""
+        self._fetches.withdraw(request, response)
 
     def read_hot(
         self, partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation
     ) -> LogSlice | None:
-        """A consumer's read from one partition that is led here; None sends the caller down the generic path."""
+        """A consumer's read from a partition that this broker leads; None: take the general path."""
         return read_hot(partition, fetch_offset, max_bytes, isolation)
 
     def list_offsets(
@@ -211,15 +225,20 @@ class ReplicaManager:
 
     def delete_records(
         self, request: DeleteRecordsRequest, authorize: Authorize | None = None
-    ) -> Pending[DeleteRecordsResponse]:
+    ) -> Promise[DeleteRecordsResponse]:
         return delete_records(self.hosted, self._neighbours.cluster, self.engine.purgatory, request, authorize)
 
-    # -- questions
+    # -- queries
 
     def partition(self, topic: str, index: int) -> Partition | None:
-        """A hosted partition; its `stamp` and `leader_epoch` tell whether what was remembered of it still holds."""
+        """A hosted partition; its `stamp` and `leader_epoch` show whether cached state of it is still valid."""
         return self.hosted.get(topic, index)
 
+    def leader_epoch(self, topic: str, index: int) -> int:
+        """The leader epoch of a hosted partition from the last LeaderAndIsr; -1 if there was none."""
+        partition = self.hosted.get(topic, index)
+        return -1 if partition is None else partition.leader_epoch
+
     def current_leader(self, topic: str, index: int) -> tuple[int, int]:
-        """(leader id, leader epoch), -1 each when unknown: the CurrentLeader of errors (KIP-951)."""
+        """(leader id, leader epoch), each -1 if unknown: the CurrentLeader of errors (KIP-951)."""
         return self.hosted.current_leader(topic, index)

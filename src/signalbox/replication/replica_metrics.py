@@ -1,10 +1,15 @@
-"""What Kafka measures of its replicas, under its names. Everything is counted where it happens and read on a scrape."""
+"""Metrics of replicas and topics: Kafka's under Kafka's names, others under the product's name.
+
+Events are counted where they happen and read at a scrape; metrics with a row per partition or topic are read in one
+pass.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.replication.partition import Partition
 from signalbox.replication.replica_manager import ReplicaManager
@@ -13,43 +18,103 @@ PARTITION_COUNTS: tuple[tuple[str, Callable[[Partition], bool]], ...] = (
     ("PartitionCount", lambda partition: True),
     ("LeaderCount", lambda partition: partition.is_leader),
     ("OfflineReplicaCount", lambda partition: partition.is_offline),
-    ("UnderReplicatedPartitions", lambda p: p.is_leader and len(p.isr) < len(p.replicas)),
+    ("UnderReplicatedPartitions", lambda p: p.is_leader and _lags(p)),
     ("UnderMinIsrPartitionCount", lambda p: p.is_leader and len(p.isr) < p.effective_min_isr),
     ("AtMinIsrPartitionCount", lambda p: p.is_leader and len(p.isr) == p.effective_min_isr),
+    ("ReassigningPartitions", lambda p: p.is_leader and bool(p.adding_replicas or p.removing_replicas)),
+)
+
+# kafka.cluster:type=Partition; 0 on followers, as in Kafka.
+PARTITION_GAUGES: tuple[tuple[str, Callable[[Partition], float]], ...] = (
+    ("ReplicasCount", lambda p: len(p.replicas) if p.is_leader else 0),
+    ("InSyncReplicasCount", lambda p: len(p.isr) if p.is_leader else 0),
+    ("UnderReplicated", lambda p: p.is_leader and _lags(p)),
+    ("UnderMinIsr", lambda p: p.is_leader and len(p.isr) < p.effective_min_isr),
+    ("AtMinIsr", lambda p: p.is_leader and len(p.isr) == p.effective_min_isr),
+)
+
+# kafka.server:type=BrokerTopicMetrics: the sum over all topics, and per topic with the tag `topic`.
+TOPIC_COUNTERS: tuple[tuple[str, str], ...] = (
+    ("BytesInPerSec", "bytes_in"),
+    ("BytesOutPerSec", "bytes_out"),
+    ("BytesRejectedPerSec", "bytes_rejected"),
+    ("MessagesInPerSec", "messages_in"),
+    ("TotalProduceRequestsPerSec", "produces"),
+    ("FailedProduceRequestsPerSec", "failed_produces"),
+    ("TotalFetchRequestsPerSec", "fetches"),
+    ("FailedFetchRequestsPerSec", "failed_fetches"),
 )
 
 Read = Callable[[ReplicaManager], float]
-MANAGER_GAUGES: tuple[tuple[str, str, Read], ...] = (
+MANAGER_COUNTERS: tuple[tuple[str, str, Read], ...] = (
     ("ReplicaManager", "IsrShrinksPerSec", lambda manager: manager.isr_changes.shrinks),
     ("ReplicaManager", "IsrExpandsPerSec", lambda manager: manager.isr_changes.expansions),
-    ("ReplicaManager", "FailedIsrUpdatesPerSec", lambda manager: manager.isr_changes.refusals),
-    ("ReplicaFetcherManager", "MaxLag", lambda manager: manager.fetchers.max_lag),
+    ("ReplicaManager", "FailedIsrUpdatesPerSec", lambda manager: manager.isr_changes.rejections),
     ("BrokerTopicMetrics", "ReplicationBytesInPerSec", lambda manager: manager.fetchers.bytes_in),
-    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: manager.engine.purgatory.size),
-    ("FetchSessionCache", "NumIncrementalFetchSessions", lambda manager: len(manager.sessions)),
-    ("FetchSessionCache", "NumIncrementalFetchPartitionsCached", lambda manager: manager.sessions.partition_count),
+    ("BrokerTopicMetrics", "ReplicationBytesOutPerSec", lambda manager: manager.hosted.total("replication_bytes_out")),
     ("FetchSessionCache", "IncrementalFetchSessionEvictionsPerSec", lambda manager: manager.sessions.evictions),
 )
+MANAGER_GAUGES: tuple[tuple[str, str, Read, dict[str, str]], ...] = (
+    ("ReplicaFetcherManager", "MaxLag", lambda manager: manager.fetchers.max_lag, {"clientId": "Replica"}),
+    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: _waiting_appends(manager),
+     {"delayedOperation": "Produce"}),
+    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: manager.engine.purgatory.sizes["Fetch"],
+     {"delayedOperation": "Fetch"}),
+    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: manager.engine.purgatory.sizes["DeleteRecords"],
+     {"delayedOperation": "DeleteRecords"}),
+    ("FetchSessionCache", "NumIncrementalFetchSessions", lambda manager: len(manager.sessions), {}),
+    ("FetchSessionCache", "NumIncrementalFetchPartitionsCached", lambda manager: manager.sessions.partition_count, {}),
+)  # fmt: skip
+_CORRUPT_LOGS = ("signalbox.replication", "CorruptLogs")
 
 
 def measure_replicas(metrics: Metrics, manager: ReplicaManager) -> None:
-    """Register everything."""
+    """Register all metrics."""
     for name, counts in PARTITION_COUNTS:
-        metrics.gauge(MetricName("kafka.server", "ReplicaManager", name), _count(manager, counts))
-    for type_, name, read in MANAGER_GAUGES:
-        metrics.gauge(MetricName("kafka.server", type_, name), _bound(manager, read))
+        metrics.gauge(MetricName("kafka.server", "ReplicaManager", name), partial(_count, manager, counts))
+    for name, value in PARTITION_GAUGES:
+        metrics.gauges(MetricName("kafka.cluster", "Partition", name), partial(_partition_rows, manager, value))
+    for name, field in TOPIC_COUNTERS:
+        metrics.counters(MetricName("kafka.server", "BrokerTopicMetrics", name), partial(_topic_rows, manager, field))
+    for type_, name, count in MANAGER_COUNTERS:
+        metrics.counter_from(MetricName("kafka.server", type_, name), partial(count, manager))
+    for type_, name, read, tags in MANAGER_GAUGES:
+        metrics.gauge(MetricName("kafka.server", type_, name), partial(read, manager), tags)
+    corrupt = manager.corrupt_logs
+    metrics.gauge(MetricName(*_CORRUPT_LOGS, "CorruptReplicas"), lambda: corrupt.count)
+    metrics.counter_from(MetricName(*_CORRUPT_LOGS, "CorruptBatchesFound"), lambda: corrupt.found)
+    metrics.counter_from(MetricName(*_CORRUPT_LOGS, "RebuiltReplicas"), lambda: corrupt.rebuilt)
 
 
-def _count(manager: ReplicaManager, counts: Callable[[Partition], bool]) -> Callable[[], float]:
-    def counted() -> float:
-        found = 0
-        for partition in list(manager.hosted):
-            found += counts(partition)
-            breathe()
-        return found
-
-    return counted
+def _lags(partition: Partition) -> bool:
+    return len(partition.isr) < len(partition.replicas)
 
 
-def _bound(manager: ReplicaManager, read: Read) -> Callable[[], float]:
-    return lambda: read(manager)
+def _waiting_appends(manager: ReplicaManager) -> int:
+    waiting = 0
+    for partition in list(manager.hosted):
+        waiting += len(partition.waiting_appends)
+        yield_if_due()
+    return waiting
+
+
+def _count(manager: ReplicaManager, counts: Callable[[Partition], bool]) -> float:
+    found = 0
+    for partition in list(manager.hosted):
+        found += counts(partition)
+        yield_if_due()
+    return found
+
+
+def _partition_rows(
+    manager: ReplicaManager, value: Callable[[Partition], float]
+) -> Iterator[tuple[dict[str, str], float]]:
+    for partition in list(manager.hosted):
+        topic, index = partition.topic_partition
+        yield {"topic": topic, "partition": str(index)}, value(partition)
+
+
+def _topic_rows(manager: ReplicaManager, field: str) -> Iterator[tuple[dict[str, str], float]]:
+    yield {}, manager.hosted.total(field)
+    for topic, stats in list(manager.hosted.topic_stats.items()):
+        yield {"topic": topic}, getattr(stats, field)

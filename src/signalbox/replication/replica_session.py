@@ -1,7 +1,7 @@
-"""The follower's side of a fetch session (KIP-227): what the leader has been told, and what it still has to be told.
+"""The follower's side of a fetch session (KIP-227): the state that was sent to the leader, and changes to send.
 
-A request carries only the partitions whose state changed since the last one, which is as a rule those that gave
-records. Any error of the session starts it anew with a full request.
+A request has only the partitions whose state changed since the last one, usually those that returned records. After
+any error of the session, a new one is started with a full request.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Key = tuple[bytes, int]
 
 
 class ReplicaSession:
-    """Partitions of one fetcher as its leader knows them."""
+    """The partitions of one fetcher in its session with the leader."""
 
     def __init__(self, partition_max_bytes: int) -> None:
         self._partition_max_bytes = partition_max_bytes
@@ -28,12 +28,12 @@ class ReplicaSession:
         return len(self._wanted)
 
     def want(self, followed: FollowedPartition) -> None:
-        """Fetch this partition, or go on from where it is now."""
+        """Fetch this partition, or fetch it from its new offset on."""
         followed.told = False
         self._wanted[followed.key] = self._changed[followed.key] = followed
 
     def drop(self, followed: FollowedPartition) -> None:
-        """Do not fetch it now."""
+        """Do not fetch the partition for now."""
         key = followed.key
         if self._wanted.get(key) is followed:
             del self._wanted[key]
@@ -71,7 +71,7 @@ class ReplicaSession:
         self._forgotten = set()
 
     def answered(self, session_id: int) -> None:
-        """A response without a session error."""
+        """There was a response without a session error."""
         if session_id == NO_SESSION:
             self._begin_anew(NO_SESSION)
             return
@@ -79,12 +79,12 @@ class ReplicaSession:
         self._epoch = 1 if self._epoch == LAST_EPOCH else self._epoch + 1
 
     def failed(self) -> None:
-        """The session is gone, or nobody knows what the leader took of the last request. A full request with the old
-        id also ends the old session, should it still exist."""
+        """The session does not exist any more, or it is unknown whether the leader applied the last request. A full
+        request with the old id also closes the old session if it still exists."""
         self._begin_anew(self._session_id)
 
     def lost(self) -> None:
-        """The connection broke: the next request knows no session."""
+        """The connection was lost: the next request has no session."""
         self._begin_anew(NO_SESSION)
 
     def _begin_anew(self, session_id: int) -> None:

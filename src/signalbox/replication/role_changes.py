@@ -1,15 +1,17 @@
-"""Carrying out what the controller decided: logs are opened, roles change, fetchers start and stop.
+"""Executes the controller's decisions: opens logs, changes roles, starts and stops fetchers.
 
-Also what a broker does to itself: when a log directory fails, its partitions go offline and stop, and the rest goes on.
+It also handles failures of log directories: their partitions go offline and stop, the other partitions continue.
 """
 
 from __future__ import annotations
 
 import logging
 
+from signalbox.common.cooperative_task import no_yield
 from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.long_work import in_one_breath
+from signalbox.common.partition_list import partition_list
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.replication.corrupt_logs import CorruptLogs
 from signalbox.replication.fetchers import Fetchers
 from signalbox.replication.follower_progress import FollowerProgress
 from signalbox.replication.hosted import HostedPartitions
@@ -17,33 +19,34 @@ from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_recovered
 from signalbox.replication.leadership import Instruction
 from signalbox.replication.partition import NO_LEADER, Partition
-from signalbox.replication.partition_list import partition_list
-from signalbox.replication.replica_parts import Engine, Neighbours
+from signalbox.replication.replica_dependencies import Dependencies, Scheduler
+from signalbox.replication.truncation import report_lost_records
 from signalbox.storage.log import Log
 from signalbox.storage.log_manager import LogManager
+from signalbox.storage.spare_descriptors import OutOfDescriptors
 
 _log = logging.getLogger(__name__)
 
 
 class RoleChanges:
-    """The acting half of `Leadership`. Others may run between two partitions: what they have queued is written before a
-    role changes."""
+    """Executes what `Leadership` has checked. Other requests may run between two partitions: batches that they have
+    queued are written before a role changes."""
 
     def __init__(
         self,
         hosted: HostedPartitions,
         logs: LogManager,
-        neighbours: Neighbours,
-        engine: Engine,
-        movers: tuple[Fetchers, FollowerProgress, IsrChanges],
+        neighbours: Dependencies,
+        engine: Scheduler,
+        movers: tuple[Fetchers, FollowerProgress, IsrChanges, CorruptLogs],
     ) -> None:
         self._hosted = hosted
         self._logs = logs
         self._neighbours = neighbours
         self._engine = engine
-        self._fetchers, self._progress, self._isr_changes = movers
+        self._fetchers, self._progress, self._isr_changes, self._corrupt_logs = movers
         self._to_follow: dict[Partition, None] = {}
-        self._elected: list[TopicPartition] = []  # what this request changed, for one line of log
+        self._elected: list[TopicPartition] = []  # partitions that this request changed, for one log message
 
     # -- LeaderAndIsr
 
@@ -51,7 +54,7 @@ class RoleChanges:
         return self._hosted.get(*topic_partition)
 
     def host(self, topic_partition: TopicPartition) -> Partition:
-        """The partition, made when this broker has none yet."""
+        """The partition; it is created if this broker does not host it yet."""
         partition = self._hosted.get(*topic_partition)
         if partition is None:
             partition = Partition(
@@ -65,41 +68,50 @@ class RoleChanges:
         return partition
 
     def lead(self, partition: Partition, order: Instruction) -> None:
-        """Become the leader. Raises KafkaError when there is no log to lead."""
+        """Become the leader. Raises KafkaError if the log cannot be opened."""
         self._fetchers.unfollow(partition)
         self._to_follow.pop(partition, None)
         log = self._open_log(partition, order)
-        with in_one_breath():
+        with no_yield():
             self._logs.flush_appends()
             self._become_leader(partition, order, log)
 
     def _become_leader(self, partition: Partition, order: Instruction, log: Log) -> None:
+        log.check_epochs(order.state.leader_epoch)
         if not partition.become_leader(order.state, log):
             return
         _log.debug("%s: leading under epoch %d", partition.topic_partition, partition.leader_epoch)
+        report_lost_records(log, partition.leader_epoch, is_unclean=partition.unclean_epoch == partition.leader_epoch)
         self._elected.append(partition.topic_partition)
+        self._corrupt_logs.role_changed(partition, order.state.isr)
         self._progress.expect(partition)
         self._isr_changes.submit(partition, propose_recovered(partition))
         for listener in self._neighbours.listeners:
             listener.on_elected(partition.topic_partition, partition.leader_epoch)
 
     def follow(self, partition: Partition, order: Instruction) -> None:
-        """Become a follower of a leader that is alive. Raises KafkaError when there is no log to write to."""
+        """Become a follower of a leader that is alive. Raises KafkaError if the log cannot be opened. If there is no
+        leader, no log is created: an empty log would look like one that has lost nothing."""
+        if order.state.leader == NO_LEADER and self._logs.get(partition.topic_partition) is None:
+            return
         log = self._open_log(partition, order)
-        with in_one_breath():
+        with no_yield():
             self._logs.flush_appends()
             self._become_follower(partition, order, log)
 
     def _become_follower(self, partition: Partition, order: Instruction, log: Log) -> None:
         leader = order.state.leader
+        log.check_epochs(order.state.leader_epoch)
         if not self._neighbours.cluster.is_alive(leader):
             if leader == NO_LEADER:
-                _log.info("%s: nobody can lead it now", partition.topic_partition)
+                _log.info("%s: has no leader", partition.topic_partition)
             else:
-                _log.error("%s: its leader %d is not known to be alive", partition.topic_partition, leader)
+                _log.error("%s: leader %d is not a live broker", partition.topic_partition, leader)
             return
         if not partition.become_follower(order.state, log):
             return
+        log.previous_high_watermark = 0  # the leader reports lost records
+        self._corrupt_logs.role_changed(partition, order.state.isr)
         _log.debug("%s: following %d under epoch %d", partition.topic_partition, leader, partition.leader_epoch)
         self._progress.forget(partition)
         self._fetchers.unfollow(partition)
@@ -108,20 +120,33 @@ class RoleChanges:
             listener.on_resigned(partition.topic_partition, partition.leader_epoch)
 
     def done(self) -> None:
-        """All partitions of a request are decided: fetchers start together, so that their first fetch has them all."""
+        """All partitions of a request are processed: start the fetchers, so that the first fetch has all of them."""
         to_follow, self._to_follow = self._to_follow, {}
         elected, self._elected = self._elected, []
         if elected:
-            _log.info("leading %d partitions from now on: %s", len(elected), partition_list(elected))
+            _log.info("Became leader of %d partitions: %s", len(elected), partition_list(elected))
         for leader_id in sorted({partition.leader_id for partition in to_follow}):
             followed = [each.topic_partition for each in to_follow if each.leader_id == leader_id]
-            _log.info("following broker %d in %d partitions: %s", leader_id, len(followed), partition_list(followed))
+            _log.info(
+                "Became follower of broker %d for %d partitions: %s", leader_id, len(followed), partition_list(followed)
+            )
         self._fetchers.follow_all(to_follow)
         self._fetchers.close_idle()
         self._isr_changes.dispatch()
 
+    def log_end(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
+        """(last leader epoch, end offset) of a log, (-1, -1) if there is none, None if its directory is offline. A
+        corrupt log ends here at its first corrupt batch."""
+        log = self._logs.get(topic_partition)
+        if log is None:
+            return -1, -1
+        if not log.online:
+            return None
+        end_offset = log.log_end_offset if log.corruption is None else log.corruption.offset
+        return (log.last_leader_epoch if log.corruption is None else log.epoch_of(end_offset - 1)), end_offset
+
     def assign_topic_id(self, partition: Partition, topic_id: bytes) -> None:
-        """The topic has got an id since this log was made."""
+        """The topic got its id after this log was created."""
         if partition.log is not None:
             self._logs.create(partition.topic_partition, topic_id, partition.log.config)
         self._hosted.name_topic(partition, topic_id)
@@ -131,21 +156,22 @@ class RoleChanges:
         try:
             config = self._neighbours.configs.log_config(topic_partition.topic)
             log = self._logs.create(topic_partition, order.topic_id, config, order.state.is_new)
-            if log.config != config:  # it was there before, and its configs have changed while nobody hosted it
+            if log.config != config:  # the log existed, and the configs changed while it was not hosted
                 log.update_config(config)
         except KafkaError as error:
-            if error.error is Error.KAFKA_STORAGE_ERROR:
+            if error.error is Error.KAFKA_STORAGE_ERROR and not isinstance(error, OutOfDescriptors):
                 self.take_offline(partition)
             raise
         self._hosted.name_topic(partition, order.topic_id if order.topic_id != ZERO_UUID else log.topic_id)
         log.on_advanced = partition.log_advanced
+        self._corrupt_logs.watch(partition, log)
         return log
 
     # -- StopReplica
 
     def stop(self, topic_partition: TopicPartition, delete: bool) -> None:
-        """Stop fetching; with `delete` the replica is gone, also one whose partition is not hosted."""
-        with in_one_breath():
+        """Stop fetching; `delete` also deletes the replica, even if its partition is not hosted."""
+        with no_yield():
             self._logs.flush_appends()
             self._stop(topic_partition, delete)
 
@@ -156,7 +182,7 @@ class RoleChanges:
             self._to_follow.pop(partition, None)
             if delete:
                 self._hosted.remove(topic_partition)
-                # Deleted with its topic, or moved to other brokers: what waits here goes to them.
+                # Deleted with its topic, or moved to other brokers: then waiting clients must find the new leader.
                 moved = self._neighbours.cluster.leader_of(topic_partition) is not None
                 gone = Error.NOT_LEADER_OR_FOLLOWER if moved else Error.UNKNOWN_TOPIC_OR_PARTITION
                 self._end(partition, gone, offline=False)
@@ -168,7 +194,7 @@ class RoleChanges:
     # -- failures
 
     def take_offline(self, partition: Partition) -> None:
-        """The partition's log directory has failed."""
+        """Take the partition offline: its log directory has failed."""
         if partition.is_offline:
             return
         _log.error("%s: offline, its log directory has failed", partition.topic_partition)
@@ -181,13 +207,13 @@ class RoleChanges:
                 listener.on_resigned(partition.topic_partition, partition.leader_epoch)
 
     def take_failed_logs_offline(self) -> None:
-        """Every partition whose directory is offline by now."""
+        """Take all partitions offline whose log directory is offline."""
         for partition in self._hosted:
             if partition.log is not None and not partition.log.online:
                 self.take_offline(partition)
 
     def _end(self, partition: Partition, error: Error, *, offline: bool) -> None:
         if partition.log is not None:
-            partition.log.on_advanced = None
+            partition.log.on_advanced = partition.log.on_corrupt = None
         self._progress.forget(partition)
         partition.retire(error, offline=offline)

@@ -1,8 +1,8 @@
-"""All fetch sessions of a broker, and what happens when there is no room for another one (KIP-227).
+"""All fetch sessions of a broker, and evictions when all slots are taken (KIP-227).
 
-A new session displaces one that was not used for two minutes, else the least of those that have lived that long:
-clients' before followers', small before large, if the new one ranks above it. When there is none, the client is
-served without a session.
+A new session evicts one that was not used for two minutes. Otherwise it evicts the lowest-ranked of those that are at
+least two minutes old, if the new one ranks above it: clients' sessions rank below followers', small ones below large
+ones. If there is none, the client is served without a session.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ from collections.abc import Iterable
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.messages.fetch import FetchRequest
-from signalbox.replication.fetch_session import LAST_EPOCH, NO_SESSION, FetchSession, SessionPartition, names_by_id
+from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
+from signalbox.replication.fetch_session import (
+    LAST_EPOCH,
+    NO_SESSION,
+    FetchKey,
+    FetchSession,
+    SessionPartition,
+    names_by_id,
+)
 
 EVICT_AFTER_MS = 120_000
 
@@ -27,8 +34,8 @@ class SessionCache:
         self._slots = slots
         self._clock = clock
         self._rng = rng
-        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()  # the longest unused first
-        self._full_until_ms = 0  # nothing smaller can be displaced before this time
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()  # the least recently used first
+        self._full_until_ms = 0  # no lower-ranked session can be evicted before this time
         self.evictions = 0
 
     def __len__(self) -> int:
@@ -39,7 +46,7 @@ class SessionCache:
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def close(self, session_id: int) -> None:
-        """The client has begun anew or is done. Unknown ids are nobody's business."""
+        """Close a session that the client has ended or replaced. Unknown ids are ignored."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
             session.close()
@@ -64,8 +71,20 @@ class SessionCache:
             self.close(session.session_id)
         return session
 
+    def tell_again(self, response: FetchResponse) -> None:
+        """The response was not sent: the session's next fetch returns its partitions again."""
+        session = self._sessions.get(response.session_id)
+        if session is None:
+            return
+        for topic in response.responses:
+            for data in topic.partitions:
+                partition = session.partitions.get(FetchKey(topic.topic, topic.topic_id, data.partition_index))
+                if partition is not None:
+                    partition.last_sent_high_watermark = -1
+                    partition.stir()
+
     def create(self, partitions: Iterable[SessionPartition], replica_id: int) -> int:
-        """A new session for `partitions`; its id, or 0 when there is no room for it."""
+        """Create a session for `partitions`. Returns its id, or 0 if there is no slot for it."""
         members = {partition.key: partition for partition in partitions}
         by_id = any(key.topic_id != ZERO_UUID for key in members)
         if not members or not self._make_room(replica_id >= 0, len(members)):
@@ -94,7 +113,7 @@ class SessionCache:
         return True
 
     def _lesser(self, from_replica: bool, size: int, now_ms: int) -> FetchSession | None:
-        """The least of the sessions that have had their two minutes, if the new one ranks above it."""
+        """The lowest-ranked session of at least two minutes, if the new one ranks above it."""
         if now_ms < self._full_until_ms:
             return None
         least = min(
@@ -104,5 +123,5 @@ class SessionCache:
         )
         if least is not None and (least.from_replica, len(least.partitions)) < (from_replica, size):
             return least
-        self._full_until_ms = now_ms + 1_000  # a look at all sessions once a second is enough
+        self._full_until_ms = now_ms + 1_000  # one pass over all sessions per second is enough
         return None

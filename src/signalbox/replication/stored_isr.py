@@ -1,9 +1,10 @@
-"""ISR changes that the leader writes into the metadata store by itself (inter.broker.protocol.version below 2.7, before
+"""ISR changes that the leader itself writes to the metadata store (inter.broker.protocol.version below 2.7, before
 KIP-497).
 
-Each is one write of the partition's state that names the version which this leader knows, on top of a state that still
-names it and its leader epoch: whoever was deposed, or does not know of the controller's last word, is refused. What was
-written is announced to the controller afterwards. The state keeps the epoch of the controller that chose the leader.
+Each change is one conditional write of the partition's state: the stored version must be the one that this leader
+knows, and the stored state must have this leader and its leader epoch. So a leader that was replaced, or that has not
+received the controller's last change, is rejected. Then the controller is notified. The state keeps the epoch of the
+controller that elected the leader.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from dataclasses import replace
 from typing import Protocol
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.lasting_trouble import LastingTrouble
+from signalbox.common.transition_log import TransitionLog
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import partition_state_path
 from signalbox.metadata.partition_state import LeaderRecoveryState, PartitionState, decode_partition_state
-from signalbox.metadata.store.port import CommitRefused, MetadataStore, StoreError, Write
+from signalbox.metadata.store.port import CommitRejected, MetadataStore, StoreError, Write
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 
 _log = logging.getLogger(__name__)
 
 _WRITES_AT_ONCE = 256
-_RETRY_S = 0.5  # what the store did not take is answered, and so asked again, after this
+_RETRY_S = 0.5  # after an error of the store: delay of the response, and so of the retry
 
 _Wanted = AlterPartitionRequest.PartitionData
 _Result = AlterPartitionResponse.PartitionData
 
 
 class Announcements(Protocol):
-    """Who tells the controller (`isr_announcements.py`)."""
+    """Port: notifies the controller (`isr_announcements.py`)."""
 
     def add(self, partitions: Iterable[TopicPartition]) -> None: ...
 
@@ -45,7 +46,7 @@ async def _pause() -> None:
 
 
 class StoredIsr:
-    """`ports.AlterPartitionSender` without a controller: the answers are those that a controller would give."""
+    """`ports.AlterPartitionSender` without a controller: the responses are those of a controller."""
 
     def __init__(
         self, store: MetadataStore, announcements: Announcements, pause: Callable[[], Awaitable[None]] = _pause
@@ -54,14 +55,14 @@ class StoredIsr:
         self._announcements = announcements
         self._pause = pause
         self._storing: asyncio.Task[None] | None = None
-        self._trouble = LastingTrouble(_log, "ISRs are stored again")
+        self._trouble = TransitionLog(_log, "ISRs are stored again")
 
     def send(self, request: AlterPartitionRequest, on_answer: Callable[[AlterPartitionResponse | Error], None]) -> None:
-        """Store what the request asks for. NETWORK_EXCEPTION when the store cannot be written."""
+        """Store the ISRs of the request. NETWORK_EXCEPTION if the store cannot be written."""
         self._storing = asyncio.get_running_loop().create_task(self._answer(request, on_answer))
 
     async def stop(self) -> None:
-        """Store and announce nothing any more."""
+        """Stop storing ISRs and notifying the controller."""
         if self._storing is not None:
             self._storing.cancel()
             await asyncio.gather(self._storing, return_exceptions=True)
@@ -73,7 +74,7 @@ class StoredIsr:
         try:
             answer: AlterPartitionResponse | Error = await self._store_all(request)
         except StoreError as error:
-            self._trouble.met(f"ISRs are not stored until the store takes them: {error}")
+            self._trouble.met(f"ISR changes cannot be stored and are retried: {error}")
             await self._pause()
             answer = Error.NETWORK_EXCEPTION
         else:
@@ -100,9 +101,9 @@ class StoredIsr:
         partition = TopicPartition(topic, wanted.partition_index)
         try:
             state = await self._write(leader, partition, wanted)
-        except KafkaError as refusal:
-            _log.info("%s: its ISR is not stored: %s", partition, refusal)
-            return _Result(partition_index=partition.partition, error_code=refusal.error)
+        except KafkaError as rejection:
+            _log.info("%s: ISR change not stored: %s", partition, rejection)
+            return _Result(partition_index=partition.partition, error_code=rejection.error)
         self._announcements.add([partition])
         return _Result(
             partition_index=partition.partition,
@@ -115,22 +116,26 @@ class StoredIsr:
         )
 
     async def _write(self, leader: int, partition: TopicPartition, wanted: _Wanted) -> PartitionState:
-        """The state with what is wanted, however it came there. KafkaError with AlterPartition's codes; StoreError."""
+        """The state with the wanted ISR, written now or before. KafkaError with AlterPartition's codes; StoreError."""
         path = partition_state_path(*partition)
         isr = tuple(member.broker_id for member in wanted.new_isr_with_epochs)
-        for _ in range(2):  # who is refused looks once more: an earlier try whose answer was lost may have come late
+        if leader not in isr:
+            raise KafkaError(Error.INVALID_REQUEST, "below 2.7 no replica can take itself out of the ISR")
+        for _ in range(2):  # once more after a rejection: an earlier write without a response may have succeeded
             state = await self._look(path)
             if (state.leader, state.leader_epoch) != (leader, wanted.leader_epoch):
                 raise KafkaError(Error.FENCED_LEADER_EPOCH)
-            after = replace(state, isr=isr, recovery=LeaderRecoveryState(wanted.leader_recovery_state))
+            unverified = tuple(member for member in state.unverified if member in isr)
+            recovery = LeaderRecoveryState(wanted.leader_recovery_state)
+            after = replace(state, isr=isr, unverified=unverified, recovery=recovery)
             if after == state:
                 return state
             if state.partition_epoch != wanted.partition_epoch:
                 break
             try:
                 [outcome] = await self._store.commit([Write(path, after.encode(), state.partition_epoch)])
-            except CommitRefused as refused:
-                _log.debug("%s: looked at once more: %s", partition, refused)
+            except CommitRejected as rejected:
+                _log.debug("%s: read again: %s", partition, rejected)
             else:
                 return replace(after, partition_epoch=outcome.version)
         raise KafkaError(Error.INVALID_UPDATE_VERSION)
@@ -142,5 +147,5 @@ class StoredIsr:
         try:
             return decode_partition_state(path, entry.data, entry.version)
         except BadEntry as error:
-            # As the controller says: the proposal is taken back and comes again, and the entry may be mended by then.
+            # As from the controller: the proposal is withdrawn and made again; the entry may be repaired by then.
             raise KafkaError(Error.OPERATION_NOT_ATTEMPTED, str(error)) from error

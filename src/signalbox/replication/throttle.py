@@ -1,8 +1,8 @@
-"""How fast replicas that catch up may be copied (KIP-73): a rate for what this broker sends as a leader and one for
-what it takes as a follower, each for the replicas that a topic's config names.
+"""Replication throttling (KIP-73): one rate for data that this broker sends as a leader, one for data that it fetches
+as a follower, each for the replicas that a topic's config names.
 
-A replica that is in sync is never held back, though what it takes is counted: throttling moves data later, it must not
-cost a partition its replicas. `kafka-reassign-partitions --throttle` sets and removes the keys.
+A replica that is in sync is never throttled, but its bytes are counted: throttling may delay data, but must not remove
+replicas from the ISR. `kafka-reassign-partitions --throttle` sets and removes the configs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SOONEST_MS = 10.0
 
 
 class ReplicationThrottle:
-    """One of the two. Without topics that name replicas it costs nothing."""
+    """One of the two throttles. It costs nothing if no topic names replicas."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -35,7 +35,7 @@ class ReplicationThrottle:
         self._of_topics: dict[str, frozenset[int] | None] = {}  # partitions, None: all of them
 
     def limit(self, bytes_per_second: int, seconds: float) -> None:
-        """The rate from now on; `seconds`' worth of it may come at once."""
+        """Set the rate; a burst of `seconds` at that rate is allowed."""
         now = self._monotonic()
         if bytes_per_second >= _UNLIMITED:
             self._bucket = None
@@ -45,7 +45,7 @@ class ReplicationThrottle:
             self._bucket.change(bytes_per_second, bytes_per_second * seconds, now)
 
     def name(self, topic: str, partitions: frozenset[int] | None) -> None:
-        """Whose copying is throttled from now on: these partitions of the topic, None for all."""
+        """Set the throttled partitions of the topic; None for all."""
         if partitions is None or partitions:
             self._of_topics[topic] = partitions
         else:
@@ -53,27 +53,27 @@ class ReplicationThrottle:
 
     @property
     def is_set(self) -> bool:
-        """Whether there is a rate and anybody to hold to it."""
+        """Whether there are a rate and throttled replicas."""
         return self._bucket is not None and bool(self._of_topics)
 
     def covers(self, topic: str, partition: int) -> bool:
-        """Whether what is copied of this partition counts."""
+        """Whether the bytes of this partition are counted."""
         if not self._of_topics or topic not in self._of_topics:
             return False
         partitions = self._of_topics[topic]
         return partitions is None or partition in partitions
 
     def holds_back(self, topic: str, partition: int) -> bool:
-        """Whether a replica of it that is not in sync has to wait."""
+        """Whether a replica of the partition that is not in sync must wait."""
         return self.covers(topic, partition) and self._bucket is not None and self._bucket.in_debt(self._monotonic())
 
     def record(self, topic: str, partition: int, size_bytes: int) -> None:
-        """So much was copied."""
+        """Count `size_bytes` of replicated data."""
         if self._bucket is not None and self.covers(topic, partition):
             self._bucket.take(size_bytes, self._monotonic())
 
     def wait_ms(self) -> float:
-        """When to look again; the rate may have changed by then."""
+        """The time until the next check; the rate may change meanwhile."""
         bucket = self._bucket
         if bucket is None or bucket.rate <= 0:
             return _LOOK_AGAIN_MS
@@ -82,7 +82,7 @@ class ReplicationThrottle:
 
 @dataclass(frozen=True, slots=True)
 class Throttles:
-    """Both of a broker."""
+    """Both throttles of a broker."""
 
     broker_id: int
     leader: ReplicationThrottle
@@ -93,7 +93,7 @@ class Throttles:
         return cls(broker_id, ReplicationThrottle(monotonic), ReplicationThrottle(monotonic))
 
     def take_rates(self, values: Mapping[str, Value]) -> None:
-        """The broker's keys, which may have changed."""
+        """Apply the broker's configs."""
         windows, size_seconds, *rates = (
             int(str(values[key]))
             for key in (
@@ -108,16 +108,16 @@ class Throttles:
             throttle.limit(rate, seconds)
 
     def take_topic(self, topic: str, configs: Mapping[str, str]) -> None:
-        """A topic's configs, which may have changed."""
+        """Apply a topic's configs."""
         for throttle, key in ((self.leader, LEADER_REPLICAS), (self.follower, FOLLOWER_REPLICAS)):
             throttle.name(topic, self._named(key, configs.get(key, "")))
 
     def _named(self, key: str, text: str) -> frozenset[int] | None:
-        """The partitions whose replica here is named: `partition:broker` pairs, or all."""
+        """The partitions whose replica on this broker is named by `partition:broker` pairs; None for all."""
         try:
             entries = TOPIC_CONFIG[key].parse(text)
-        except ValueError as error:  # another program stored it: nobody here would have
-            log.error("%s is not obeyed: %s", key, error)
+        except ValueError as error:  # another program stored it: this broker would have rejected it
+            log.error("Invalid %s ignored: %s", key, error)
             entries = []
         assert isinstance(entries, list)
         if _ALL in entries:

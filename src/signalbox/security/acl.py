@@ -1,4 +1,4 @@
-"""ACLs as values: operations, resource types, patterns, bindings, with Kafka's numbers on the wire."""
+"""ACLs as values: operations, resource types, patterns, bindings, with the numbers of Kafka's protocol."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 CLUSTER_NAME = "kafka-cluster"
 WILDCARD = "*"
-EVERYBODY = "User:*"  # in an ACL: every principal, of whatever type
+EVERYBODY = "User:*"  # in an ACL: every principal, of any type
 
 
 class AclOperation(IntEnum):
@@ -57,7 +57,7 @@ class AclPermission(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResourcePattern:
-    """What an ACL is about."""
+    """The resources that an ACL applies to."""
 
     resource_type: ResourceType
     name: str
@@ -66,7 +66,7 @@ class ResourcePattern:
 
 @dataclass(frozen=True, slots=True)
 class AccessControlEntry:
-    """Whom an ACL allows or denies what, from where. `principal` is `Type:name`, `host` an IP text or `*`."""
+    """Allows or denies a principal an operation, from a host. `principal` is `Type:name`, `host` an IP text or `*`."""
 
     principal: str
     host: str
@@ -76,7 +76,7 @@ class AccessControlEntry:
 
 @dataclass(frozen=True, slots=True)
 class AclBinding:
-    """An entry on a pattern: one ACL."""
+    """One ACL: an entry on a pattern."""
 
     pattern: ResourcePattern
     entry: AccessControlEntry

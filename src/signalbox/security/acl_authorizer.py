@@ -1,11 +1,11 @@
-"""The built-in authorizer: super users, then ACLs as Kafka's AclAuthorizer decides them (KIP-11, KIP-290, KIP-679).
+"""The built-in authorizer: super users, then ACLs with the rules of Kafka's AclAuthorizer (KIP-11, KIP-290, KIP-679).
 
-0. `authorizer.forwarded.acl.changes.from` may refuse a change of ACLs that another broker passed on.
-1. A super user may.
-2. ACLs of the resource: its literal name, `*`, every prefix. Of nobody at all → `allow.everyone.if.no.acl.found`.
-3. A matching DENY refuses; else a matching ALLOW allows; else refused.
+0. `authorizer.forwarded.acl.changes.from` may reject a change of ACLs that another broker forwarded.
+1. A super user is allowed.
+2. ACLs of the resource: its literal name, `*`, every prefix. No ACL of any user → `allow.everyone.if.no.acl.found`.
+3. A matching DENY rejects; else a matching ALLOW allows; else rejected.
 
-An entry matches when principal (or `User:*`), host (an address as text, or `*`) and operation do. ALLOW of some
+An entry matches when principal (or `User:*`), host (an address as text, or `*`) and operation match. ALLOW of some
 operations implies others (`_IMPLIED_BY`); DENY implies nothing.
 """
 
@@ -25,7 +25,7 @@ from signalbox.security.acl import (
     ResourceType,
 )
 from signalbox.security.acl_view import AclIndex, AclView, Entries
-from signalbox.security.forwarded_acl_changes import Networks, refuses
+from signalbox.security.forwarded_acl_changes import Networks, rejects
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 
@@ -37,7 +37,7 @@ _NONE: frozenset[AclOperation] = frozenset()
 
 
 class AclAuthorizer:
-    """`view` is looked at for every decision; give a new one by `replace_view` when it is an index."""
+    """`view` is read for every decision; when it is an index, `replace_view` sets a new one."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class AclAuthorizer:
         return self._view.stamp
 
     def replace_view(self, view: AclView) -> None:
-        """ACLs have changed; `view` has another stamp."""
+        """The ACLs have changed; `view` has another stamp."""
         self._view = view
 
     def authorize(
         self, context: RequestContext, operation: AclOperation, resource_type: ResourceType, resource_name: str
     ) -> bool:
-        if refuses(self._forwarded_from, context):
+        if rejects(self._forwarded_from, context):
             return False
         if context.principal in self._super_users:
             return True
@@ -94,8 +94,8 @@ class AclAuthorizer:
 
 @lru_cache(maxsize=1024)
 def _hosts(address: str) -> tuple[str, ...]:
-    """What an ACL may say of a client's address: `*`, the address, and IPv6 as Java writes it (0:0:0:0:0:0:0:1), which
-    is how ACLs that come from Kafka have it."""
+    """The values of `host` in ACLs that match a client's address: `*`, the address, and IPv6 in Java's notation
+    (0:0:0:0:0:0:0:1), as in ACLs that come from Kafka."""
     try:
         groups = IPv6Address(address).exploded.split(":")
     except ValueError:
@@ -110,7 +110,7 @@ def _any(entries: Entries, permission: AclPermission, hosts: tuple[str, ...], op
 def _matches(
     entry: AccessControlEntry, permission: AclPermission, hosts: tuple[str, ...], operation: AclOperation
 ) -> bool:
-    """For an entry of the principal, or of everybody."""
+    """For an entry of the principal or of `User:*`."""
     if entry.permission is not permission or entry.host not in hosts:
         return False
     if entry.operation in (operation, AclOperation.ALL):
@@ -120,7 +120,7 @@ def _matches(
 
 
 def _dominates(denied: ResourcePattern, allowed: ResourcePattern) -> bool:
-    """Whether everything that `allowed` covers by name is covered by `denied`."""
+    """Whether `denied` covers every name that `allowed` covers."""
     if denied.pattern_type is PatternType.PREFIXED:
         if allowed.pattern_type is PatternType.LITERAL and allowed.name == WILDCARD:
             return False

@@ -1,7 +1,7 @@
-"""Filters of DescribeAcls and DeleteAcls: which ACLs they mean (KIP-290's MATCH included).
+"""Filters of DescribeAcls and DeleteAcls: which ACLs they match (KIP-290's MATCH included).
 
-A null name, principal or host, and ANY, leave that field open. Principals and hosts are compared as text: `User:*` in a
-filter means the ACLs that say `User:*`, and no others.
+A null name, principal or host, and ANY, match every value. Principals and hosts are compared as text: `User:*` in a
+filter matches the ACLs for `User:*`, and no others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Code = TypeVar("Code", bound=IntEnum)
 
 @dataclass(frozen=True, slots=True)
 class AclFilter:
-    """The fields of a filter; None and ANY are open."""
+    """The fields of a filter; None and ANY match every value."""
 
     resource_type: ResourceType = ResourceType.ANY
     name: str | None = None
@@ -37,7 +37,7 @@ class AclFilter:
 
     @property
     def problem(self) -> str | None:
-        """Why the filter means nothing: a code that is not known here. None when it does."""
+        """Why the filter is invalid: it has an unknown code. None when it is valid."""
         if self.resource_type is ResourceType.UNKNOWN or self.pattern_type is PatternType.UNKNOWN:
             return "Unknown patternFilter."
         if self.operation is AclOperation.UNKNOWN or self.permission is AclPermission.UNKNOWN:
@@ -46,7 +46,7 @@ class AclFilter:
 
     @property
     def only_pattern(self) -> ResourcePattern | None:
-        """The one pattern that can be meant; None when several can."""
+        """The only pattern that the filter can match; None when it can match several."""
         if self.name is None or self.resource_type is ResourceType.ANY:
             return None
         if self.pattern_type in (PatternType.ANY, PatternType.MATCH):
@@ -54,7 +54,7 @@ class AclFilter:
         return ResourcePattern(self.resource_type, self.name, self.pattern_type)
 
     def matches_pattern(self, pattern: ResourcePattern) -> bool:
-        """Whether ACLs of this pattern can be meant. MATCH means those that would apply to the name."""
+        """Whether the filter can match ACLs of this pattern. MATCH: those that would apply to the name."""
         if self.resource_type not in (ResourceType.ANY, pattern.resource_type):
             return False
         if self.pattern_type is PatternType.MATCH:
@@ -84,7 +84,7 @@ def filter_of(asked: Any) -> AclFilter:
 
 
 def known_code(codes: type[Code], number: int) -> Code:
-    """The code of a number on the wire; UNKNOWN (0) for one that is not known here."""
+    """The code for a number of the protocol; UNKNOWN (0) for an unknown number."""
     try:
         return codes(number)
     except ValueError:

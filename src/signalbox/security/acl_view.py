@@ -1,8 +1,8 @@
-"""The ACLs that hold now, arranged for looking up: what the metadata room hands the authorizer.
+"""The current ACLs, indexed for look-ups by the authorizer; the metadata package supplies them.
 
 `AclView` is the port; `AclIndex` keeps bindings in memory. An index is never changed: a new set of ACLs is a new index
-with another stamp, so a decision sees one state throughout. Entries are kept by principal as well, so that a resource
-with the ACLs of a thousand users costs one of them no more than his own.
+with another stamp, so a decision sees one state. Entries are kept by principal as well, so that a look-up for one user
+on a resource with the ACLs of a thousand users costs no more than this user's own entries.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ class AclView(Protocol):
 
     @property
     def stamp(self) -> int:
-        """Moves whenever an ACL has changed."""
+        """Changes whenever an ACL has changed."""
         ...
 
     def entries_for(self, resource_type: ResourceType, name: str, principal: str) -> Entries | None:
-        """Entries of the principal and of everybody on the resource: literal name, literal `*`, and every prefix of the
-        name. None when nobody has any ACL there."""
+        """Entries for the principal and for `User:*` on the resource: literal name, literal `*`, and every prefix of
+        the name. None when no principal has an ACL there."""
         ...
 
     def patterns_of(self, resource_type: ResourceType, principal: str) -> Iterable[tuple[ResourcePattern, Entries]]:
-        """Every pattern of a type on which the principal, or everybody, has entries, with these."""
+        """Every pattern of a type on which the principal or `User:*` has entries, with these entries."""
         ...
 
 
 class AclIndex:
-    """Bindings by pattern and by principal. A look-up costs one search per matching prefix."""
+    """Bindings by pattern and by principal. A look-up takes one search per matching prefix."""
 
     def __init__(self, bindings: Iterable[AclBinding] = (), stamp: int = 0) -> None:
         self.stamp = stamp
@@ -65,8 +65,8 @@ class AclIndex:
                 yield AclBinding(pattern, entry)
 
     def with_changes(self, changes: Mapping[ResourcePattern, Entries]) -> AclIndex:
-        """The next index: these patterns have these entries, none to drop a pattern. What did not change is shared, so
-        that one ACL more among ten thousand does not hold up the event loop."""
+        """The next index: these patterns get these entries; no entries remove a pattern. Unchanged parts are shared, so
+        that one more ACL among ten thousand does not block the event loop."""
         after = AclIndex(stamp=self.stamp + 1)
         after._entries, after._of, after._prefixes = dict(self._entries), dict(self._of), dict(self._prefixes)
         after._adopt(changes)
@@ -99,7 +99,7 @@ class AclIndex:
                     yield pattern, entries
 
     def _adopt(self, changes: Mapping[ResourcePattern, Entries]) -> None:
-        """Take changes in; only while nobody else has this index. What is shared with another is copied first."""
+        """Apply changes; only before the index is used elsewhere. Parts shared with another index are copied first."""
         own: set[str] = set()
         for pattern, entries in changes.items():
             before = self._entries.pop(pattern, ())
@@ -132,7 +132,7 @@ class AclIndex:
         self._prefixes[pattern.resource_type] = names
 
     def _applying(self, resource_type: ResourceType, name: str) -> Iterator[ResourcePattern]:
-        """Patterns that can apply to a name; of the literal ones it is not said that they are there."""
+        """Patterns that can apply to a name; the literal ones may not exist."""
         yield ResourcePattern(resource_type, name)
         if name != WILDCARD:
             yield ResourcePattern(resource_type, WILDCARD)
@@ -140,7 +140,7 @@ class AclIndex:
             yield ResourcePattern(resource_type, prefix, PatternType.PREFIXED)
 
     def _matching_prefixes(self, resource_type: ResourceType, name: str) -> Iterator[str]:
-        """From the longest to the shortest: each step goes to the last prefix that sorts before what is left."""
+        """From the longest to the shortest: each step finds the last prefix that sorts at or before the rest."""
         prefixes = self._prefixes.get(resource_type, ())
         rest = name
         while prefixes:

@@ -1,7 +1,7 @@
-"""Authorisation: the port that handlers ask, and the answer where none is configured (KIP-11).
+"""Authorization: the port that handlers call, and the authorizer where none is configured (KIP-11).
 
-`acl_authorizer.py` decides by ACLs. `stamp` changes whenever an answer may change: hot shapes carry it and are dropped
-when it moves.
+`acl_authorizer.py` decides by ACLs. `stamp` changes whenever a decision may change: request templates carry it and are
+dropped when it changes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from signalbox.security.request_context import RequestContext
 
 
 class Authorizer(Protocol):
-    """Port of `authorizer.class.name`. Must answer at once and never raise."""
+    """Port of `authorizer.class.name`. Must return at once and never raise."""
 
     @property
     def stamp(self) -> int:
-        """Moves when any answer may have changed."""
+        """Changes when any decision may have changed."""
         ...
 
     def authorize(
@@ -45,7 +45,7 @@ class AllowAllAuthorizer:
 
 
 def parse_super_users(text: str) -> frozenset[KafkaPrincipal]:
-    """`super.users`: `Type:name` pieces between semicolons (names may hold commas: distinguished names do)."""
+    """`super.users`: `Type:name` entries separated by semicolons (distinguished names hold commas). ValueError."""
     users = []
     for piece in filter(None, map(str.strip, text.split(";"))):
         type_, colon, name = piece.partition(":")

@@ -1,16 +1,16 @@
-"""Callback classes of one's own: `sasl.server.callback.handler.class` and `sasl.login.callback.handler.class` by Python
+"""User-defined callback classes: `sasl.server.callback.handler.class` and `sasl.login.callback.handler.class` as Python
 import path (`common/import_path.py`; Kafka's keys name a Java class).
 
-The class is called with one argument, a `CallbackSettings`, at the start. What it must offer depends on the mechanism:
+The class is called with one argument, a `CallbackSettings`, at start. Which methods it needs depends on the mechanism:
 
 | key | mechanism | port |
 |---|---|---|
 | `sasl.server.callback.handler.class` | PLAIN | `PasswordChecker` (security/sasl/plain.py) |
 | `sasl.server.callback.handler.class` | OAUTHBEARER | `TokenValidator` (security/oauth/access_token.py) |
 
-Its methods are called in a thread, several at once, and may wait: for a directory, for an introspection endpoint. What
-it raises besides the port's own refusal fails the attempt; only the exception's type is logged, since its text may hold
-a password.
+Its methods are called in a thread, several at once, and may block: on a directory, on an introspection endpoint. Any
+exception besides the port's own rejection fails the attempt; only the exception's type is logged, since its text may
+hold a password.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from signalbox.common.import_path import NoImportPath, load_class
 
 
 class CallbackClassError(ValueError):
-    """The class cannot be found, or cannot be made; the message says why."""
+    """The class cannot be found or instantiated; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackSettings:
-    """Which listener ("" on a client) and mechanism; `options` are the login module's, `configs` what was set for this
-    mechanism alone, by key. Both may hold secrets: they are left out of `repr`."""
+    """Listener ("" on a client) and mechanism; `options` are the login module's, `configs` the values set for this
+    mechanism only, by key. Both may hold secrets: they are left out of `repr`."""
 
     listener_name: str
     mechanism: str
@@ -38,7 +38,7 @@ class CallbackSettings:
 
 
 def load_callback(path: str, settings: CallbackSettings, methods: tuple[str, ...]) -> Any:
-    """An object of the class at `path` that has all `methods`. CallbackClassError."""
+    """An instance of the class at `path` that has all `methods`. CallbackClassError."""
     try:
         made = load_class(path)(settings)
     except NoImportPath as error:

@@ -1,7 +1,7 @@
-"""Delegation tokens as values (KIP-48): who may act as whom, until when, and the secret that makes their HMACs.
+"""Delegation tokens as values (KIP-48): owner, renewers and expiry, and the secret that makes their HMACs.
 
-A token is known by its id, which is no secret; whoever shows the HMAC of the id is taken for the owner. HMACs are made
-again from the id wherever they are needed and kept nowhere: not in the metadata, not in the trail, not in a log.
+A token has an id, which is not secret; a client that presents the HMAC of the id is authenticated as the owner. HMACs
+are computed from the id wherever they are needed, and are not stored: not in the metadata, the audit trail or a log.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOST_KNOWN = 100_000
 
 @dataclass(frozen=True, slots=True)
 class DelegationToken:
-    """Kafka's TokenInformation; times are ms since 1970. `requester` asked for it, maybe for another (KIP-373)."""
+    """Kafka's TokenInformation; times are ms since 1970. `requester` created it, maybe for another user (KIP-373)."""
 
     token_id: str
     owner: KafkaPrincipal
@@ -27,23 +27,23 @@ class DelegationToken:
     max_ms: int
 
     def is_of(self, principal: KafkaPrincipal) -> bool:
-        """Whether `principal` is the owner or a renewer: they may renew, expire and see it."""
+        """Whether `principal` is the owner or a renewer: they may renew, expire and describe it."""
         return principal == self.owner or principal in self.renewers
 
     def has_expired(self, now_ms: int) -> bool:
-        """Whether its time is over."""
+        """Whether the token has expired."""
         return min(self.max_ms, self.expiry_ms) < now_ms
 
 
 class TokenSecret:
-    """`delegation.token.secret.key`: the same on every broker, or brokers know each other's tokens not."""
+    """`delegation.token.secret.key`: the same on every broker, else brokers do not accept each other's tokens."""
 
     def __init__(self, secret: str) -> None:
         self._key = secret.encode()
         self._known: dict[str, bytes] = {}
 
     def hmac(self, token_id: str) -> bytes:
-        """HmacSHA512 of the id, as Kafka makes it."""
+        """HmacSHA512 of the id, as Kafka computes it."""
         known = self._known.get(token_id)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:

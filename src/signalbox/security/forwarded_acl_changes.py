@@ -1,8 +1,8 @@
-"""A rule about impersonation (SPEC F8): through another broker, ACLs are changed from known networks alone.
+"""A rule against impersonation (SPEC F8): forwarded changes of ACLs are accepted from configured networks only.
 
-A broker that forwards speaks for its client: whoever takes over one broker could change ACLs in anybody's name. The
-request's context says that it was forwarded and where its client is said to be, so a rule can look at both. It holds
-for super users too; who is connected to the active controller itself is not touched by it.
+A broker that forwards acts for its client: an attacker who controls one broker could change ACLs in any user's name.
+The request's context says that it was forwarded, and has the client address that the forwarding broker sent, so a rule
+can check both. The rule applies to super users too; clients connected to the active controller itself are not affected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ACL_CHANGES = frozenset({ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS})
 
 
 def parse_networks(texts: Iterable[str]) -> Networks:
-    """`10.0.0.0/8`, `fd00::/8`, or a single address; ValueError names the piece that is none."""
+    """`10.0.0.0/8`, `fd00::/8`, or a single address; ValueError names the invalid piece."""
     networks = []
     for text in texts:
         try:
@@ -28,8 +28,8 @@ def parse_networks(texts: Iterable[str]) -> Networks:
     return tuple(networks)
 
 
-def refuses(networks: Networks, context: RequestContext) -> bool:
-    """Whether this is a forwarded change of ACLs from outside. No networks: from anywhere."""
+def rejects(networks: Networks, context: RequestContext) -> bool:
+    """Whether this is a forwarded change of ACLs from another network. Without networks nothing is rejected."""
     if not networks or context.forwarding_principal is None or context.request_type not in _ACL_CHANGES:
         return False
     address = ip_address(context.client_address)

@@ -1,4 +1,4 @@
-"""JAAS configuration: Java's file format for login modules, which Kafka's users have and keep (L6).
+"""JAAS configuration: Java's file format for login modules, which Kafka's users already have (L6).
 
     clients.KafkaServer {
         org.apache.kafka.common.security.plain.PlainLoginModule required
@@ -9,12 +9,11 @@ A file holds sections, a section one login module per mechanism, each ended by `
 one login module without a section. Only the options matter here; a module's class name says which mechanism it is for.
 
 Words, quotes and escapes are those of Java's StreamTokenizer, with which Java and Kafka read both: `"` or `'` around
-what has spaces or marks in it, closed in the same line, `\\n` and its kin, octal numbers, any other character behind a
-backslash as it is; `//` and `/* */` are comments, here `#` as well. What Java puts in for `${property}` in a file stays
-as it is written: there are no such properties here.
+text with spaces or marks, closed in the same line; `\\n` and similar escapes; octal numbers; any other character behind
+a backslash is literal; `//` and `/* */` are comments, here `#` as well. Java replaces `${property}` in a file; here it
+stays as it is written, because there are no such properties.
 
-Messages tell places, never the words that stand there: in a text that is not what it should be any word may be a
-password.
+Error messages name places, never the words found there: in an invalid text any word may be a password.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
-# Kafka's default of org.apache.kafka.disallowed.login.modules: they let whoever sets a configuration run code.
+# Kafka's default of org.apache.kafka.disallowed.login.modules: with these a user who sets a configuration runs code.
 _DENIED_MODULES = frozenset(f"com.sun.security.auth.module.{name}LoginModule" for name in ("Jndi", "Ldap"))
 
 _MODULES = {
@@ -44,7 +43,7 @@ _USER_PREFIX = "user_"
 
 
 class JaasError(ValueError):
-    """The text is no JAAS configuration; the message says where."""
+    """The text is not a JAAS configuration; the message names the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class LoginModule:
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
-        """Mechanisms the module is for; () for one we do not know."""
+        """The mechanisms of the module; () for an unknown module."""
         return _MODULES.get(self.name, ())
 
     @property
@@ -107,7 +106,7 @@ class JaasFile:
     location: str = ""
 
     def server_section(self, listener_name: str) -> str | None:
-        """`<lower-case listener>.KafkaServer`, else `KafkaServer`: the first that exists counts, whatever is in it."""
+        """`<lower-case listener>.KafkaServer`, else `KafkaServer`: the first that exists is used, whatever is in it."""
         names = (f"{listener_name.lower()}.KafkaServer", "KafkaServer")
         return next((name for name in names if name in self.sections), None)
 
@@ -134,7 +133,7 @@ def _module(tokens: _Tokens) -> LoginModule:
 
 
 class _Tokens:
-    """The text cut into words, quoted values and marks."""
+    """The text split into words, quoted values and marks."""
 
     def __init__(self, text: str) -> None:
         self._tokens = list(_cut(text))
@@ -156,11 +155,11 @@ class _Tokens:
 
     @property
     def place_of_last(self) -> str:
-        """Where the word last taken stands."""
+        """The place of the word that was taken last."""
         return f"in line {self._tokens[self._at - 1][2]}"
 
     def skip(self, mark: str) -> bool:
-        """Take `mark` if it is next."""
+        """Take `mark` if it is the next token."""
         if not self.at_end and self._tokens[self._at][:2] == ("mark", mark):
             self._at += 1
             return True
@@ -189,7 +188,7 @@ def _cut(text: str) -> Iterator[tuple[str, str, int]]:
             raise JaasError(f"line {line} holds an unclosed quote or comment")
         kind = match.lastgroup
         if kind == "quoted":
-            # Passwords must not show up in messages: only their place is ever told.
+            # Passwords must not appear in messages: only their place does.
             yield "quoted", _ESCAPE.sub(_unescaped, match["quoted"][1:-1]), line
         elif kind is not None:
             yield kind, match[kind], line

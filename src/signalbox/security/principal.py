@@ -1,7 +1,7 @@
-"""Principals: who a peer is, how that is found out from its connection, and how it travels in an Envelope (F7).
+"""Principals: the user of a connection, how it is derived from the connection, and its bytes in an Envelope (F7).
 
-A principal builder turns what a channel proved (TLS subject, SASL authorization id, nothing) into a principal. It must
-also be a serde, or the broker cannot forward requests (Kafka refuses such a start; so do we). The default serde is
+A principal builder makes a principal from what a channel proved (TLS subject, SASL authorization id, nothing). It must
+also be a serde, or the broker cannot forward requests (Kafka rejects this at start; so do we). The default serde is
 Kafka's DefaultPrincipalData: int16 version, then the flexible struct (type, name, token flag, no tagged fields).
 """
 
@@ -26,7 +26,7 @@ _VERSION = 0
 
 @dataclass(frozen=True, slots=True)
 class KafkaPrincipal:
-    """A type (nearly always `User`) and a name. Equality ignores how it authenticated, as in Kafka."""
+    """A type (nearly always `User`) and a name. Equality ignores `token_authenticated`, as in Kafka."""
 
     type: str
     name: str
@@ -48,14 +48,14 @@ ANONYMOUS = KafkaPrincipal(USER_TYPE, "ANONYMOUS")
 
 
 class PrincipalDeserializationError(ValueError):
-    """Bytes that are no principal: answered with PRINCIPAL_DESERIALIZATION_FAILURE."""
+    """The bytes are not a principal: the response is PRINCIPAL_DESERIALIZATION_FAILURE."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationEvidence:
     """What a channel proved about its peer. `tls_subject` is the distinguished name of a verified certificate,
-    `authorization_id` the one that a SASL mechanism accepted; `access_token` is what an OAUTHBEARER login showed
-    (without its text), `sasl_extensions` what the client said besides (KIP-342)."""
+    `authorization_id` the id that a SASL mechanism accepted; `access_token` is the token of an OAUTHBEARER login
+    (without its text), `sasl_extensions` are the SASL extensions that the client sent (KIP-342)."""
 
     security_protocol: SecurityProtocol
     client_address: str
@@ -71,23 +71,23 @@ class PrincipalBuilder(Protocol):
     """Port of `principal.builder.class`."""
 
     def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
-        """PrincipalRefused when nobody with this evidence may come in."""
+        """The principal; PrincipalRejected when the peer is not allowed to connect."""
         ...
 
 
 @runtime_checkable
 class PrincipalSerde(Protocol):
-    """What forwarding needs besides: a principal as bytes and back."""
+    """Port that forwarding needs besides the builder: a principal to bytes and back."""
 
     def serialize(self, principal: KafkaPrincipal) -> bytes: ...
 
     def deserialize(self, data: bytes) -> KafkaPrincipal:
-        """PrincipalDeserializationError when `data` is no principal."""
+        """PrincipalDeserializationError when `data` is not a principal."""
         ...
 
 
 class NoPrincipalSerde:
-    """Stands in where no serde is configured: below the gate of the roll-out nothing is forwarded (F7, F17)."""
+    """Used where no serde is configured: below the gate of a rolling upgrade nothing is forwarded (F7, F17)."""
 
     def serialize(self, principal: KafkaPrincipal) -> bytes:
         raise TypeError("the principal builder is no serde: nothing can be forwarded")
@@ -96,24 +96,24 @@ class NoPrincipalSerde:
         raise PrincipalDeserializationError("the principal builder of this broker is no serde")
 
 
-class PrincipalRefused(ValueError):
-    """A builder may raise it: the peer proved something, but may not come in."""
+class PrincipalRejected(ValueError):
+    """Raised by a builder: the peer is authenticated, but not allowed to connect."""
 
 
 def build_principal(builder: PrincipalBuilder, evidence: AuthenticationEvidence) -> KafkaPrincipal:
-    """What `builder` makes of `evidence`; PrincipalRefused also for whatever else somebody's builder raises."""
+    """The principal that `builder` returns; PrincipalRejected also when it raises any other exception."""
     try:
         return builder.build(evidence)
-    except PrincipalRefused:
+    except PrincipalRejected:
         raise
     except Exception as error:
         log.exception("the principal builder failed on listener %s", evidence.listener_name)
-        raise PrincipalRefused("the principal builder failed") from error
+        raise PrincipalRejected("the principal builder failed") from error
 
 
 class DefaultPrincipalBuilder:
     """Kafka's DefaultKafkaPrincipalBuilder and its serde. `mappings` are the rules for certificates by listener name;
-    elsewhere the distinguished name is the user's."""
+    without rules the distinguished name is the user name."""
 
     def __init__(self, mappings: Mapping[str, PrincipalMapping] | None = None) -> None:
         self._mappings = mappings or {}
@@ -130,7 +130,7 @@ class DefaultPrincipalBuilder:
         try:
             return distinguished_name if mapping is None else mapping.user_name(distinguished_name)
         except NoMatchingRule as error:
-            raise PrincipalRefused(str(error)) from error
+            raise PrincipalRejected(str(error)) from error
 
     def serialize(self, principal: KafkaPrincipal) -> bytes:
         data = DefaultPrincipalData(

@@ -1,10 +1,10 @@
-"""`ssl.principal.mapping.rules`: from a certificate's distinguished name to the name of a user (KIP-371).
+"""`ssl.principal.mapping.rules`: maps a certificate's distinguished name to a user name (KIP-371).
 
-Rules stand one after the other, separated by commas: `RULE:pattern/replacement/`, with `L` or `U` behind it for lower
-or upper case, or `DEFAULT`, the name as it is. The first whose pattern matches the whole name decides. Patterns are
-Java's regular expressions; Python's differ in little that is used here, and what Python cannot read is refused at
-start. A replacement has Java's `$1`, and a backslash before what is meant literally; a `$` with a number that the
-pattern has no group for stays as it is, as in Kafka.
+Rules are separated by commas: `RULE:pattern/replacement/`, followed by `L` or `U` for lower or upper case, or
+`DEFAULT`, the unchanged name. The first rule whose pattern matches the whole name applies. Patterns are Java's regular
+expressions; Python's differ little for patterns used here, and a pattern that Python cannot compile is rejected at
+start. A replacement has Java's `$1`, and a backslash before a literal character; a `$` with a number that is not a
+group of the pattern stays as it is, as in Kafka.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _Part = str | int
 
 
 class NoMatchingRule(ValueError):
-    """No rule is for this name: whoever has it may not come in."""
+    """No rule matches this name: the peer is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappingRule:
-    """One rule; `pattern` None is DEFAULT. `replacement` is text and numbers of groups."""
+    """One rule; `pattern` None is DEFAULT. `replacement` is text and group numbers."""
 
     pattern: re.Pattern[str] | None = None
     replacement: tuple[_Part, ...] = ()
     case: str = ""
 
     def apply(self, name: str) -> str | None:
-        """The user's name; None when the rule is not for `name`."""
+        """The user name; None when the rule does not match `name`."""
         if self.pattern is None:
             return name
         if self.pattern.fullmatch(name) is None:
@@ -53,7 +53,7 @@ class PrincipalMapping:
         self._rules = rules
 
     def user_name(self, distinguished_name: str) -> str:
-        """NoMatchingRule when there is none."""
+        """The user name for a certificate's distinguished name; NoMatchingRule when no rule matches."""
         for rule in self._rules:
             mapped = rule.apply(distinguished_name)
             if mapped is not None:
@@ -62,13 +62,13 @@ class PrincipalMapping:
 
 
 def parse_principal_mapping(text: str) -> PrincipalMapping:
-    """Rules as they are written; ValueError names the rule that is none."""
+    """The mapping of a configuration value; ValueError names the invalid rule."""
     rules = (_parse_rule(found[1]) for found in _SPLITTER.finditer(text.strip()))
     return PrincipalMapping(tuple(rule for rule in rules if rule is not None))
 
 
 def _parse_rule(text: str) -> MappingRule | None:
-    """None for an empty rule, which Kafka passes over."""
+    """None for an empty rule, which Kafka ignores."""
     found = _PARSER.match(text)
     if found is None or found.end() != len(text):
         raise ValueError(f"{text!r} is neither DEFAULT nor RULE:pattern/replacement/, with L or U behind it at most")
@@ -85,13 +85,13 @@ def _parse_rule(text: str) -> MappingRule | None:
 
 
 def _parts(replacement: str, pattern: re.Pattern[str]) -> list[_Part]:
-    """Java's Matcher.appendReplacement, with Kafka's leniency for numbers of groups that are not there."""
+    """Java's Matcher.appendReplacement, but as in Kafka a number without a group is not an error."""
     parts: list[_Part] = []
     rest = replacement
     while rest:
         head, rest = rest[0], rest[1:]
         if head == "\\":
-            parts.append(rest[:1])  # the grammar has something behind every backslash
+            parts.append(rest[:1])  # the grammar requires a character behind every backslash
             rest = rest[1:]
         elif head != "$":
             parts.append(head)
@@ -110,7 +110,7 @@ def _parts(replacement: str, pattern: re.Pattern[str]) -> list[_Part]:
 
 
 def _group(digits: str, groups: int) -> tuple[int | None, int]:
-    """As many digits as still number a group, and how many they are; None when even the first does not."""
+    """The longest prefix of `digits` that is a group number, and its length; (None, 0) without one."""
     if int(digits[0]) > groups:
         return None, 0
     length = 1

@@ -1,7 +1,7 @@
-"""Who is asking, and through which door: what a handler may know about the connection behind a request.
+"""The context of a request: what a handler may know about its connection, principal and listener.
 
-One context lives as long as its connection and is shared by its requests; an Envelope's inner request gets a context
-of its own (`forwarded`), in which the original principal and address stand and the hop's principal is kept beside (F8).
+One context lives as long as its connection and is shared by its requests. A request inside an Envelope gets its own
+context (`forwarded`) with the original principal and address; `forwarding_principal` is the forwarding broker's (F8).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
 
 class RequestContext:
-    """`privileged`: broker-to-broker requests are taken here (F4). `inter_broker`: the listener that brokers
-    authenticate on (F15). `controller_plane`: a listener of dedicated controllers. `forwarding_id`: which forwarded
-    request it is, where the forwarding broker says so."""
+    """`privileged`: broker-to-broker requests are accepted here (F4). `inter_broker`: the listener on which brokers
+    authenticate (F15). `controller_plane`: a listener of dedicated controllers. `forwarding_id`: the number of a
+    forwarded request, when the forwarding broker sends one."""
 
     __slots__ = (
         "client_address", "client_address_bytes", "client_software_name",
@@ -55,7 +55,7 @@ class RequestContext:
 
     @property
     def plane(self) -> str:
-        """The plane of its listener, by name."""
+        """The name of its listener's plane."""
         if self.controller_plane:
             return "controller"
         return "control" if self.control_plane else "data"
@@ -63,8 +63,8 @@ class RequestContext:
     def forwarded(
         self, principal: KafkaPrincipal, client_address: str, client_address_bytes: bytes, request_type: int
     ) -> RequestContext:
-        """The context of a request that came inside an Envelope over this connection. `request_type` is its API key; a
-        connection's own context serves requests of all kinds and knows none."""
+        """The context of a request inside an Envelope on this connection. `request_type` is its API key; it is -1 in
+        a connection's own context, which is shared by requests of all APIs."""
         inner = RequestContext(
             self.connection_id,
             self.listener_name,

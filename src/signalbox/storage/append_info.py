@@ -1,4 +1,4 @@
-"""What an append and a read give back."""
+"""The results of an append and of a read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from signalbox.common.file_slice import FileSlice
 
 
 class LogAppendInfo:
-    """Where batches went. Offsets are assigned at once; the bytes are in the file after `flush_appends`.
+    """The offsets of appended batches. Offsets are assigned at once; the bytes are in the file after `flush_appends`.
 
-    `duplicate`: the batch had been appended before; the offsets are those of the first time (KIP-98).
-    `log_append_time_ms` is -1 where producers' clocks count.
+    `duplicate`: the batch was appended before; the offsets are those of the first append (KIP-98). `log_append_time_ms`
+    is -1 if the topic uses the producers' timestamps.
     """
 
     __slots__ = (
@@ -37,7 +37,8 @@ class LogAppendInfo:
         self.duplicate = False
 
     def repeats(self, first_offset: int, last_offset: int, timestamp: int) -> None:
-        """The batch is in the log already, at these offsets, since `timestamp` if the broker's clock counts."""
+        """The batch is already in the log, at these offsets. `timestamp` is its append time if the broker's clock
+        counts."""
         self.first_offset, self.last_offset, self.duplicate = first_offset, last_offset, True
         if self.log_append_time_ms >= 0:
             self.log_append_time_ms = timestamp
@@ -48,10 +49,10 @@ class LogAppendInfo:
 
 
 class LogSlice:
-    """Batches from a log: `records` is a stretch of one segment file or b"" when there is nothing to give.
+    """Batches from a log: `records` is a part of one segment file, or b"" if there are no batches.
 
-    `first_offset` is the base offset of its first batch, which may lie before the offset asked for; -1 when
-    empty. The last batch may be cut off by the byte limit, as in Kafka.
+    `first_offset` is the base offset of the first batch, which may be before the requested offset; -1 if empty. The
+    last batch may be cut off by the byte limit, as in Kafka.
     """
 
     __slots__ = ("first_offset", "records")

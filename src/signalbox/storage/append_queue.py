@@ -1,12 +1,12 @@
-"""Batches that a log has accepted in this turn of the loop and not written yet.
+"""Batches that a log has accepted in this turn of the loop but not written yet.
 
-Small batches are copied and go to the file together in one write per turn; a large one takes the waiting ones with
-it at once. If the write fails, all batches of the group fail: offsets, index and producer state go back to what
-they were before the first, and the log directory goes offline.
+Small batches are copied and written to the file together, one write per turn. A large batch is written at once,
+together with the queued ones. If the write fails, all batches of the group fail: offsets, index and producer state
+return to their values before the group, and the log directory goes offline.
 
 A large group is written in pieces, since memory that is new to the machine costs a millisecond or more per megabyte. In
-long work (`common/long_work.py`) there is a breath between two pieces: nothing of the group counts before its last
-byte is there, and whoever wants anything of the log meanwhile finishes the write first.
+a cooperative task (`common/cooperative_task.py`) the write yields between two pieces: no batch of the group counts
+before its last byte is written, and other code that needs the log meanwhile completes the write first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.file_system import Buffer, write_whole
@@ -27,8 +27,8 @@ _log = logging.getLogger(__name__)
 
 OnWritten = Callable[[LogAppendInfo, KafkaError | None], None]
 
-DIRECT_WRITE_SIZE_BYTES = 16_384  # from here on a copy costs more than a system call of its own
-_PIECE_BYTES = 131_072  # of a large write, between two breaths
+DIRECT_WRITE_SIZE_BYTES = 16_384  # from this size on a copy costs more than a system call of its own
+_PIECE_BYTES = 131_072  # of a large write, between two yields
 
 
 class AppendQueue:
@@ -55,13 +55,13 @@ class AppendQueue:
 
     def __init__(self, body: LogBody, next_offset: int) -> None:
         self.next_offset = self.log_end_offset = next_offset
-        self.on_advanced: Callable[[], None] | None = None  # told after every group that reached the file
+        self.on_advanced: Callable[[], None] | None = None  # called after every group that was written to the file
         self._body = body
         self._directory = body.directory
         self._pwrite = body.directory.disk.file_system.pwrite
         self._flush_messages = body.config.flush_messages
         self._buffers: list[Buffer] = []
-        self._begun: memoryview | None = None  # the group's bytes while a part of them, `_done`, is in the file
+        self._begun: memoryview | None = None  # the group's bytes while `_done` of them are in the file
         self._done = 0
         self._answers: list[tuple[OnWritten, LogAppendInfo]] = []
         self._producers_before: list[tuple[int, ProducerEntry | None]] = []
@@ -71,13 +71,13 @@ class AppendQueue:
         self._advanced = False
 
     def flush_appends(self) -> None:
-        """Writes what is queued and tells those who wait; KafkaError when the write failed."""
+        """Writes the queued batches and calls their callbacks; KafkaError if the write failed."""
         error = self.complete_group()
         if error is not None:
             raise error
 
     def complete_group(self) -> KafkaError | None:
-        """`flush_appends` for a caller that serves many logs: gives the error instead of raising it."""
+        """`flush_appends` for a caller that handles many logs: returns the error instead of raising it."""
         self._waiting = False
         self._write_group()
         if self._error is None and self.log_end_offset - self._body.recovery_point >= self._flush_messages:
@@ -88,22 +88,22 @@ class AppendQueue:
         error, self._error = self._error, None
         advanced, self._advanced = self._advanced, False
         answers, self._answers = self._answers, []
-        # The group is in the log (or is not) whatever those make of it who are told: one that fails must not keep the
-        # news from the others, or their requests, and other logs of this turn, wait for ever.
+        # The result of the group is final before the callbacks run. An error in one callback must not stop the other
+        # callbacks: their requests, and other logs of this turn, would wait forever.
         if advanced and error is None and self.on_advanced is not None:
             try:
                 self.on_advanced()
             except Exception:
-                _log.exception("%s: an append was written, but not acted upon", self._body.folder)
+                _log.exception("%s: callback after an append failed", self._body.folder)
         for on_written, info in answers:
             try:
                 on_written(info, error)
             except Exception:
-                _log.exception("%s: the append at offset %d is not answered", self._body.folder, info.first_offset)
+                _log.exception("%s: completion of the append at offset %d failed", self._body.folder, info.first_offset)
         return error
 
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
-        """A leader's reign begins at `start_offset`."""
+        """A leader epoch begins at `start_offset`."""
         with self._directory.guard(f"writing leader epochs of {self._body.folder}"):
             self._body.assign_epoch_start(leader_epoch, start_offset)
 
@@ -119,7 +119,8 @@ class AppendQueue:
             self._buffers.append(data)
 
     def _make_room(self, next_offset: int, size: int, limit: int = 2**31 - 1) -> None:
-        """Rolls the active segment unless it is empty; a leader refuses a batch above the segments' `limit`."""
+        """Rolls the active segment unless it is empty; a batch above `limit` is rejected (on a leader
+        `segment.bytes`)."""
         if size > limit:
             raise KafkaError(Error.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes: a segment has {limit}")
         if self._body.segments.active.size == 0:
@@ -139,7 +140,7 @@ class AppendQueue:
             return
         active = self._body.segments.active
         try:
-            self._directory.refuse_offline()
+            self._directory.reject_offline()
             fd = active.file().fd
             data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
             done = self._pwrite(fd, data, active.written)
@@ -154,23 +155,23 @@ class AppendQueue:
         self._take_in()
 
     def _write_in_pieces(self) -> None:
-        """`_write_group` for a large one, with breaths. Its buffers must stay as they are until it is over."""
+        """`_write_group` for a large group; yields. The buffers must not change until it is complete."""
         buffers = self._buffers
         if not buffers:
             return
         self._begun = begun = memoryview(buffers[0] if len(buffers) == 1 else b"".join(buffers))
         self._done = 0
-        while self._begun is begun:  # else somebody else has finished it meanwhile
+        while self._begun is begun:  # otherwise other code has completed it meanwhile
             self._write_on(_PIECE_BYTES)
-            breathe()
+            yield_if_due()
 
     def _write_on(self, size: int) -> None:
-        """`size` bytes more of the group that was begun, or what is left of it."""
+        """Writes the next `size` bytes of the group that was begun, or the rest of it."""
         begun, active = self._begun, self._body.segments.active
         assert begun is not None
         piece = begun[self._done : self._done + size]
         try:
-            self._directory.refuse_offline()
+            self._directory.reject_offline()
             write_whole(self._directory.disk.file_system, active.file().fd, piece, active.written + self._done)
         except OSError as error:
             self._undo_group(self._directory.fail(error, f"appending to {self._body.folder}"))
@@ -193,14 +194,14 @@ class AppendQueue:
         self._producers_before.clear()
 
     def _sync(self) -> None:
-        """fsync because `flush.messages` says so, before anybody is told."""
+        """fsync because of `flush.messages`, before the callbacks are called."""
         try:
             self._body.sync(self.log_end_offset)
         except OSError as error:
             self._error = self._directory.fail(error, f"syncing {self._body.folder}")
 
     def _undo_group(self, error: KafkaError) -> None:
-        """Forgets the group that could not be written because of `error`."""
+        """Removes the group that could not be written because of `error`."""
         self._error = error
         self._begun = None
         body = self._body
@@ -214,6 +215,6 @@ class AppendQueue:
         self.next_offset = self.log_end_offset
         self._buffers.clear()
         self._producers_before.clear()
-        # A torn write may have left bytes behind the end; if they cannot be cut off now, the next start does it.
+        # A failed write may have left bytes behind the end; if they cannot be truncated now, the next start does it.
         with contextlib.suppress(OSError):
             self._directory.disk.file_system.truncate(active.file().fd, active.written)

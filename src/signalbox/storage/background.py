@@ -1,6 +1,6 @@
-"""Where work goes that may wait for the disk longer than the event loop may: fsync, removal of files.
+"""Runs operations that may wait for the disk longer than the event loop may wait: fsync, removal of files.
 
-A port with two ways to fill it: inline (tests, tools, shutdown) or one thread, so that jobs keep their order.
+A port with two implementations: inline (tests, tools, shutdown), or one thread, so that jobs keep their order.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Done = Callable[[BaseException | None], None]
 
 class Background(Protocol):
     def run(self, work: Work, done: Done) -> None:
-        """Does `work`, then calls `done` on the loop's thread with what it raised, or None."""
+        """Does `work`, then calls `done` on the loop's thread with the exception, or None."""
         ...
 
     def close(self) -> None:
-        """Returns when everything handed over is done."""
+        """Returns when all submitted work is done."""
         ...
 
 
@@ -35,15 +35,15 @@ class InlineBackground:
         done(error)
 
     def close(self) -> None:
-        """Nothing is ever pending."""
+        """No work is ever pending."""
 
 
 class ThreadBackground:
-    """One thread, started when there is something to do. `call_soon` brings `done` back to the loop's thread."""
+    """One thread, started with the first work. `call_soon` calls `done` on the loop's thread."""
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
+    def __init__(self, call_soon: Callable[[Callable[[], None]], object], name: str = "signalbox-disk") -> None:
         self._call_soon = call_soon
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="signalbox-disk")
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
     def run(self, work: Work, done: Done) -> None:
         def finish(future: Future[None]) -> None:

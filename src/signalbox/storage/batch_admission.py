@@ -1,18 +1,22 @@
-"""The careful way into a log: what `AppendQueue`'s one-glance check did not pass comes here.
+"""The full validation of a batch: for all batches that do not pass the fast validation (`LogAppends._passes`).
 
-The rules themselves stand in `protocol/records/validate`; this adds what follows from the topic's configs:
-keys on compacted topics, the broker's clock on LogAppendTime topics, the topic's own compression.
+The general rules are in `protocol/records`. This module adds what follows from the topic's configs: keys on compacted
+topics, the broker's clock on LogAppendTime topics, the topic's own compression. A batch that must be decompressed to
+more than 64 KiB is not admitted in one step: the codecs run in a thread, and the records are checked in the loop.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from signalbox.common.limits import (
     APPENDED_UNPACKED_TIMES,
     MAX_DECOMPRESSED_BATCH_BYTES,
     MIN_APPENDED_UNPACKED_BYTES,
+    UNPACKED_AT_ONCE_BYTES,
 )
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import (
@@ -20,12 +24,22 @@ from signalbox.protocol.records.batch_header import (
     HEADER_SIZE,
     BatchHeader,
     patch_log_append_time,
+    patch_max_timestamp,
     read_batch_header,
     write_batch_header,
 )
-from signalbox.protocol.records.compression import CODES, UnpacksTooLarge, compress, compression_name, decompress
-from signalbox.protocol.records.record_lengths import SMALLEST_RECORD_BYTES, unpacked_agrees
-from signalbox.protocol.records.validate import BatchRules, inspect_records, validate_batches
+from signalbox.protocol.records.batch_rules import SMALLEST_RECORD_BYTES, BatchRules
+from signalbox.protocol.records.compression import (
+    CODES,
+    Unpacked,
+    UnpacksTooLarge,
+    compress,
+    compression_name,
+    decompress,
+    unpack,
+)
+from signalbox.protocol.records.record_checks import check_readable_records, check_records
+from signalbox.protocol.records.validate import check_batches
 from signalbox.storage.file_system import Buffer
 from signalbox.storage.log_config import LogConfig
 
@@ -39,8 +53,13 @@ _OF_COORDINATORS: dict[str, Any] = {
 }
 
 
+Admitted = tuple[Buffer, tuple[int, ...], int]  # the batch to store, its header, the append time or -1
+Work = Callable[[], Any]
+Admission = Generator[Work, Any, Admitted]
+
+
 def batch_rules(config: LogConfig) -> BatchRules:
-    """What a topic with `config` takes."""
+    """The rules for batches of a topic with `config`."""
     unpacked_bytes = max(MIN_APPENDED_UNPACKED_BYTES, APPENDED_UNPACKED_TIMES * config.max_message_bytes)
     return BatchRules(
         max_message_bytes=config.max_message_bytes,
@@ -53,57 +72,130 @@ def batch_rules(config: LogConfig) -> BatchRules:
 
 
 def needs_care(config: LogConfig) -> bool:
-    """Whether every batch of a topic has to be looked into or rewritten."""
+    """Whether every batch of the topic needs the full validation, because it must be read or rewritten."""
     return config.log_append_time or "compact" in config.cleanup_policy or config.compression_type != "producer"
 
 
-def admit_batch(
-    batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int, from_client: bool
-) -> tuple[Buffer, BatchHeader, int]:
-    """The batch to store, its header, and the append time (-1: producers' clocks count). KafkaError: refused.
+class Steps:
+    """An admission that cannot be finished in the loop: `work` must run in a thread, then `go_on` in the loop."""
 
-    The batch given is not changed; what has to be rewritten is a copy.
-    """
+    def __init__(self, steps: Admission, work: Work, most_bytes: int) -> None:
+        self._steps = steps
+        self.work = work
+        self.most_bytes = most_bytes  # the largest decompressed size
+
+    def go_on(self, result: Any) -> Admitted | None:
+        """Continues with the result of `work`, or its error. Returns the admitted batch, or None if there is another
+        `work`. KafkaError: the batch is rejected. Yields."""
+        try:
+            send = self._steps.throw if isinstance(result, BaseException) else self._steps.send
+            self.work = send(result)
+        except StopIteration as admitted:
+            return admitted.value  # type: ignore[no-any-return]
+        return None
+
+
+def begin_admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admitted | Steps:
+    """A client's batch: admitted at once, or `Steps` if it must be decompressed first. KafkaError: it is rejected.
+    Yields. `batch` is not changed, and not used after this call; a batch that must be rewritten is copied."""
+    steps = _admission(batch, config, rules, now_ms)
+    try:
+        work = next(steps)
+    except StopIteration as admitted:
+        return admitted.value  # type: ignore[no-any-return]
+    return Steps(steps, work, rules.max_unpacked_bytes)
+
+
+def admit_batch(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int, from_client: bool) -> Admitted:
+    """The same, finished at once."""
     if not from_client:
         rules = replace(rules, **_OF_COORDINATORS)
-    header = validate_batches(batch, rules, now_ms=now_ms)[0]
+    return finish_admission(begin_admission(batch, config, rules, now_ms))
+
+
+def finish_admission(begun: Admitted | Steps) -> Admitted:
+    """Runs all remaining steps of an admission now."""
+    admitted = None if isinstance(begun, Steps) else begun
+    while admitted is None:
+        assert isinstance(begun, Steps)
+        try:
+            result = begun.work()
+        except KafkaError as error:
+            result = error
+        admitted = begun.go_on(result)
+    return admitted
+
+
+def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admission:
+    """A generator: yields work for a thread and receives its result."""
+    header = check_batches(batch, rules, now_ms=now_ms)[0]
     wanted = "none" if config.compression_type == _KAFKA_UNCOMPRESSED else config.compression_type
+    packing = compression_name(header.compression)
+    repack = wanted not in ("producer", packing) and not header.is_control
+    unpacked: Unpacked | None = None
     try:
-        if rules.key_required:
+        if header.compression and (repack or rules.key_required):
             _check_reading(header, rules)
-            inspect_records(batch, header, rules)
-        if wanted != "producer" and wanted != compression_name(header.compression) and not header.is_control:
-            batch = _recompressed(batch, header, wanted, rules)
-            header = read_batch_header(batch)
+            records: Buffer | None = _unpacked_at_once(batch, packing, rules)
+            if records is None:
+                batch = bytes(batch)
+                unpacked = yield partial(unpack, packing, batch[HEADER_SIZE:], rules.max_unpacked_bytes)
+                records = unpacked.records
+            checked = check_records(records, 0, header, rules, now_ms)
+        else:
+            records = memoryview(batch)[HEADER_SIZE:]
+            checked = check_readable_records(batch, header, rules, now_ms)
+        if repack:
+            pack = partial(_packed, records, checked, wanted, rules)
+            batch = pack() if len(records) <= UNPACKED_AT_ONCE_BYTES else (yield pack)
+            checked = read_batch_header(batch)
     except UnpacksTooLarge as large:
         raise KafkaError(Error.MESSAGE_TOO_LARGE, f"{large.message}, the most this topic unpacks of a batch") from None
+    except GeneratorExit:
+        unpacked = None  # the admission was abandoned
+        raise
+    finally:
+        if unpacked is not None:
+            yield unpacked.release  # munmap takes milliseconds, too
+    if not repack and checked.max_timestamp != header.max_timestamp:
+        batch = bytearray(batch)
+        patch_max_timestamp(batch, header, checked.max_timestamp)
     if not rules.log_append_time:
-        return batch, header, -1
+        return batch, checked, -1
     batch = bytearray(batch)
-    patch_log_append_time(batch, header, now_ms)
+    patch_log_append_time(batch, checked, now_ms)
     return batch, read_batch_header(batch), now_ms
 
 
+def _unpacked_at_once(batch: Buffer, packing: str, rules: BatchRules) -> bytes | None:
+    """The records of a batch that decompresses to at most 64 KiB; None otherwise."""
+    if len(batch) > UNPACKED_AT_ONCE_BYTES:
+        return None
+    limit_bytes = min(UNPACKED_AT_ONCE_BYTES, rules.max_unpacked_bytes)
+    try:
+        return decompress(packing, memoryview(batch)[HEADER_SIZE:], limit_bytes)
+    except UnpacksTooLarge:
+        return None
+
+
 def _check_reading(header: BatchHeader, rules: BatchRules) -> None:
-    """Records are read one by one: no more of them than an uncompressed batch could bring."""
+    """Records are read one by one, so there may be no more of them than an uncompressed batch can have."""
     most = rules.max_message_bytes // SMALLEST_RECORD_BYTES
     if header.record_count > most:
-        text = f"a batch of {header.record_count} records: {most} are allowed where each must have a key"
+        text = f"a batch of {header.record_count} records: {most} are allowed where each must be read"
         raise KafkaError(Error.MESSAGE_TOO_LARGE, text)
 
 
-def _recompressed(batch: Buffer, header: BatchHeader, compression: str, rules: BatchRules) -> bytes:
-    """The same records, packed otherwise. They are not read one by one: a batch that unpacks to millions would hold
-    the broker up for seconds."""
-    packed = memoryview(batch)[HEADER_SIZE:]
-    records = decompress(compression_name(header.compression), packed, rules.max_unpacked_bytes)
-    if not unpacked_agrees(records, header.record_count, 0):
-        raise KafkaError(Error.INVALID_RECORD, f"the batch does not hold {header.record_count} records")
-    attributes = header.attributes & ~COMPRESSION_MASK | CODES[compression]
-    made = write_batch_header(header._replace(attributes=attributes), compress(compression, records))
-    if len(made) > rules.max_message_bytes:
+def _packed(records: Buffer, header: BatchHeader, compression: str, rules: BatchRules) -> bytes:
+    """A batch of the same records with another compression."""
+    size = len(records) + HEADER_SIZE
+    if compression != "none" or size <= rules.max_message_bytes:
+        packed = compress(compression, memoryview(records))
+        size = len(packed) + HEADER_SIZE
+    if size > rules.max_message_bytes:
         raise KafkaError(
             Error.MESSAGE_TOO_LARGE,
-            f"a batch of {len(made)} bytes with compression.type={compression}: {rules.max_message_bytes} are allowed",
+            f"a batch of {size} bytes with compression.type={compression}: {rules.max_message_bytes} are allowed",
         )
-    return made
+    attributes = header.attributes & ~COMPRESSION_MASK | CODES[compression]
+    return write_batch_header(header._replace(attributes=attributes), packed)

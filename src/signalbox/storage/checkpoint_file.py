@@ -1,27 +1,27 @@
 """Kafka's checkpoint files: a version line, a count line, then one line per entry.
 
-`recovery-point-offset-checkpoint`, `replication-offset-checkpoint` and `log-start-offset-checkpoint` of a log
-directory hold `topic partition offset`; `leader-epoch-checkpoint` of a partition holds `epoch offset`.
-A file that does not read as one is treated as absent by callers: its facts can be found again from the logs.
+`recovery-point-offset-checkpoint`, `replication-offset-checkpoint` and `log-start-offset-checkpoint` of a log directory
+hold `topic partition offset`; `leader-epoch-checkpoint` of a partition holds `epoch offset`. Callers treat a file that
+cannot be parsed as absent: its content can be restored from the logs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import unhurried
 from signalbox.storage.file_system import FileSystem, replace_file
 
 VERSION = 0
 
 
 class CheckpointFault(ValueError):
-    """The file is not a checkpoint: which file, which line, what is wrong."""
+    """The file is not a checkpoint: the message has the file, the line, and what is wrong."""
 
 
 def read_lines(path: str, fields: int) -> list[list[str]]:
-    """The entries of a checkpoint file, split into `fields` words each; empty when there is no file."""
+    """The entries of a checkpoint file, split into `fields` words each; empty if there is no file."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
@@ -41,8 +41,8 @@ def read_lines(path: str, fields: int) -> list[list[str]]:
 
 
 def write_lines(file_system: FileSystem, path: str, lines: Iterable[str], sync: bool = False) -> None:
-    """Replaces a checkpoint file by one with `lines`. Nobody runs meanwhile: epochs are written in the middle of a
-    change of role."""
+    """Replaces a checkpoint file by one with `lines`. Does not yield: epochs are written in the middle of a change of
+    role."""
     entries = list(lines)
     text = "\n".join([str(VERSION), str(len(entries)), *entries]) + "\n"
     replace_file(file_system, path, text.encode(), sync)
@@ -62,6 +62,6 @@ def read_offsets(path: str) -> dict[TopicPartition, int]:
 def write_offsets(
     file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, int], sync: bool = False
 ) -> None:
-    """Replaces a log directory's checkpoint; breathes."""
-    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in unhurried(offsets.items())]
+    """Replaces a log directory's checkpoint; yields."""
+    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in yielding(offsets.items())]
     write_lines(file_system, path, lines, sync)

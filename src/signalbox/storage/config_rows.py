@@ -1,8 +1,8 @@
 # ruff: noqa: E501 (a table reads better with one row per key)
-"""The broker keys that storage obeys: Kafka's names, defaults and bounds.
+"""The broker keys of the storage package: Kafka's names, defaults and bounds.
 
-Many are the defaults of topic configs (`TOPIC_CONFIG`'s `synonym`). Where Kafka has several keys for one thing
-(`log.retention.ms` before `.minutes` before `.hours`), `topic_defaults` says which one counts.
+Many are the defaults of topic configs (`TOPIC_CONFIG`'s `synonym`). Where Kafka has several keys for one setting
+(`log.retention.ms` before `.minutes` before `.hours`), `topic_defaults` decides which one counts.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from signalbox.common.topic_config import TOPIC_CONFIG
 
 _S, _I, _L, _LIST = ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.LIST
 _OWN = (
-    ConfigRow("log.dirs", _LIST, None, "Folders for partition logs; without it log.dir counts."),
-    ConfigRow("log.dir", _S, "/tmp/signalbox-logs", "Folder for partition logs when log.dirs is not set."),
-    ConfigRow("log.dir.failure.timeout.ms", _L, 30_000, "How long a broker without a working log directory may stay up, ms.", at_least(1)),
-    ConfigRow("log.roll.hours", _I, 168, "Age at which a segment is rolled, when log.roll.ms is not set.", at_least(1)),
-    ConfigRow("log.roll.jitter.hours", _I, 0, "Random part taken off the rolling age, when log.roll.jitter.ms is not set.", at_least(0)),
-    ConfigRow("log.retention.minutes", _I, None, "How long records are kept, when log.retention.ms is not set."),
-    ConfigRow("log.retention.hours", _I, 168, "How long records are kept, when neither log.retention.ms nor log.retention.minutes is set."),
-    ConfigRow("log.retention.check.interval.ms", _L, 300_000, "Time between two searches for segments to delete, ms.", at_least(1)),
-    ConfigRow("log.initial.task.delay.ms", _L, 30_000, "Time from the start to the first retention, flush and checkpoint, ms.", at_least(0)),
-    ConfigRow("log.flush.scheduler.interval.ms", _L, 2**63 - 1, "Time between two searches for logs to sync, ms.", at_least(1)),
-    ConfigRow("log.flush.offset.checkpoint.interval.ms", _I, 60_000, "Time between two recovery point checkpoints, ms.", at_least(0)),
-    ConfigRow("log.flush.start.offset.checkpoint.interval.ms", _I, 60_000, "Time between two log start offset checkpoints, ms.", at_least(0)),
-    ConfigRow("producer.id.expiration.ms", _I, 86_400_000, "Silence after which an idempotent producer is forgotten, ms.", at_least(1), Dynamic.CLUSTER_WIDE),
-    ConfigRow("producer.id.expiration.check.interval.ms", _I, 600_000, "Time between two searches for silent producers, ms.", at_least(1)),
+    ConfigRow("log.dirs", _LIST, None, "The comma-separated list of log directories. If not set, log.dir is used."),
+    ConfigRow("log.dir", _S, "/tmp/signalbox-logs", "The log directory, used if log.dirs is not set."),
+    ConfigRow("log.dir.failure.timeout.ms", _L, 30_000, "The time in milliseconds for which a broker without a working log directory keeps running.", at_least(1)),
+    ConfigRow("log.roll.hours", _I, 168, "The maximum age in hours of a segment before a new one is rolled, used if log.roll.ms is not set.", at_least(1)),
+    ConfigRow("log.roll.jitter.hours", _I, 0, "The maximum random time in hours that is subtracted from the maximum age of a segment, used if log.roll.jitter.ms is not set.", at_least(0)),
+    ConfigRow("log.retention.minutes", _I, None, "The time in minutes for which records are retained, used if log.retention.ms is not set."),
+    ConfigRow("log.retention.hours", _I, 168, "The time in hours for which records are retained, used if neither log.retention.ms nor log.retention.minutes is set."),
+    ConfigRow("log.retention.check.interval.ms", _L, 300_000, "The interval in milliseconds at which the broker checks for segments to delete.", at_least(1)),
+    ConfigRow("log.initial.task.delay.ms", _L, 30_000, "The time in milliseconds from the start of the broker to the first retention check, flush and checkpoint.", at_least(0)),
+    ConfigRow("log.flush.scheduler.interval.ms", _L, 2**63 - 1, "The interval in milliseconds at which the broker checks for logs to flush to disk.", at_least(1)),
+    ConfigRow("log.flush.offset.checkpoint.interval.ms", _I, 60_000, "The interval in milliseconds at which recovery points are checkpointed.", at_least(0)),
+    ConfigRow("log.flush.start.offset.checkpoint.interval.ms", _I, 60_000, "The interval in milliseconds at which log start offsets are checkpointed.", at_least(0)),
+    ConfigRow("signalbox.log.scrub.bytes.per.second", _L, 1_048_576, "The rate in bytes per second at which the log scrub reads all logs to detect corrupt batches. 0 disables the scrub.", at_least(0), Dynamic.CLUSTER_WIDE),
+    ConfigRow("signalbox.log.scrub.interval.ms", _L, 86_400_000, "The minimum time in milliseconds from the start of one pass of the log scrub to the start of the next.", at_least(1), Dynamic.CLUSTER_WIDE),
+    ConfigRow("producer.id.expiration.ms", _I, 86_400_000, "The time in milliseconds without records after which the state of an idempotent producer expires.", at_least(1), Dynamic.CLUSTER_WIDE),
+    ConfigRow("producer.id.expiration.check.interval.ms", _I, 600_000, "The interval in milliseconds at which expired producer ids are removed.", at_least(1)),
 )  # fmt: skip
 
-# Topic defaults that other keys stand in for: their own default is "not set".
+# Topic defaults with substitute keys: their own default is "not set".
 _STAND_INS: dict[str, tuple[tuple[str, int], ...]] = {
     "log.retention.ms": (("log.retention.minutes", 60_000), ("log.retention.hours", 3_600_000)),
     "log.roll.ms": (("log.roll.hours", 3_600_000),),
     "log.roll.jitter.ms": (("log.roll.jitter.hours", 3_600_000),),
     "log.flush.interval.ms": (("log.flush.scheduler.interval.ms", 1),),
 }
-# Rows of other rooms.
+# Rows of other packages.
 _ELSEWHERE = {"unclean.leader.election.enable"}
 
 
@@ -48,7 +50,7 @@ def _default_rows() -> list[ConfigRow]:
             row.synonym,
             row.type,
             None if row.synonym in _STAND_INS else row.default,
-            f"Default of the topic config {row.name}: {row.doc}",
+            f"The default of the topic config {row.name}. {row.doc}",
             row.validator,
             Dynamic.CLUSTER_WIDE,
         )
@@ -61,7 +63,7 @@ STORAGE_CONFIG = ConfigTable([*_OWN, *_default_rows()])
 
 
 def topic_defaults(values: Mapping[str, Value]) -> dict[str, Value]:
-    """The broker's value for every topic config, by the broker key, stand-ins resolved.
+    """The broker's value for every topic config, by the broker key, with substitute keys resolved.
 
     For `LogConfig.from_topic_config`. A negative time means "no limit" as in Kafka: -1.
     """
@@ -75,10 +77,11 @@ def topic_defaults(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def stand_ins(name: str) -> tuple[tuple[str, int], ...]:
-    """The keys that count, first come first, while the topic default `name` is not set; and their units in ms."""
+    """The substitute keys of the topic default `name`, by precedence, with their units in ms. They count while `name`
+    is not set."""
     return _STAND_INS.get(name, ())
 
 
 def in_milliseconds(value: int, unit_ms: int) -> int:
-    """A stand-in's value as the topic config has it."""
+    """A substitute key's value in milliseconds, as the topic config has it."""
     return -1 if value < 0 else min(value * unit_ms, 2**63 - 1)

@@ -1,8 +1,8 @@
 """A file system that fails on demand: full disks, I/O errors, short writes. For tests and for drills.
 
-Rules name an operation (a method of the port), a piece of the path and an errno, and strike after a number of
-calls. `capacity_bytes` limits what may still be written: the write that crosses it is cut short and the next one
-gets ENOSPC, as a real disk does it.
+A rule has an operation (a method of the port), a part of the path and an errno, and takes effect after a number of
+calls. `capacity_bytes` limits how much can still be written: the write that exceeds it is short and the next one gets
+ENOSPC, as on a real disk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.storage.file_system import Buffer, FileSystem, RealFileSystem
 
 @dataclass(slots=True)
 class FaultRule:
-    """Fail `operation` on paths that contain `path_part` with `error_number`, after `skip` calls went well."""
+    """Fail `operation` on paths that contain `path_part` with `error_number`, after `skip` successful calls."""
 
     operation: str
     error_number: int = errno.EIO
@@ -25,7 +25,7 @@ class FaultRule:
 
 
 class FaultyFileSystem:
-    """Passes everything to `inner` unless a rule or the capacity says no. `calls` counts by operation."""
+    """Passes every call to `inner` unless a rule or the capacity prevents it. `calls` counts by operation."""
 
     def __init__(self, inner: FileSystem | None = None) -> None:
         self._inner = inner or RealFileSystem()
@@ -39,7 +39,7 @@ class FaultyFileSystem:
         self.rules.append(FaultRule(operation, error_number, path_part, skip))
 
     def heal(self) -> None:
-        """Drops all rules and the limit."""
+        """Removes all rules and the limit."""
         self.rules.clear()
         self.capacity_bytes = None
 
@@ -91,6 +91,9 @@ class FaultyFileSystem:
     def sync_directory(self, path: str) -> None:
         self._pass("sync_directory", path)
         self._inner.sync_directory(path)
+
+    def is_short(self) -> bool:
+        return self._inner.is_short()
 
     def _pass(self, operation: str, path: str) -> None:
         self.calls[operation] = self.calls.get(operation, 0) + 1

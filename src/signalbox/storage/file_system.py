@@ -1,13 +1,15 @@
-"""The disk as a port: the ten calls that can fail and that tests want to see failing.
+"""The disk as a port: the ten calls that can fail and that tests make fail, and whether files can be opened.
 
-Positions and sizes are bytes; every method raises OSError. Folders are listed with `os.scandir` by the loaders:
-a listing that fails means that the folder is not there, which needs no fault injection.
+Positions and sizes are bytes; every method raises OSError. The loaders list folders with `os.scandir`: a listing that
+fails means that the folder does not exist, which needs no fault injection.
 """
 
 from __future__ import annotations
 
 import os
 from typing import Protocol
+
+from signalbox.storage.spare_descriptors import SpareDescriptors
 
 Buffer = bytes | bytearray | memoryview
 
@@ -24,7 +26,7 @@ class FileSystem(Protocol):
         ...
 
     def pwrite(self, fd: int, data: Buffer, position: int) -> int:
-        """The number of bytes written, which may be fewer than given."""
+        """The number of bytes written, which may be fewer than `data` has."""
         ...
 
     def fsync(self, fd: int) -> None: ...
@@ -40,16 +42,21 @@ class FileSystem(Protocol):
         ...
 
     def make_directory(self, path: str) -> None:
-        """Creates a folder with its parents; nothing happens when it exists."""
+        """Creates a folder with its parents; does nothing if it exists."""
         ...
 
     def sync_directory(self, path: str) -> None:
         """Makes renames and removals in a folder durable."""
         ...
 
+    def is_short(self) -> bool:
+        """Whether so few file descriptors are left that no operation that needs one should begin."""
+        ...
+
 
 class RealFileSystem:
-    """The operating system's. Reads and writes are the bare system calls: they are on the hot path."""
+    """The operating system's file system. Reads and writes are plain system calls: they are on the fast path. In a
+    broker it has `spare` descriptors."""
 
     pread = staticmethod(os.pread)
     pwrite = staticmethod(os.pwrite)
@@ -57,9 +64,12 @@ class RealFileSystem:
     fsync = staticmethod(os.fsync)
     truncate = staticmethod(os.ftruncate)
 
+    def __init__(self, spare: SpareDescriptors | None = None) -> None:
+        self._spare = spare or SpareDescriptors(0)
+
     def open(self, path: str, create: bool = False) -> int:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return os.open(path, flags, 0o644)
+        return self._spare.open(path, flags)
 
     def rename(self, old: str, new: str) -> None:
         os.replace(old, new)
@@ -74,15 +84,18 @@ class RealFileSystem:
         os.makedirs(path, exist_ok=True)
 
     def sync_directory(self, path: str) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = self._spare.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
         finally:
             os.close(fd)
 
+    def is_short(self) -> bool:
+        return self._spare.is_short()
+
 
 def write_whole(file_system: FileSystem, fd: int, data: Buffer, position: int) -> None:
-    """Writes all of `data`, going on after short writes; a disk that takes nothing more raises by itself."""
+    """Writes all of `data` and continues after short writes; a full disk raises OSError."""
     done = file_system.pwrite(fd, data, position)
     while done < len(data):
         with memoryview(data) as view:
@@ -90,9 +103,9 @@ def write_whole(file_system: FileSystem, fd: int, data: Buffer, position: int) -
 
 
 def replace_file(file_system: FileSystem, path: str, data: bytes, sync: bool = False) -> None:
-    """Puts `data` in the place of the file at `path`: readers see the old or the new content, never a part.
+    """Replaces the file at `path` by `data`: readers see the old or the new content, never a part.
 
-    With `sync` the content also survives a power cut; without it it survives the death of the process.
+    With `sync` the content also survives a power failure; without it, it survives the end of the process.
     """
     temporary = path + ".tmp"
     fd = file_system.open(temporary, create=True)

@@ -1,7 +1,7 @@
-"""Leader epochs of a log: at which offset each leader's reign began (KIP-101, KIP-279).
+"""Leader epochs of a log: the start offset of each leader epoch (KIP-101, KIP-279).
 
-Kept in `leader-epoch-checkpoint`, replaced at every change. A follower compares its own with its leader's in order
-to find where their logs part; truncation forgets what lies behind the cut.
+Kept in `leader-epoch-checkpoint`, which is replaced at every change. A follower compares its own epochs with those of
+its leader to find where their logs diverge; truncation removes the epochs behind the new end.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class LeaderEpochs:
 
     @property
     def latest(self) -> int:
-        """The last known epoch, -1 when there is none."""
+        """The latest epoch, -1 if there is none."""
         return self.epochs[-1] if self.epochs else UNDEFINED_EPOCH
 
     def relocate(self, path: str) -> None:
-        """Saved at `path` from now on, where a copy lies."""
+        """Uses `path` from now on, where a copy is."""
         self._path = path
 
     def load(self) -> None:
-        """Reads the file; a broken one counts as absent, since the batches carry their epochs too."""
+        """Reads the file; a broken file counts as absent, since the batches have their epochs too."""
         try:
             entries = sorted((int(epoch), int(offset)) for epoch, offset in read_lines(self._path, 2))
         except (CheckpointFault, ValueError):
@@ -45,10 +45,10 @@ class LeaderEpochs:
         self.start_offsets = [offset for _, offset in entries]
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Notes that `epoch` begins at `start_offset`; False when that is no news. Saved by the caller.
+        """Records that `epoch` begins at `start_offset`; False if nothing changes. The caller saves it.
 
-        Entries that contradict it (later epochs, or epochs that begin at or after the offset) are dropped:
-        what a leader says about its reign replaces what was known.
+        Entries that contradict it (later epochs, or epochs that begin at or after the offset) are removed: the leader's
+        start of its epoch replaces older information.
         """
         if epoch < 0 or epoch == self.latest:
             return False
@@ -60,12 +60,12 @@ class LeaderEpochs:
         return True
 
     def assign_if_later(self, epoch: int, start_offset: int) -> None:
-        """Notes an epoch met while reading the log; earlier ones are known already."""
+        """Records an epoch that was found while reading the log; earlier epochs are already present."""
         if epoch > self.latest:
             self.assign(epoch, start_offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(the largest known epoch not above `epoch`, where it ends); (-1, -1) when nothing is known of it."""
+        """(the largest known epoch not above `epoch`, its end offset); (-1, -1) if there is none."""
         if epoch == UNDEFINED_EPOCH or not self.epochs:
             return UNDEFINED_EPOCH, UNDEFINED_OFFSET
         if epoch == self.epochs[-1]:
@@ -78,12 +78,12 @@ class LeaderEpochs:
         return self.epochs[slot - 1], self.start_offsets[slot]
 
     def epoch_of(self, offset: int) -> int:
-        """The epoch in which `offset` was written, -1 when unknown."""
+        """The epoch in which `offset` was written, -1 if unknown."""
         slot = bisect_right(self.start_offsets, offset) - 1
         return self.epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Drops epochs that begin at or after `end_offset`; True when some did."""
+        """Removes epochs that begin at or after `end_offset`; True if there were any."""
         before = len(self.epochs)
         while self.start_offsets and self.start_offsets[-1] >= end_offset:
             self.epochs.pop()
@@ -91,7 +91,7 @@ class LeaderEpochs:
         return len(self.epochs) != before
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drops epochs that end before `start_offset`; the one it falls into now begins there."""
+        """Removes epochs that end before `start_offset`; the epoch that contains it now begins there."""
         slot = bisect_right(self.start_offsets, start_offset) - 1
         if slot < 0 or (slot == 0 and self.start_offsets[0] == start_offset):
             return False
@@ -101,7 +101,7 @@ class LeaderEpochs:
         return True
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all epochs."""
         self.epochs, self.start_offsets = [], []
 
     def save(self) -> None:

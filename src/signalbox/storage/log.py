@@ -1,48 +1,66 @@
-"""One partition's log: append, read, truncate. Everything that replication and the handlers know of storage.
+"""One partition's log: append, read, truncate. The API of storage for replication and the handlers.
 
-Appends come in two steps. `append_*` validates, assigns offsets and queues; `flush_appends` (of the log, or of the
-`LogManager` for all logs once per turn of the loop) hands the bytes to the operating system and tells those who
-wait. Between the two, `next_offset` already counts a batch and `log_end_offset` does not; reads only ever see
-written bytes.
+Appends have two steps. `append_*` validates, assigns offsets and queues; `flush_appends` (of the log, or of the
+`LogManager` for all logs once per turn of the loop) passes the bytes to the operating system and calls the callbacks.
+Between the two, `next_offset` already counts a batch and `log_end_offset` does not; reads return written bytes only.
 
 An I/O error takes the log directory offline: every call raises KafkaError KAFKA_STORAGE_ERROR from then on.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
-from signalbox.storage.log_append import LogAppends
 from signalbox.storage.log_body import LogBody
+from signalbox.storage.log_checks import LogChecks
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_retention import deletable_segments
 from signalbox.storage.producer_state import ProducerEntry
 from signalbox.storage.timestamp_search import TimestampedOffset, find_by_timestamp, find_max_timestamp
 
-HIGH_WATERMARK = -1  # DeleteRecords' offset for "everything that is replicated"
+logger = logging.getLogger(__name__)
+
+HIGH_WATERMARK = -1  # DeleteRecords' offset for the high watermark
 
 
-class Log(LogAppends):
-    """`high_watermark` is set by replication; `topic_id` is 16 bytes, zeros while it is not known."""
+class Log(LogChecks):
+    """`high_watermark` is set by replication; `topic_id` is 16 bytes, zeros while it is not known.
+    `previous_high_watermark` is the one of the last run if the log ends before it, until replication has a role for the
+    log; 0 otherwise."""
 
-    __slots__ = ("_flushed_ms", "high_watermark", "topic_id", "topic_partition")
+    __slots__ = ("_flushed_ms", "high_watermark", "previous_high_watermark", "topic_id")
 
     def __init__(self, topic_partition: TopicPartition, topic_id: bytes, body: LogBody, next_offset: int) -> None:
-        super().__init__(body, next_offset)
-        self.topic_partition = topic_partition
+        super().__init__(topic_partition, body, next_offset)
         self.topic_id = topic_id
         self.high_watermark = body.log_start_offset
+        self.previous_high_watermark = 0
         self._flushed_ms = 0
 
-    # -- what it is ---------------------------------------------------------------------------------------------
+    def restore_high_watermark(self, checkpointed: int) -> None:
+        """Restores the high watermark that the last run saved, as far as the log goes. Logs which committed records are
+        lost."""
+        end_offset = self.log_end_offset
+        if checkpointed > end_offset:
+            self.previous_high_watermark = checkpointed
+            logger.warning(
+                "Log of %s ends below its high watermark (log end offset=%d, high watermark=%d): records from offset %d"
+                " to %d are gone from this replica, and are fetched from a leader that has them",
+                self.topic_partition, end_offset, checkpointed, end_offset, checkpointed - 1,
+            )  # fmt: skip
+        reached = min(checkpointed, self._body.known_to, end_offset)
+        self.high_watermark = max(reached, self.log_start_offset)
+
+    # -- properties ---------------------------------------------------------------------------------------------
 
     @property
     def body(self) -> LogBody:
-        """The files behind it: for the manager and for tests."""
+        """The log's files: for the manager and for tests."""
         return self._body
 
     @property
@@ -59,12 +77,12 @@ class Log(LogAppends):
 
     @property
     def last_leader_epoch(self) -> int:
-        """The latest leader epoch known here, -1 when there is none."""
+        """The latest leader epoch in this log, -1 if there is none."""
         return self._body.epochs.latest
 
     @property
     def producers(self) -> Mapping[int, ProducerEntry]:
-        """What is known of idempotent producers, by id."""
+        """The state of idempotent producers, by id."""
         return self._body.producers.entries
 
     @property
@@ -72,22 +90,22 @@ class Log(LogAppends):
         return self._body.segments.size_bytes()
 
     def update_config(self, config: LogConfig) -> None:
-        """Obeys `config` from the next batch on."""
+        """Applies `config` from the next batch on."""
         self._body.apply_config(config)
         self._obey(config)
 
     # -- read ---------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, max_offset: int | None = None, min_one_batch: bool = True) -> LogSlice:
-        """Batches from the one that holds `offset` on, all before `max_offset`, out of one segment.
+        """Batches from the one that contains `offset` on, all before `max_offset`, from one segment.
 
-        At most `max_bytes`, but at least one whole batch with `min_one_batch`; without it nothing rather than a
-        part of the first batch. KafkaError OFFSET_OUT_OF_RANGE outside of log start..log end.
+        At most `max_bytes`, but at least one complete batch with `min_one_batch`; without it, an empty slice rather
+        than a part of the first batch. KafkaError OFFSET_OUT_OF_RANGE outside of log start..log end.
         """
         body = self._body
         end_offset = self.log_end_offset
         if self._directory.offline_reason is not None:
-            self._directory.refuse_offline()
+            self._directory.reject_offline()
         if offset < body.log_start_offset or offset > end_offset:
             raise KafkaError(
                 Error.OFFSET_OUT_OF_RANGE,
@@ -108,13 +126,17 @@ class Log(LogAppends):
         while slot < len(segments):
             segment = segments[slot]
             found = segment.locate(offset)
-            if found is not None:
+            if found is not None and (found[2] <= offset or offset < self._body.gaps_below):
                 break
-            slot += 1  # the offsets between were compacted away
+            if offset >= self._body.gaps_below:
+                raise self.unreadable_at(offset)
+            slot += 1  # the offsets in between were removed by compaction
         else:
             return EMPTY_SLICE
         position, size, base_offset = found
         end = segment.written
+        if size > end - position:
+            raise self.unreadable_at(offset)
         if limit < self.log_end_offset and limit < segments.end_of(slot, self.log_end_offset):
             bound = segment.locate(limit)
             end = bound[0] if bound is not None else end
@@ -136,34 +158,46 @@ class Log(LogAppends):
             return find_max_timestamp(self._body)
 
     def epoch_of(self, offset: int) -> int:
-        """The leader epoch in which `offset` was written, -1 when unknown."""
+        """The leader epoch in which `offset` was written, -1 if unknown."""
         return self._body.epochs.epoch_of(offset)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """(largest epoch known that is not above `leader_epoch`, its end offset); (-1, -1) when none is."""
+        """(the largest known epoch not above `leader_epoch`, its end offset); (-1, -1) if there is none."""
         return self._body.epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     # -- change -------------------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Ends the log at `offset` (or before the batch that holds it); False when it ends there already."""
+        """Ends the log at `offset` (or before the batch that contains it); False if the log does not go beyond it."""
         self.complete_group()
         if offset >= self.log_end_offset:
-            # A leader that was replaced before it could append has left the start of its reign behind.
+            # A leader that was replaced before its first append has left the start of its leader epoch behind.
             with self._directory.guard(f"writing leader epochs of {self._body.folder}"):
                 self._body.forget_epochs_from(self.log_end_offset)
             return False
         with self._directory.guard(f"truncating {self._body.folder}"):
             start = self._body.log_start_offset
             end = self._body.truncate_to(offset) if offset > start else offset
-            if end <= start:  # nothing is left; a batch that reaches over the log start went as a whole
+            if end <= start:  # nothing is left: a batch that spans the log start is removed completely
                 end = min(offset, start)
                 self._body.restart_at(end)
         self._end_at(end)
         return True
 
+    def truncate_corruption(self, offset: int) -> None:
+        """Ends the log before its first corrupt batch, which is at `offset`."""
+        self.complete_group()
+        corruption, start = self.corruption, self._body.log_start_offset
+        assert corruption is not None
+        with self._directory.guard(f"truncating {self._body.folder}"):
+            end = self._body.truncate_to(max(offset, corruption.segment_base_offset), corruption.position)
+            if end <= start:
+                end = start
+                self._body.restart_at(end)
+        self._end_at(end)
+
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Deletes everything; the log goes on at `offset`."""
+        """Deletes everything; the log continues at `offset`."""
         self.complete_group()
         with self._directory.guard(f"restarting {self._body.folder}"):
             self._body.restart_at(offset)
@@ -173,12 +207,14 @@ class Log(LogAppends):
     def _end_at(self, offset: int) -> None:
         self.log_end_offset = self.next_offset = offset
         self.high_watermark = max(min(self.high_watermark, offset), self._body.log_start_offset)
+        if self.corruption is not None and self.corruption.offset >= offset:
+            self.corruption = None
         self._directory.went_back(self.topic_partition, offset)
 
     def delete_records_before(self, offset: int) -> int:
-        """Moves the log start to `offset` (-1: the high watermark); gives the new log start.
+        """Moves the log start to `offset` (-1: the high watermark); returns the new log start.
 
-        Segments that lie wholly before it are deleted. KafkaError OFFSET_OUT_OF_RANGE above the high watermark.
+        Segments that are completely before it are deleted. KafkaError OFFSET_OUT_OF_RANGE above the high watermark.
         """
         target = self.high_watermark if offset == HIGH_WATERMARK else offset
         if not 0 <= target <= self.high_watermark:
@@ -191,19 +227,23 @@ class Log(LogAppends):
         return self._body.log_start_offset
 
     def run_retention(self, now_ms: int) -> int:
-        """Deletes segments that are too old, too many, or before the log start; how many."""
+        """Deletes segments that are too old, beyond the size limit, or before the log start; returns how many."""
         self.complete_group()
         with self._directory.guard(f"retention of {self._body.folder}"):
-            count = deletable_segments(self._body, self.high_watermark, self.log_end_offset, now_ms)
+            reasons = deletable_segments(self._body, self.high_watermark, self.log_end_offset, now_ms)
+            count, start_offset = len(reasons), self._body.log_start_offset
             if count == len(self._body.segments):
                 self._body.roll(self.log_end_offset)
             if count:
                 self._body.drop_oldest(count)
+                logger.info("Deleted the oldest segments (partition=%s, segments=%d, log start offset=%d, before=%d,"
+                            " log end offset=%d, reason=%s)", self.topic_partition, count, self._body.log_start_offset,
+                            start_offset, self.log_end_offset, ", ".join(dict.fromkeys(reasons)))  # fmt: skip
         self.high_watermark = max(self.high_watermark, self._body.log_start_offset)
         return count
 
     def expire_producers(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers that were silent for `expiration_ms`; how many."""
+        """Removes producers without a batch for `expiration_ms`; returns how many."""
         return self._body.producers.expire(now_ms, expiration_ms)
 
     def roll(self) -> None:
@@ -220,7 +260,7 @@ class Log(LogAppends):
             self._body.sync(self.log_end_offset)
 
     def flush_if_due(self, now_ms: int) -> None:
-        """`flush` when something is not durable for `flush.ms` already."""
+        """Calls `flush` if records have not been durable for `flush.ms`."""
         if self._body.recovery_point >= self.log_end_offset:
             self._flushed_ms = now_ms
         elif now_ms - self._flushed_ms >= self._body.config.flush_ms:
@@ -228,23 +268,24 @@ class Log(LogAppends):
             self._flushed_ms = now_ms
 
     def relocate(self, folder: str, directory: LogDirectory, durable_to: int) -> None:
-        """The same log in copies of its files; nothing is queued. OSError: they cannot be used, and it stays."""
+        """Switches to copies of the log's files; nothing is queued. OSError: they cannot be used, and the log keeps its
+        files."""
         self._body.relocate(folder, directory, durable_to)
         self._directory = directory
         self._pwrite = directory.disk.file_system.pwrite
 
     def abandon(self) -> None:
-        """The folder is gone: whoever still holds this log is refused, without blame on the directory."""
+        """The folder is deleted: later calls on this log are rejected, and its directory stays online."""
         self.complete_group()
         self._body.let_go()
-        self._directory = self._directory.refusing(f"{self.topic_partition} was deleted")
+        self._directory = self._directory.rejecting(f"{self.topic_partition} was deleted")
 
     def close(self) -> None:
         """Makes everything durable, with a snapshot at the end, so that the next start replays nothing.
 
-        Whoever calls later is refused: nothing may be written behind the clean-shutdown marker.
+        Later calls are rejected: nothing may be written after the clean-shutdown marker.
         """
         self.flush()
         with self._directory.guard(f"closing {self._body.folder}"):
             self._body.close(self.log_end_offset)
-        self._directory = self._directory.refusing(f"{self.topic_partition} is closed")
+        self._directory = self._directory.rejecting(f"{self.topic_partition} is closed")

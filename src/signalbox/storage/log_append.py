@@ -1,8 +1,8 @@
-"""What may be added to a log, and how: a leader's one batch from a producer, a follower's many from its leader.
+"""Appends to a log: on a leader one batch from a producer, on a follower many batches from its leader.
 
-A leader's batch is admitted, numbered and stamped; idempotence (KIP-98) is checked against the log's producers. The
-ordinary one is read with a single look at its header, since this is the hottest path of the broker; everything
-else goes through `batch_admission`. A test holds the two equal.
+A leader admits the batch, assigns its offsets and writes its leader epoch; idempotence (KIP-98) is checked against the
+log's producers. An ordinary batch gets the fast validation, which reads its header once, since this is the hottest path
+of the broker. All other batches get the full validation in `batch_admission`. A test checks that the results are equal.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from struct import Struct
 
 from crc32c import crc32c
 
+from signalbox.common.cooperative_task import no_yield
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import (
     COMPRESSION_MASK,
@@ -24,29 +25,33 @@ from signalbox.protocol.records.batch_header import (
     read_batch_header,
     unpack_header,
 )
-from signalbox.protocol.records.record_lengths import (
-    COUNTED_COMPRESSED_BYTES,
-    COUNTED_RECORDS,
-    SMALLEST_RECORD_BYTES,
-    lengths_agree,
-)
+from signalbox.protocol.records.batch_rules import COUNTED_COMPRESSED_BYTES, SMALLEST_RECORD_BYTES
+from signalbox.protocol.records.record_walk import walk_records
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, OnWritten
-from signalbox.storage.batch_admission import admit_batch, batch_rules, needs_care
+from signalbox.storage.batch_admission import (
+    Admitted,
+    Steps,
+    admit_batch,
+    batch_rules,
+    begin_admission,
+    finish_admission,
+    needs_care,
+)
 from signalbox.storage.file_system import Buffer
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.producer_replay import note_batch
 from signalbox.storage.producer_state import MAX_SEQUENCE
 
-_ZSTD = 4  # the last compression code; larger attributes are flags, which take the careful way
+MAX_LEADER_EPOCH = 2**31 - 1
+_ZSTD = 4  # the last compression code; larger attributes are flags, which need the full validation
 _PACKED_AND_COUNTED = COUNTED_COMPRESSED_BYTES - LOG_OVERHEAD
-_RECORDS_FROM = HEADER_SIZE - LOG_OVERHEAD  # as batch length counts
 _ASSIGNED = Struct(">qii")  # base offset, batch length, partition leader epoch
 
 
 class LogAppends(AppendQueue):
-    """The two ways in."""
+    """Appends as a leader and as a follower."""
 
     __slots__ = ("_rules", "_special")
 
@@ -67,20 +72,42 @@ class LogAppends(AppendQueue):
         on_written: OnWritten | None = None,
         from_client: bool = True,
     ) -> LogAppendInfo:
-        """Validates one batch, gives it the next offsets and queues it; KafkaError when it is refused.
+        """Admits and appends in one call."""
+        admitted = self.admit_at_once(batch, now_ms, from_client)
+        return self.append_admitted(admitted, leader_epoch, on_written, from_client)
 
-        `on_written` is told the outcome by `flush_appends`. A large mutable `batch` is patched in place; the buffer may
-        be used again after the call. `from_client` True breathes while much is written, False admits transaction
-        markers.
+    def admit(self, batch: Buffer, now_ms: int) -> Admitted | Steps:
+        """Validates one batch of a client; KafkaError if it is rejected. Changes nothing. `Steps`: the batch must be
+        decompressed first. Yields: the caller must check again that it leads before it appends."""
+        header = unpack_header(batch, 0) if len(batch) >= HEADER_SIZE else None
+        if header is None or self._special or not self._passes(batch, header, now_ms):
+            return begin_admission(batch, self._body.config, self._rules, now_ms)
+        return batch, header, -1
+
+    def admit_at_once(self, batch: Buffer, now_ms: int, from_client: bool = True) -> Admitted:
+        """The same in one call, without a yield. `from_client` False admits transaction markers."""
+        with no_yield():
+            if from_client:
+                return finish_admission(self.admit(batch, now_ms))
+            return admit_batch(batch, self._body.config, self._rules, now_ms, from_client)
+
+    def append_admitted(
+        self,
+        admitted: Admitted,
+        leader_epoch: int,
+        on_written: OnWritten | None = None,
+        from_client: bool = True,
+    ) -> LogAppendInfo:
+        """Assigns the next offsets to an admitted batch and queues it; KafkaError if its sequence is wrong.
+
+        `flush_appends` calls `on_written` with the result. A large mutable batch is patched in place; the caller may
+        reuse the buffer after the call. With `from_client` True the write of a large batch yields.
         """
         if self._begun is not None:
             self._write_group()
         if self._directory.offline_reason is not None:
-            self._directory.refuse_offline()
-        header = unpack_header(batch, 0) if len(batch) >= HEADER_SIZE else None
-        appended_at = -1
-        if header is None or self._special or not self._passes(batch, header, now_ms):
-            batch, header, appended_at = admit_batch(batch, self._body.config, self._rules, now_ms, from_client)
+            self._directory.reject_offline()
+        batch, header, appended_at = admitted
         _, length, _, _, _, attributes, delta, _, max_timestamp, producer_id, producer_epoch, sequence, _ = header[:13]
         size = len(batch)
         body = self._body
@@ -119,19 +146,22 @@ class LogAppends(AppendQueue):
         if size >= DIRECT_WRITE_SIZE_BYTES:
             if from_client:
                 self._write_in_pieces()
-            else:  # a coordinator keeps what it appends in the order of its calls
+            else:  # a coordinator's appends stay in the order of its calls
                 self._write_group()
         return info
 
-    def append_as_follower(self, batches: Buffer, on_written: OnWritten | None = None) -> LogAppendInfo:
-        """Takes batches as the leader stored them, offsets and epochs included; a cut-off last one is left out.
+    def append_as_follower(
+        self, batches: Buffer, on_written: OnWritten | None = None, leader_epoch: int = MAX_LEADER_EPOCH
+    ) -> LogAppendInfo:
+        """Appends batches as the leader stored them, with their offsets and epochs; an incomplete last batch is left
+        out.
 
-        KafkaError CORRUPT_MESSAGE when one is damaged or does not lie behind the log's end; nothing is taken then.
-        Breathes while much is written.
+        KafkaError CORRUPT_MESSAGE if a batch is corrupt, does not continue the one before it, or has a later epoch than
+        the sender's `leader_epoch`; then nothing is appended. The write of a large group yields.
         """
         self._write_group()
-        self._directory.refuse_offline()
-        headers = self._checked_headers(batches)
+        self._directory.reject_offline()
+        headers = self._checked_headers(batches, leader_epoch)
         size = headers[-1].position + headers[-1].size_bytes if headers else 0
         first_offset = headers[0].base_offset if headers else self.next_offset
         last_offset = headers[-1].last_offset if headers else first_offset - 1
@@ -149,23 +179,29 @@ class LogAppends(AppendQueue):
             self._write_in_pieces()
         return info
 
-    def _checked_headers(self, batches: Buffer) -> list[BatchHeader]:
+    def _checked_headers(self, batches: Buffer, leader_epoch: int) -> list[BatchHeader]:
         headers = list(iter_batch_headers(batches, allow_partial_tail=True))
         if headers and headers[0].base_offset < self.next_offset <= headers[0].last_offset and self._is_empty():
             self._begin_within(headers[0].base_offset)
-        expected = self.next_offset
+        body, expected = self._body, self.next_offset
+        gaps_below, least_epoch = body.gaps_below, body.epochs.latest
         for header in headers:
-            if header.base_offset < expected:
-                raise KafkaError(
-                    Error.CORRUPT_MESSAGE, f"a batch at offset {header.base_offset}, the log ends at {expected}"
-                )
+            base_offset, epoch = header.base_offset, header.partition_leader_epoch
+            if base_offset != expected and not expected < base_offset <= gaps_below:
+                raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch at offset {base_offset}, the log ends at {expected}")
             if header.last_offset_delta < 0 or not check_crc(batches, header):
-                raise KafkaError(Error.CORRUPT_MESSAGE, f"the batch at offset {header.base_offset} is damaged")
+                raise KafkaError(Error.CORRUPT_MESSAGE, f"the batch at offset {base_offset} is damaged")
+            if not least_epoch <= epoch <= leader_epoch:
+                raise KafkaError(
+                    Error.CORRUPT_MESSAGE,
+                    f"the batch at offset {base_offset} has leader epoch {epoch}, not {least_epoch} to {leader_epoch}",
+                )
+            least_epoch = max(least_epoch, epoch)
             expected = header.next_offset
         return headers
 
     def _take_stored(self, headers: list[BatchHeader], view: memoryview) -> None:
-        """Queues `view`, split where the leader's segments were split, too."""
+        """Queues `view`, split where a new segment begins."""
         body = self._body
         queued = 0  # bytes of `view` that are in the group's buffers
         for header in headers:
@@ -188,7 +224,7 @@ class LogAppends(AppendQueue):
         return self._body.segments.active.size == 0 and len(self._body.segments) == 1
 
     def _begin_within(self, base_offset: int) -> None:
-        """The leader's log start lies inside its first batch: an empty log begins with the whole batch."""
+        """The leader's log start is inside its first batch: an empty log begins with the complete batch."""
         start = self._body.log_start_offset
         with self._directory.guard(f"restarting {self._body.folder}"):
             self._body.restart_at(base_offset)
@@ -196,7 +232,7 @@ class LogAppends(AppendQueue):
         self.next_offset = self.log_end_offset = base_offset
 
     def _passes(self, batch: Buffer, header: tuple[int, ...], now_ms: int) -> bool:
-        """The one-glance check: a whole, ordinary batch of a client, with nothing to complain about."""
+        """The fast validation: True for a complete, ordinary batch of a client without any fault."""
         _, length, _, magic, crc, attributes, delta, base_timestamp, max_timestamp, pid, epoch, sequence, count = header
         rules = self._rules
         return (
@@ -211,8 +247,7 @@ class LogAppends(AppendQueue):
             and (
                 (length > _PACKED_AND_COUNTED and count * SMALLEST_RECORD_BYTES <= rules.max_unpacked_bytes)
                 if attributes
-                else lengths_agree(batch, count)
-                if count <= COUNTED_RECORDS
-                else count * SMALLEST_RECORD_BYTES <= length - _RECORDS_FROM
+                else now_ms - base_timestamp + (max_timestamp - base_timestamp) <= rules.timestamp_before_max_ms
+                and 0 <= walk_records(batch, HEADER_SIZE, count) == max_timestamp - base_timestamp
             )
         )

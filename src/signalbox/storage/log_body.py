@@ -1,7 +1,7 @@
-"""A log's files and what is known of them: segments, leader epochs, producers. No queue, no reader's view.
+"""The files of a log and their state in memory: segments, leader epochs, producers. No append queue and no reads.
 
-Offsets given to these methods are ends: "next offset", the one after the last record. Every method may raise
-OSError; `Log` turns that into an offline directory.
+Offsets that these methods take are ends: "next offset", the one after the last record. Every method may raise OSError;
+`Log` turns that into an offline directory.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import zlib
 from collections.abc import Iterable
 
+from signalbox.storage.batch_order import GAPS_ANYWHERE
 from signalbox.storage.file_names import (
     LEADER_EPOCH_FILE,
     LOG_SUFFIX,
@@ -29,6 +30,8 @@ from signalbox.storage.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segment_list import SegmentList
 from signalbox.storage.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
 
+NOWHERE = 2**63 - 1
+
 
 class LogBody:
     """Filled by the loader, changed by `Log`."""
@@ -38,11 +41,14 @@ class LogBody:
         "_last_offset_allowed",
         "_segment_bytes",
         "_truncations",
+        "compacted_to",
         "config",
         "directory",
         "epochs",
         "folder",
+        "known_to",
         "log_start_offset",
+        "lost_its_end",
         "producers",
         "recovery_point",
         "roll_ms",
@@ -60,19 +66,27 @@ class LogBody:
         self.producers = ProducerStates()
         self.log_start_offset = segments[0].base_offset
         self.recovery_point = self.log_start_offset
-        self._truncations = 0  # a sync that was begun before one says nothing of what came after
+        self.lost_its_end = False  # after a clean shutdown the end of the log was not as expected
+        self.known_to = NOWHERE  # behind it, leader epochs are known from the batches alone
+        self.compacted_to = 0  # compaction has processed the log below this offset, by Kafka's checkpoint
+        self._truncations = 0  # the result of a sync that began before a truncation is not valid after it
         self.apply_config(config)
 
     @property
     def truncations(self) -> int:
-        """How often the end was cut off, or the files changed their place: grows."""
+        """How often the end was truncated, or the files moved: only grows."""
         return self._truncations
 
+    @property
+    def gaps_below(self) -> int:
+        """Below this offset records may be missing in the middle of the log (`batch_order.py`)."""
+        return GAPS_ANYWHERE if self.config.compacts else self.compacted_to
+
     def apply_config(self, config: LogConfig) -> None:
-        """Obeys `config` from the next batch on."""
+        """Applies `config` from the next batch on."""
         self.config = config
         jitter = min(config.segment_jitter_ms, config.segment_ms)
-        # Spread by the folder's name: the same after a restart, different between partitions.
+        # The jitter depends on the folder's name: the same after a restart, different between partitions.
         self.roll_ms = config.segment_ms - (zlib.crc32(self.folder.encode()) % jitter if jitter else 0)
         self._segment_bytes = config.segment_bytes
         self._index_entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES
@@ -84,7 +98,7 @@ class LogBody:
         self._last_offset_allowed = active.base_offset + MAX_RELATIVE_OFFSET
 
     def is_full_for(self, size: int, last_offset: int, max_timestamp: int) -> bool:
-        """Whether a batch does not fit into the active segment (never mind whether that one is empty)."""
+        """Whether a batch does not fit into the active segment (also if that segment is empty)."""
         active = self.segments.active
         return (
             active.size + size > self._segment_bytes
@@ -94,7 +108,7 @@ class LogBody:
         )
 
     def roll(self, next_offset: int) -> None:
-        """Closes the active segment and begins a new one at `next_offset`; the old one is synced in background."""
+        """Closes the active segment and begins a new one at `next_offset`; the old one is synced in the background."""
         old = self.segments.active
         old.save_indexes(final=True)
         self.take_snapshot(next_offset)
@@ -133,46 +147,66 @@ class LogBody:
         self.forget_epochs_before(self.log_start_offset)
 
     def start_at(self, offset: int) -> None:
-        """Moves the log start up to `offset` and deletes the segments that lie wholly before it."""
+        """Moves the log start up to `offset` and deletes the segments that are completely before it."""
         self.log_start_offset = offset
         self.drop_oldest(self.segments.slot_of(offset))
         self.forget_epochs_before(offset)
 
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:
-        """A leader's reign begins at `start_offset`."""
+        """A leader epoch begins at `start_offset`."""
         if self.epochs.assign(leader_epoch, start_offset):
             self.epochs.save()
 
     def forget_epochs_before(self, offset: int) -> None:
-        """The log now begins at `offset`."""
+        """Removes leader epochs that end before `offset`, where the log now begins."""
         if self.epochs.truncate_from_start(offset):
             self.epochs.save()
 
     def forget_epochs_from(self, offset: int) -> None:
-        """No batch stands at `offset` or behind it: reigns that begin there left none."""
+        """Removes leader epochs that begin at or behind `offset`: they have no batch."""
         if self.epochs.truncate_from_end(offset):
             self.epochs.save()
 
-    def truncate_to(self, offset: int) -> int:
-        """Ends the log at `offset`, or at the beginning of the batch that holds it; gives the new end."""
+    def truncate_to(self, offset: int, position: int | None = None) -> int:
+        """Ends the log at `offset`, or at the beginning of the batch that contains it. Returns the new end: that of the
+        last batch, which is below `offset` where records were missing. `position`: where the batch at `offset` begins
+        in its segment, for a batch that cannot be found by its own offset."""
         self._truncations += 1
         self.retire(self.segments.take_after(self.segments.slot_of(offset)))
         active = self.segments.active
         active.activate()
         self._know_active()
-        found = active.locate(offset)
-        if found is not None:
-            position, _, base_offset = found
-            offset = min(offset, base_offset)
+        if position is not None:
             active.cut(position, offset)
+        elif (found := active.locate(offset)) is not None:
+            offset = min(offset, found[2])
+            active.cut(found[0], offset)
+        offset = min(offset, self._end_of_last_batch())
         self.forget_epochs_from(offset)
         self.recovery_point = min(self.recovery_point, offset)
         self.drop_snapshots_after(offset)
         self.producers = replay_producers(self.directory.disk.file_system, self.folder, self.segments, offset)
         return offset
 
+    def _end_of_last_batch(self) -> int:
+        """Where the last batch ends; the segments behind the one that contains it are removed."""
+        for slot in range(len(self.segments) - 1, -1, -1):
+            end_offset = self.segments[slot].end_offset()
+            if end_offset is not None:
+                break
+        else:
+            slot, end_offset = 0, self.segments[0].base_offset
+        following = slot + 1
+        if following < len(self.segments) and self.segments[following].base_offset == end_offset:
+            slot = following  # empty, and in the right place
+        if slot + 1 < len(self.segments):
+            self.retire(self.segments.take_after(slot))
+            self.segments.active.activate()
+            self._know_active()
+        return end_offset
+
     def restart_at(self, offset: int) -> None:
-        """Deletes everything; the log goes on, empty, at `offset`."""
+        """Deletes everything; the log continues, empty, at `offset`."""
         self._truncations += 1
         self.retire(list(self.segments))
         self.segments.replace_all(self.new_segment(offset))
@@ -192,13 +226,13 @@ class LogBody:
             self.directory.removals.retire(paths, self.config.file_delete_delay_ms)
 
     def drop_snapshots_after(self, end_offset: int) -> None:
-        """Removes the snapshots beyond `end_offset`."""
+        """Removes the snapshots above `end_offset`."""
         for offset in offsets_in(self.folder, SNAPSHOT_SUFFIX):
             if offset > end_offset:
                 self.directory.disk.file_system.remove(os.path.join(self.folder, offset_name(offset, SNAPSHOT_SUFFIX)))
 
     def sync(self, end_offset: int) -> None:
-        """Makes everything before `end_offset` durable, with the indexes and epochs saved."""
+        """Makes everything before `end_offset` durable, and saves the indexes of the active segment."""
         if self.recovery_point < end_offset:
             for slot in range(self.segments.slot_of(self.recovery_point), len(self.segments)):
                 self.segments[slot].fsync()
@@ -206,15 +240,15 @@ class LogBody:
         self.recovery_point = max(self.recovery_point, end_offset)
 
     def close(self, end_offset: int) -> None:
-        """Saves what a quick start needs."""
+        """Saves what a fast start needs."""
         self.segments.active.save_indexes(final=True)
         if end_offset > self.segments[0].base_offset:
             self.take_snapshot(end_offset)
         self.let_go()
 
     def relocate(self, folder: str, directory: LogDirectory, durable_to: int) -> None:
-        """The same files, indexes saved, lie in `folder`; those before `durable_to` are durable there. OSError: they
-        cannot be used, and nothing has changed."""
+        """The same files, with saved indexes, are in `folder`; those before `durable_to` are durable there. OSError:
+        they cannot be used, and nothing has changed."""
         active = self.segments.active
         path = os.path.join(folder, offset_name(active.base_offset, LOG_SUFFIX))
         file = OpenFile(directory.disk.file_system, path)
@@ -228,11 +262,11 @@ class LogBody:
         self.apply_config(self.config)
 
     def starts_inside_segment(self) -> bool:
-        """Whether the log start is not simply the first segment's base offset, so that it must be saved."""
+        """Whether the log start is above the first segment's base offset, so that it must be saved."""
         return self.log_start_offset > self.segments[0].base_offset
 
     def let_go(self) -> None:
-        """Closes all files; they are opened again if somebody reads."""
+        """Closes all files; a read opens them again."""
         for segment in self.segments:
             segment.release()
             self.directory.disk.open_files.forget(segment)

@@ -1,4 +1,4 @@
-"""What a log obeys: the topic configs that concern storage, typed."""
+"""The configuration of a log: the topic configs for storage, typed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
-    """Immutable: a changed topic gets a new one. -1 means no limit for both retentions."""
+    """Immutable: when a topic config changes, the log gets a new one. -1 means no limit for both retentions."""
 
     cleanup_policy: tuple[str, ...] = ("delete",)
     compression_type: str = "producer"
@@ -51,12 +51,17 @@ class LogConfig:
 
     @property
     def deletes(self) -> bool:
-        """Whether old segments are deleted by retention."""
+        """Whether retention deletes old segments."""
         return "delete" in self.cleanup_policy
 
     @property
+    def compacts(self) -> bool:
+        """Whether records may be missing in the middle of the log."""
+        return "compact" in self.cleanup_policy
+
+    @property
     def log_append_time(self) -> bool:
-        """Whether the broker's clock stamps the batches."""
+        """Whether batches get the timestamp of the broker's clock."""
         return self.message_timestamp_type == "LogAppendTime"
 
     @classmethod
@@ -65,7 +70,7 @@ class LogConfig:
     ) -> LogConfig:
         """From a topic's own configs (text) over the broker's values (typed, by the rows' `synonym` keys).
 
-        ValueError names the first config that cannot be read; the controller has refused those before.
+        ValueError names the first config that cannot be parsed; the controller has rejected such configs before.
         """
         typed: dict[str, Any] = {}
         for field, name in _FIELDS.items():

@@ -1,7 +1,8 @@
-"""One entry of `log.dirs`: its files, its checkpoints, and whether it can still be trusted.
+"""One entry of `log.dirs`: its files, its checkpoints, and whether it is online.
 
-The first I/O error takes the whole directory offline (as in Kafka): every partition in it answers
-KAFKA_STORAGE_ERROR from then on, nothing is written any more, and the owner is told once through `on_offline`.
+The first I/O error takes the whole directory offline (as in Kafka): every partition in it returns KAFKA_STORAGE_ERROR
+from then on, nothing more is written, and `on_offline` is called once. If the process has no file descriptor left, that
+is not a fault of the directory: the operation is rejected and the directory stays online.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.background import Background
 from signalbox.storage.checkpoint_file import CheckpointFault, read_offsets, write_offsets
+from signalbox.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH
 from signalbox.storage.file_names import LOCK_FILE
 from signalbox.storage.removals import Removals
 from signalbox.storage.segment import Disk
+from signalbox.storage.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 
 logger = logging.getLogger(__name__)
+
+_SILENCE_S = 10.0  # between two log lines about the same shortage
 
 
 class AwaitsWrite(Protocol):
@@ -33,7 +38,7 @@ class AwaitsWrite(Protocol):
 
 
 class LogDirectoryLocked(RuntimeError):
-    """Another process works in this directory."""
+    """Another process uses this directory."""
 
 
 class LogDirectory:
@@ -53,11 +58,13 @@ class LogDirectory:
         self.removals = Removals(disk.file_system, background, clock)
         self.awaiting_write: list[AwaitsWrite] = []
         self.directory_id = b""
+        self.previous_broker_epoch = UNKNOWN_BROKER_EPOCH  # of the last run if it ended cleanly, else -1
         self.offline_reason: str | None = None
         self._clock = clock
         self._on_offline = on_offline
         self._lock_fd = -1
-        self.checkpoint_due = False  # a checkpoint on disk says more than is true
+        self._silent_until = 0.0  # until then, no further log line about descriptors
+        self.checkpoint_due = False  # a checkpoint on disk has a value that is too high
         self.correct_checkpoints: Callable[[], None] = lambda: None
         self._written: dict[str, dict[TopicPartition, int]] = {}
 
@@ -66,11 +73,11 @@ class LogDirectory:
         return self.offline_reason is None
 
     def lock(self) -> None:
-        """Takes the directory for this broker; LogDirectoryLocked when somebody else has it, OSError when it cannot
-        be made."""
+        """Locks the directory for this broker; LogDirectoryLocked if another process has it, OSError if it cannot be
+        created."""
         try:
             self.disk.file_system.make_directory(self.path)
-        except ValueError as error:  # a NUL in it: no name of a folder at all
+        except ValueError as error:  # a NUL character in the path: not a valid name
             raise OSError(errno.EINVAL, str(error), self.path) from error
         fd = os.open(os.path.join(self.path, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -85,34 +92,50 @@ class LogDirectory:
         self._lock_fd = fd
 
     def unlock(self) -> None:
-        """Lets others have the directory."""
+        """Releases the lock on the directory."""
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
 
     def fail(self, error: OSError, doing: str) -> KafkaError:
-        """Takes the directory offline; gives the error to answer with."""
+        """Takes the directory offline, unless only descriptors are missing; returns the error for the response."""
+        if is_out_of_descriptors(error):
+            return self._out_of_descriptors(doing)
         if self.offline_reason is None:
             self.offline_reason = f"{doing}: {error}"
             logger.error("log directory %s goes offline: %s", self.path, self.offline_reason)
             self._on_offline(self)
         return KafkaError(Error.KAFKA_STORAGE_ERROR, f"log directory {self.path} is offline: {self.offline_reason}")
 
-    def refusing(self, reason: str) -> LogDirectory:
-        """A stand-in for one log that is gone from here: offline from the start, and nobody is told."""
+    def rejecting(self, reason: str) -> LogDirectory:
+        """A stand-in for one log that is deleted or closed: offline from the start, without a call of `on_offline`."""
         stand_in = LogDirectory(self.path, self.disk, self.background, self._clock)
         stand_in.offline_reason = reason
         return stand_in
 
-    def refuse_offline(self) -> None:
+    def reject_offline(self) -> None:
         """KafkaError when the directory is offline."""
         if self.offline_reason is not None:
             raise KafkaError(Error.KAFKA_STORAGE_ERROR, f"log directory {self.path} is offline: {self.offline_reason}")
 
+    def _out_of_descriptors(self, doing: str) -> OutOfDescriptors:
+        rejection, now = OutOfDescriptors(doing), self._clock.monotonic()
+        if now >= self._silent_until:
+            self._silent_until = now + _SILENCE_S
+            logger.warning(
+                "Log directory %s stays online, requests whose files cannot be opened are rejected: %s",
+                self.path,
+                rejection.message,
+            )
+        return rejection
+
     @contextmanager
     def guard(self, doing: str) -> Iterator[None]:
-        """Around I/O: refuses when offline, goes offline on an OSError; both are KAFKA_STORAGE_ERROR."""
-        self.refuse_offline()
+        """For I/O: rejects if the directory is offline, or if too few descriptors are left to complete the operation;
+        goes offline on an OSError. All of them are KAFKA_STORAGE_ERROR."""
+        self.reject_offline()
+        if self.disk.file_system.is_short():
+            raise self._out_of_descriptors(doing)
         try:
             yield
         except OSError as error:
@@ -124,19 +147,19 @@ class LogDirectory:
             self._written[name] = read_offsets(os.path.join(self.path, name))
             return dict(self._written[name])
         except CheckpointFault as fault:
-            logger.warning("%s; going on without it", fault)
+            logger.warning("%s; continuing without it", fault)
             return {}
 
     def went_back(self, topic_partition: TopicPartition, end_offset: int) -> None:
-        """A log ends at `end_offset` now, or is gone (-1): a start must not believe in more than that.
+        """A log now ends at `end_offset`, or is deleted (-1): no checkpoint on disk may be above that.
 
-        The next start would otherwise take a stale log start for a sign that newer records are missing.
+        Otherwise the next start would take a stale log start offset as a sign that newer records are missing.
         """
         if any(offsets.get(topic_partition, -1) > end_offset for offsets in self._written.values()):
             self.checkpoint_due = True
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:
-        """Replaces a checkpoint of this directory, unless it says the same already."""
+        """Replaces a checkpoint of this directory, unless it has the same content already."""
         if not sync and self._written.get(name) == offsets:
             return
         with self.guard(f"writing {name}"):

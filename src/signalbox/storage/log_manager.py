@@ -1,7 +1,7 @@
-"""All partition logs of a broker, over one or more log directories. The door to this room.
+"""All partition logs of a broker, in one or more log directories. The entry point of the storage package.
 
-`start` opens what is there, `flush_appends` runs once per turn of the loop, `close` leaves the clean-shutdown
-marker. A directory that fails goes offline alone; the broker goes on with the others.
+`start` opens the existing logs, `flush_appends` runs once per turn of the loop, `close` writes the clean-shutdown
+marker. A directory that fails goes offline alone; the broker continues with the others.
 """
 
 from __future__ import annotations
@@ -9,24 +9,29 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault
+from signalbox.common.cooperative_task import no_yield, yield_if_due
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
-from signalbox.common.long_work import breathe, in_one_breath
 from signalbox.common.metrics import Metrics, NullMetrics
-from signalbox.common.start_refused import StartRefused, reason
+from signalbox.common.partition_list import partition_list
+from signalbox.common.start_error import StartError, reason
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.background import Background, InlineBackground
-from signalbox.storage.clean_shutdown import take_marker, write_marker
+from signalbox.storage.batch_order import GAPS_ANYWHERE
+from signalbox.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH, take_marker, write_marker
 from signalbox.storage.file_names import (
+    CLEANER_OFFSET_FILE,
     DELETED_FOLDER_SUFFIX,
     FUTURE_FOLDER_SUFFIX,
     HIGH_WATERMARK_FILE,
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     deleted_folder_name,
+    lost_partitions,
     partition_of,
 )
 from signalbox.storage.file_system import FileSystem
@@ -45,6 +50,7 @@ from signalbox.storage.meta_properties import (
 from signalbox.storage.open_files import OpenFiles
 from signalbox.storage.partition_metadata import read_topic_id, write_topic_id
 from signalbox.storage.segment import Disk
+from signalbox.storage.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +58,7 @@ ConfigOf = Callable[[str], LogConfig]
 
 
 class LogManager:
-    """`on_offline` is told once for every log directory that fails."""
+    """`on_offline` is called once for every log directory that fails."""
 
     def __init__(
         self,
@@ -65,7 +71,7 @@ class LogManager:
     ) -> None:
         self._clock = clock
         self._background = background or InlineBackground()
-        disk = Disk(file_system, OpenFiles())
+        disk = Disk(file_system, OpenFiles(is_short=file_system.is_short))
         self.directories = [
             LogDirectory(path, disk, self._background, clock, on_offline) for path in map(os.path.abspath, log_dirs)
         ]
@@ -75,13 +81,13 @@ class LogManager:
         self._logs: dict[TopicPartition, Log] = {}
         self.moves = LogMoves(self._logs, self.directories, self._went_over)
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # -- start and close ----------------------------------------------------------------------------------------
 
     def start(self, cluster_id: str, node_id: int, config_of: ConfigOf | None = None) -> None:
-        """Opens every log there is; `config_of` gives the config of a topic.
+        """Opens all existing logs; `config_of` returns the config of a topic.
 
-        LogDirectoryLocked or MetaPropertiesFault when a directory is somebody else's; StartRefused with every
-        reason when no directory can be used.
+        LogDirectoryLocked or MetaPropertiesFault if a directory belongs to another process, node or cluster; StartError
+        with all reasons if no directory can be used.
         """
         try:
             self._open_directories(cluster_id, node_id, config_of or (lambda topic: LogConfig()))
@@ -96,13 +102,17 @@ class LogManager:
             try:
                 self._open_directory(directory, cluster_id, node_id, config_of)
             except OSError as error:
+                if is_out_of_descriptors(error):
+                    raise StartError([_too_many_files(directory, error)]) from error
                 failed[directory] = error
+            except OutOfDescriptors as error:
+                raise StartError([_too_many_files(directory, error)]) from error
             except KafkaError as error:
                 if error.error != Error.KAFKA_STORAGE_ERROR:
                     raise
-        # Going offline is said and acted on: when nothing is left to go on with, the refusal alone says it.
+        # A directory that goes offline is logged and reported. If no directory is left, only the StartError reports it.
         if all(directory in failed or not directory.online for directory in self.directories):
-            raise StartRefused([_unusable(directory, failed.get(directory)) for directory in self.directories])
+            raise StartError([_unusable(directory, failed.get(directory)) for directory in self.directories])
         for directory, cause in failed.items():
             directory.fail(cause, "opening it")
 
@@ -117,11 +127,27 @@ class LogManager:
             write_meta_properties(file_system, directory.path, meta)
         check_owner(directory.path, meta, cluster_id, node_id)
         directory.directory_id = meta.directory_id
-        clean = take_marker(file_system, directory.path)
+        ended = take_marker(file_system, directory.path)
+        clean = ended is not None
+        directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if ended is None else ended
         recovery_points = directory.read_checkpoint(RECOVERY_POINT_FILE)
         start_offsets = directory.read_checkpoint(LOG_START_OFFSET_FILE)
         high_watermarks = directory.read_checkpoint(HIGH_WATERMARK_FILE)
-        for name in sorted(os.listdir(directory.path)):
+        compacted_to = directory.read_checkpoint(CLEANER_OFFSET_FILE)
+        names = sorted(os.listdir(directory.path))
+        lost = lost_partitions({*recovery_points, *high_watermarks}, names)
+        if lost:
+            # Before any checkpoint is replaced: after that, only the directory id shows that partitions are missing.
+            directory.directory_id = new_uuid()
+            write_meta_properties(file_system, directory.path, replace(meta, directory_id=directory.directory_id))
+            directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH
+            logger.warning(
+                "Log directory %s has lost the folders of %d partitions (%s): it is registered as a new one",
+                directory.path,
+                len(lost),
+                partition_list(lost),
+            )
+        for name in names:
             folder = os.path.join(directory.path, name)
             if name.endswith((DELETED_FOLDER_SUFFIX, FUTURE_FOLDER_SUFFIX)):
                 directory.removals.add(folder, 0)
@@ -129,41 +155,56 @@ class LogManager:
             topic_partition = partition_of(name)
             if topic_partition is None or not os.path.isdir(folder):
                 continue
-            last_run = LastRun(clean, recovery_points.get(topic_partition, 0), start_offsets.get(topic_partition, 0))
+            last_run = LastRun(
+                clean,
+                recovery_points.get(topic_partition, 0),
+                start_offsets.get(topic_partition, 0),
+                compacted_to.get(topic_partition, 0),
+                high_watermarks.get(topic_partition, GAPS_ANYWHERE),
+            )
             body, end_offset = load_body(folder, directory, config_of(topic_partition.topic), last_run)
             log = Log(topic_partition, read_topic_id(folder), body, end_offset)
-            log.high_watermark = min(
-                max(high_watermarks.get(topic_partition, 0), log.log_start_offset), log.log_end_offset
-            )
+            log.restore_high_watermark(high_watermarks.get(topic_partition, 0))
+            if body.lost_its_end:  # its marker claims a complete log, and the controller would regard it as intact
+                directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH
             self._take(log)
 
     def _take(self, log: Log) -> None:
-        """A log that was found. Found twice: a move was cut short after the copy was whole, and whichever went on since
-        has the later leader epoch or end."""
+        """Adds a log that was found. If it was found twice, a move was interrupted after its copy was complete: the
+        copy that was in use since then has the later leader epoch or end offset."""
         present = self._logs.get(log.topic_partition)
         if present is not None and _progress(present) >= _progress(log):
-            logger.warning("%s is there twice: what is in %s goes", log.topic_partition, log.body.folder)
+            logger.warning(
+                "Partition %s is in two log directories: the copy in %s is deleted",
+                log.topic_partition,
+                log.body.folder,
+            )
             self._put_away(log)
             return
         self._logs[log.topic_partition] = log
         self._metrics.added(log)
         if present is not None:
-            logger.warning("%s is there twice: what is in %s goes", log.topic_partition, present.body.folder)
+            logger.warning(
+                "Partition %s is in two log directories: the copy in %s is deleted",
+                log.topic_partition,
+                present.body.folder,
+            )
             self._metrics.removed(present)
             self._put_away(present)
 
     def close(self, broker_epoch: int = -1) -> None:
-        """Makes everything durable and marks the shutdown as clean where that worked."""
+        """Makes everything durable and marks the shutdown as clean where that succeeded."""
         self.moves.cancel_all()
         self.flush_appends()
+        unclean = set()
         for log in self:
             try:
                 log.close()
             except KafkaError:
-                continue  # its directory is offline now: the next start recovers it
+                unclean.add(log.body.directory)  # the next start recovers it
         self._background.close()
         for directory in self.directories:
-            if directory.online:
+            if directory.online and directory not in unclean:
                 self._leave(directory, broker_epoch)
             directory.unlock()
 
@@ -174,22 +215,22 @@ class LogManager:
         except OSError as error:
             directory.fail(error, "marking the shutdown as clean")
         except KafkaError:
-            return  # without the marker the next start reads the logs through
+            return  # without the marker the next start reads the logs
 
     # -- logs ---------------------------------------------------------------------------------------------------
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """The log of a partition, None when this broker has none."""
+        """The log of a partition, None if this broker has none."""
         return self._logs.get(topic_partition)
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
-        """Whether the partition's log lies in a directory that failed."""
+        """Whether the partition's log is in a directory that failed."""
         log = self._logs.get(topic_partition)
         return log is not None and not log.online
 
     @property
     def has_online_directory(self) -> bool:
-        """Whether any log directory works; without one the broker has nothing to live on."""
+        """Whether any log directory is online; without one the broker cannot continue."""
         return any(directory.online for directory in self.directories)
 
     def __iter__(self) -> Iterator[Log]:
@@ -199,11 +240,11 @@ class LogManager:
         return len(self._logs)
 
     def create(self, topic_partition: TopicPartition, topic_id: bytes, config: LogConfig, is_new: bool = True) -> Log:
-        """The log of a partition, made when there is none: breathes between its files, so one caller at a time.
+        """The log of a partition, created if there is none. Yields between the files, so only one caller at a time.
         KafkaError:
 
-        KAFKA_STORAGE_ERROR when no directory works, or when the log may lie in an offline one (not `is_new`);
-        INCONSISTENT_TOPIC_ID when the folder holds another topic of this name.
+        KAFKA_STORAGE_ERROR if no directory is online, or if the log may be in an offline one (not `is_new`);
+        INCONSISTENT_TOPIC_ID if the folder holds another topic of this name.
         """
         log = self._logs.get(topic_partition)
         if log is None:
@@ -211,11 +252,11 @@ class LogManager:
             folder = os.path.join(directory.path, str(topic_partition))
             with directory.guard(f"creating {folder}"):
                 body = create_body(folder, directory, config)
-            breathe()
+            yield_if_due()
             if topic_id != ZERO_UUID:
                 with directory.guard(f"writing the topic id of {topic_partition}"):
                     write_topic_id(directory.disk.file_system, folder, topic_id)
-            breathe()
+            yield_if_due()
             log = self._logs[topic_partition] = Log(topic_partition, topic_id, body, 0)
             self._metrics.added(log)
         elif topic_id not in (log.topic_id, ZERO_UUID):
@@ -227,7 +268,7 @@ class LogManager:
         return log
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Takes a log away: its folder is renamed at once and removed later. Unknown ones are fine."""
+        """Removes a log: its folder is renamed at once and removed later. Does nothing if there is no such log."""
         self.moves.cancel(topic_partition)
         log = self._logs.pop(topic_partition, None)
         if log is None:
@@ -241,7 +282,7 @@ class LogManager:
         _retire_folder(log, log.body.directory, log.body.folder)
 
     def _went_over(self, log: Log, directory: LogDirectory, folder: str) -> None:
-        """A log was moved: the old files go, and both directories say on disk what is true now."""
+        """A log was moved: deletes the old files and corrects the checkpoints of both directories."""
         try:
             self._checkpoint_directory(log.body.directory)
             with directory.guard(f"deleting {folder}"):
@@ -266,10 +307,10 @@ class LogManager:
     def _in(self, directory: LogDirectory) -> list[Log]:
         return [log for log in self._logs.values() if log.body.directory is directory]
 
-    # -- once per turn, and every so often ----------------------------------------------------------------------
+    # -- once per turn, and periodically ------------------------------------------------------------------------
 
     def flush_appends(self) -> None:
-        """Writes what the logs have queued and tells those who wait. Never raises: failures are answers."""
+        """Writes what the logs have queued and calls the callbacks. Never raises: the callbacks receive errors."""
         for directory in self.directories:
             while directory.awaiting_write:
                 waiting, directory.awaiting_write = directory.awaiting_write, []
@@ -278,10 +319,10 @@ class LogManager:
 
     def _correct_checkpoints(self, directory: LogDirectory) -> None:
         try:
-            with in_one_breath():  # in the midst of an append
+            with no_yield():  # in the middle of an append
                 self._checkpoint_directory(directory)
         except KafkaError:
-            return  # offline: those who wait for a write are told so
+            return  # offline: the callbacks of the writes receive the error
 
     def checkpoint(self) -> None:
         """Saves recovery points, log start offsets and high watermarks of all directories that are online."""
@@ -290,7 +331,7 @@ class LogManager:
                 self._checkpoint_directory(directory)
 
     def checkpoint_high_watermarks(self) -> None:
-        """Saves the high watermarks alone."""
+        """Saves the high watermarks only."""
         for directory in self.directories:
             if directory.online:
                 offsets = _offsets(self._in(directory), lambda log: log.high_watermark)
@@ -302,13 +343,15 @@ class LogManager:
         cut = [log for log in logs if log.body.starts_inside_segment()]
         directory.write_checkpoint(LOG_START_OFFSET_FILE, _offsets(cut, lambda log: log.log_start_offset), sync)
         directory.write_checkpoint(HIGH_WATERMARK_FILE, _offsets(logs, lambda log: log.high_watermark), sync)
+        compacted = [log for log in logs if log.body.compacted_to]  # by Apache Kafka; the value moves with the log
+        directory.write_checkpoint(CLEANER_OFFSET_FILE, _offsets(compacted, lambda log: log.body.compacted_to))
 
     def run_retention(self) -> int:
-        """Deletes what the logs may do without, and files that are due; how many segments went."""
+        """Deletes segments by retention, and files whose removal is due; returns how many segments were deleted."""
         return sum(self.retention_slices())
 
     def retention_slices(self) -> Iterator[int]:
-        """`run_retention` in slices of one log each, for a loop that has other things to do in between."""
+        """`run_retention` in slices of one log each, so that the event loop can do other work in between."""
         now_ms = self._clock.now_ms()
         for log in self:
             if log.online:
@@ -317,21 +360,21 @@ class LogManager:
             directory.removals.run_due(now_ms)
 
     def expire_producers(self, expiration_ms: int) -> int:
-        """Forgets idempotent producers that were silent for `expiration_ms`; how many."""
+        """Removes idempotent producers without a batch for `expiration_ms`; returns how many."""
         now_ms = self._clock.now_ms()
         expired = 0
         for log in self:
             expired += log.expire_producers(now_ms, expiration_ms)
-            breathe()
+            yield_if_due()
         return expired
 
     def flush_due(self) -> None:
-        """Syncs the logs whose `flush.ms` is over."""
+        """Syncs the logs whose `flush.ms` has passed."""
         now_ms = self._clock.now_ms()
         for log in self:
             if log.online:
                 log.flush_if_due(now_ms)
-            breathe()
+            yield_if_due()
 
 
 def _retire_folder(log: Log, directory: LogDirectory, folder: str) -> None:
@@ -346,14 +389,19 @@ def _progress(log: Log) -> tuple[int, int]:
 
 
 def _offsets(logs: list[Log], read: Callable[[Log], int]) -> dict[TopicPartition, int]:
-    """For a checkpoint of thousands of logs: breathes."""
+    """The values of a checkpoint, which may have thousands of logs: yields."""
     offsets = {}
     for log in logs:
         offsets[log.topic_partition] = read(log)
-        breathe()
+        yield_if_due()
     return offsets
 
 
 def _unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:
     problem = f"cannot be used: {directory.offline_reason if error is None else reason(error)}"
     return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can make and write to")
+
+
+def _too_many_files(directory: LogDirectory, error: OSError | OutOfDescriptors) -> ConfigFault:
+    problem = f"not all of its files can be opened: {reason(error)}"
+    return ConfigFault("log.dirs", directory.path, problem, "Raise the limit of open files (ulimit -n)")

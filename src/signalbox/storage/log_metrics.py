@@ -1,9 +1,11 @@
-"""What Kafka measures of its logs, under its names: per partition (kafka.log:type=Log) and of the directories."""
+"""Kafka's log metrics, under its names: per partition (kafka.log:type=Log) and of the directories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
+from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.storage.log import Log
 from signalbox.storage.log_directory import LogDirectory
@@ -20,31 +22,28 @@ PARTITION_GAUGES: tuple[tuple[str, Callable[[Log], float]], ...] = (
 
 
 class LogMetrics:
-    """Told of every log that comes and goes."""
+    """Called for every log that is added or removed."""
 
     def __init__(self, metrics: Metrics, directories: list[LogDirectory]) -> None:
-        self._metrics = metrics
+        self._logs: dict[TopicPartition, Log] = {}
         metrics.gauge(_OFFLINE_COUNT, lambda: sum(not directory.online for directory in directories))
         for directory in directories:
             metrics.gauge(_OFFLINE, _offline(directory), {"logDirectory": directory.path})
+        for name, read in PARTITION_GAUGES:
+            metrics.gauges(MetricName("kafka.log", "Log", name), partial(self._rows, read))
 
     def added(self, log: Log) -> None:
-        """A log is hosted here from now on."""
-        for name, read in PARTITION_GAUGES:
-            self._metrics.gauge(MetricName("kafka.log", "Log", name), _bound(read, log), _tags(log))
+        """The broker now hosts this log."""
+        self._logs[log.topic_partition] = log
 
     def removed(self, log: Log) -> None:
-        """A log is gone."""
-        for name, _ in PARTITION_GAUGES:
-            self._metrics.remove(MetricName("kafka.log", "Log", name), _tags(log))
+        """The broker no longer hosts this log."""
+        if self._logs.get(log.topic_partition) is log:  # otherwise another copy has replaced it
+            del self._logs[log.topic_partition]
 
-
-def _tags(log: Log) -> dict[str, str]:
-    return {"topic": log.topic_partition.topic, "partition": str(log.topic_partition.partition)}
-
-
-def _bound(read: Callable[[Log], float], log: Log) -> Callable[[], float]:
-    return lambda: read(log)
+    def _rows(self, read: Callable[[Log], float]) -> Iterator[tuple[dict[str, str], float]]:
+        for (topic, partition), log in list(self._logs.items()):
+            yield {"topic": topic, "partition": str(partition)}, read(log)
 
 
 def _offline(directory: LogDirectory) -> Callable[[], float]:

@@ -1,9 +1,9 @@
-"""One log on its way into another log directory of the same broker (KIP-113), while it is read and appended to.
+"""The move of one log to another log directory of the same broker (KIP-113), while it is read and appended to.
 
 The files are copied into a folder `<topic>-<partition>.<32 hex>-future`, round after round, in the background. When
-little is left, and what was copied is durable, the last round is done at once between two appends, and the log goes on
-with the new files; the old ones are removed later. Segments that are deleted meanwhile are not missed; a truncation
-begins the copy anew. Kafka's future replica is a follower of the present one instead, with the same names on the disk.
+little is left, and the copy is durable, the last round runs at once between two appends, and the log continues with the
+new files; the old ones are removed later. Segments that are deleted meanwhile need not be copied; after a truncation
+the copy starts again. Kafka's future replica is a follower of the current one instead, with the same names on disk.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from signalbox.storage.producer_snapshot import save_snapshot
 
 logger = logging.getLogger(__name__)
 
-ROUND_BYTES = 8 << 20  # copied in one go by the background thread, which has syncs to do as well
-LAST_ROUND_BYTES = 256 << 10  # left for the loop's thread, which has appends to do
+ROUND_BYTES = 8 << 20  # copied per round by the background thread, which also has syncs to do
+LAST_ROUND_BYTES = 256 << 10  # left for the loop's thread, which also has appends to do
 _CHUNK_BYTES = 1 << 20
 _INDEXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 
 class _SourceUnreadable(OSError):
-    """Where the log is now cannot be read, or was cut meanwhile."""
+    """The present files of the log cannot be read, or were truncated meanwhile."""
 
 
 class _NotTheSame(Exception):
-    """The copy is not what it should be."""
+    """The copy differs from the original."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Bytes `start` to `end` of a segment's file. The open file outlives the segment."""
+    """Bytes `start` to `end` of a segment's file. The open file stays readable after the segment is deleted."""
 
     source: OpenFile
     path: str
@@ -60,8 +60,8 @@ class _Piece:
 
 
 class LogMove:
-    """`ended` is told when the log has gone over, or stays where it is; `moved` when the old folder, in the directory
-    that it was in, may go."""
+    """`ended` is called when the log has moved, or stays where it is; `moved` when the old folder, in its directory,
+    may be deleted."""
 
     def __init__(
         self,
@@ -79,23 +79,23 @@ class LogMove:
 
     @property
     def size_bytes(self) -> int:
-        """What is copied so far, with the round that is under way."""
+        """The bytes copied so far, including the current round."""
         return sum(self._copied.values())
 
     @property
     def offset_lag(self) -> int:
-        """Offsets that are not there yet, by whole segments."""
+        """The number of offsets that are not copied yet, by whole segments."""
         behind = (s.base_offset for s in self.log.body.segments if self._copied.get(s.base_offset, 0) < s.written)
         return self.log.log_end_offset - next(behind, self.log.log_end_offset)
 
     def begin(self) -> None:
-        """Make the folder and copy; KafkaError(KAFKA_STORAGE_ERROR)."""
+        """Create the folder and begin to copy; KafkaError(KAFKA_STORAGE_ERROR)."""
         with self.target.guard(f"creating {self._folder}"):
             self._file_system.make_directory(self._folder)
         self._next_round()
 
     def cancel(self) -> None:
-        """Let the log stay where it is. What was copied goes with the next round, or when the broker starts."""
+        """Leave the log where it is. The copied files are deleted with the next round, or when the broker starts."""
         self._cancelled = True
 
     @property
@@ -114,7 +114,7 @@ class LogMove:
     # -- rounds
 
     def _next_round(self) -> None:
-        """On the loop's thread: what to copy now. Ends the move when nothing of it can be done any more."""
+        """On the loop's thread: decides what to copy now. Ends the move if it cannot continue."""
         if self._cancelled or not self.log.online or not self.target.online:
             self._give_up()
             return
@@ -153,7 +153,7 @@ class LogMove:
                 return
 
     def _final_indexes(self) -> Iterator[tuple[str, str]]:
-        """Indexes of segments that are closed and copied, from where to where."""
+        """The indexes of closed segments that are copied: pairs of source and target path."""
         *closed, _ = self.log.body.segments
         for segment in closed:
             base = segment.base_offset
@@ -162,7 +162,7 @@ class LogMove:
                 yield from ((segment.path(suffix), self._path(base, suffix)) for suffix in _INDEXES)
 
     def _copy(self, pieces: list[_Piece], files: list[tuple[str, str]], make_durable: bool) -> None:
-        """On the background thread. OSError is the target's fault, unless it says otherwise."""
+        """On the background thread. OSError is a fault of the target, except _SourceUnreadable."""
         for piece in pieces:
             _copy_piece(self._file_system, piece)
         for source, path in files:
@@ -180,12 +180,15 @@ class LogMove:
                 body.directory.fail(error, f"reading {body.folder}")
         elif isinstance(error, OSError):
             self.target.fail(error, f"copying {self.log.topic_partition} to {self._folder}")
+            self._cancelled = True
         elif error is not None:
-            logger.error("%s is not moved to %s: %s", self.log.topic_partition, self.target.path, error)
+            logger.error(
+                "Move of partition %s to log directory %s failed: %s", self.log.topic_partition, self.target.path, error
+            )
             self._cancelled = True
         self._next_round()
 
-    # -- the end
+    # -- the last round
 
     def _finish(self, pieces: list[_Piece]) -> None:
         log, body = self.log, self.log.body
@@ -204,13 +207,15 @@ class LogMove:
         except OSError as error:
             self.target.fail(error, f"moving {log.topic_partition} to {self.target.path}")
         except (KafkaError, _NotTheSame) as error:
-            logger.error("%s is not moved to %s: %s", log.topic_partition, self.target.path, error)
+            logger.error(
+                "Move of partition %s to log directory %s failed: %s", log.topic_partition, self.target.path, error
+            )
         if body.directory is not self.target:
             self._give_up()
             return
-        logger.info("%s is in %s now", log.topic_partition, self.target.path)
+        logger.info("Partition %s moved to log directory %s", log.topic_partition, self.target.path)
         self._ended()
-        # Only when the new name is durable may the old one go.
+        # The old folder may only be deleted when the new name is durable.
         self.target.background.run(
             lambda: self._file_system.sync_directory(self.target.path),
             lambda error: self._named(error, source, old_folder),
@@ -223,7 +228,7 @@ class LogMove:
             self._moved(source, old_folder)
 
     def _complete(self, body: LogBody, pieces: list[_Piece]) -> str:
-        """The rest of the files, under the folder's real name, which is given back."""
+        """Copies the rest of the files and renames the folder to the partition's name; returns its path."""
         file_system, active = self._file_system, body.segments.active
         present = {segment.base_offset for segment in body.segments}
         for base in offsets_in(self._folder, LOG_SUFFIX):
@@ -285,7 +290,7 @@ def _read(file_system: FileSystem, piece: _Piece, position: int) -> bytes:
 
 
 def _copy_file(file_system: FileSystem, source: str, path: str) -> None:
-    """A whole file; one that is not there (any more) is left out."""
+    """Copies a complete file; does nothing if it does not exist (any more)."""
     try:
         size = os.path.getsize(source)
         opened = OpenFile(file_system, source)

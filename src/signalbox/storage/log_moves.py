@@ -1,4 +1,5 @@
-"""Which logs are to be where: moves between the log directories of this broker, and places for logs yet to come."""
+"""Moves of logs between the log directories of this broker, and requested directories for logs that do not exist
+yet."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from signalbox.storage.log_move import LogMove
 
 
 class LogMoves:
-    """`went_over(log, directory, folder)` puts the old files away."""
+    """`went_over(log, directory, folder)` deletes the old files."""
 
     def __init__(
         self,
@@ -31,15 +32,16 @@ class LogMoves:
         return iter(list(self._moves.values()))
 
     def move(self, topic_partition: TopicPartition, path: str) -> None:
-        """Begin to move a log, unless it is there or on its way; a move to elsewhere is given up for it. KafkaError:
+        """Begin to move a log, unless it is already there or moving there; a move to another directory is cancelled.
+        KafkaError:
 
-        LOG_DIR_NOT_FOUND for a path that is none of `log.dirs`; KAFKA_STORAGE_ERROR when it, or where the log is now,
-        is offline; REPLICA_NOT_AVAILABLE without a log, which will be made there.
+        LOG_DIR_NOT_FOUND for a path that is not in `log.dirs`; KAFKA_STORAGE_ERROR if that directory, or the present
+        one of the log, is offline; REPLICA_NOT_AVAILABLE if there is no log: it will be created there.
         """
         target = next((each for each in self._directories if each.path == path), None)
         if target is None:
             raise KafkaError(Error.LOG_DIR_NOT_FOUND, f"{path} is none of this broker's log.dirs")
-        target.refuse_offline()
+        target.reject_offline()
         log = self._logs.get(topic_partition)
         running = self._moves.get(topic_partition)
         if running is not None and running.target is not target:
@@ -48,23 +50,23 @@ class LogMoves:
         if log is None:
             self._await(topic_partition, target)
             raise KafkaError(Error.REPLICA_NOT_AVAILABLE, f"{topic_partition} is not here yet")
-        log.body.directory.refuse_offline()
+        log.body.directory.reject_offline()
         if running is None and log.body.directory is not target:
             self._begin(log, target)
 
     def cancel(self, topic_partition: TopicPartition) -> None:
-        """The log stays where it is, or goes altogether."""
+        """Cancel the move: the log stays where it is, or is being deleted."""
         move = self._moves.pop(topic_partition, None)
         if move is not None:
             move.cancel()
 
     def cancel_all(self) -> None:
-        """The broker stops."""
+        """Cancel all moves: the broker stops."""
         for topic_partition in list(self._moves):
             self.cancel(topic_partition)
 
     def place_of(self, topic_partition: TopicPartition) -> LogDirectory | None:
-        """Where a new log was wanted, if anybody said so and the directory works."""
+        """The requested directory for a new log, if there is one and it is online."""
         directory = self._awaited.pop(topic_partition, None)
         return directory if directory is not None and directory.online else None
 

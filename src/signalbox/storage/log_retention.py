@@ -1,7 +1,7 @@
-"""Which segments a log may do without: by time, by size, and by its start offset (DeleteRecords).
+"""Which segments of a log may be deleted: by time, by size, and by its start offset (DeleteRecords).
 
-Only whole segments from the oldest on, only below the high watermark. The active one counts too when it is past
-its time; the log then rolls first.
+Only complete segments from the oldest on, only below the high watermark. The active one counts too if it is too old;
+the log then rolls first.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from signalbox.storage.log_body import LogBody
 
 
-def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, now_ms: int) -> int:
-    """How many of the oldest segments can go."""
+def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, now_ms: int) -> list[str]:
+    """The reason for each segment that can be deleted, oldest first; the list ends at the first one that stays."""
     segments = body.segments
     config = body.config
     surplus = segments.size_bytes() - config.retention_bytes if config.retention_bytes >= 0 else 0
-    count = 0
+    reasons: list[str] = []
     for slot, segment in enumerate(segments):
         end_offset = segments.end_of(slot, log_end_offset)
         if end_offset > high_watermark or segment.size == 0:
@@ -26,5 +26,11 @@ def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, 
         if not (before_start or too_old or too_many):
             break
         surplus -= segment.written
-        count += 1
-    return count
+        reasons.append(
+            f"retention.ms={config.retention_ms}"
+            if too_old
+            else f"retention.bytes={config.retention_bytes}"
+            if too_many
+            else "before the log start offset"
+        )
+    return reasons

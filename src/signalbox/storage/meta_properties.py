@@ -1,6 +1,7 @@
-"""`meta.properties` of a log directory: whose it is. Version 1 is written (cluster, node and directory id), 0 is read.
+"""`meta.properties` of a log directory: the cluster and node that own it. Version 1 is written (cluster, node and
+directory id), version 0 is also read.
 
-A broker refuses a directory of another cluster or node: mounting the wrong disk must not mix data.
+A broker rejects a directory of another cluster or node: mounting the wrong disk must not mix data.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from dataclasses import dataclass
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.ids import uuid_bytes, uuid_text
 from signalbox.common.properties_file import parse_properties
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.storage.file_names import META_PROPERTIES_FILE
 from signalbox.storage.file_system import FileSystem, replace_file
 
-_LAYOUTS = {"0": "broker.id", "1": "node.id"}  # the key of the node's id, by the file's version
+_LAYOUTS = {"0": "broker.id", "1": "node.id"}  # the key of the node's id, by the version of the file
 _RESTORE = "Restore the file, or give the broker a folder of its own that is empty"
 
 
-class MetaPropertiesFault(StartRefused):
-    """The file cannot be understood, or the directory belongs to somebody else. Says log.dirs, the folder and why."""
+class MetaPropertiesFault(StartError):
+    """The file cannot be parsed, or the directory belongs to another node or cluster. The message has log.dirs, the
+    folder and the reason."""
 
     def __init__(self, log_dir: str, problem: str, remedy: str) -> None:
         super().__init__([ConfigFault("log.dirs", log_dir, problem, remedy)])
@@ -29,7 +31,7 @@ class MetaPropertiesFault(StartRefused):
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """`cluster_id` as text, `directory_id` as 16 bytes; "" and b"" when the file does not say."""
+    """`cluster_id` as text, `directory_id` as 16 bytes; "" and b"" if the file does not have them."""
 
     cluster_id: str
     node_id: int
@@ -37,8 +39,8 @@ class MetaProperties:
 
 
 def read_meta_properties(log_dir: str) -> MetaProperties | None:
-    """What a log directory says of itself; None when it is new. MetaPropertiesFault when the file makes no sense,
-    OSError when the disk does not give it."""
+    """The properties of a log directory; None if it is new. MetaPropertiesFault if the file cannot be parsed, OSError
+    if it cannot be read."""
     path = os.path.join(log_dir, META_PROPERTIES_FILE)
     try:
         with open(path, encoding="utf-8") as file:
@@ -47,7 +49,7 @@ def read_meta_properties(log_dir: str) -> MetaProperties | None:
         return None
     except UnicodeDecodeError as error:
         raise MetaPropertiesFault(log_dir, f"{path} is not text in UTF-8", _RESTORE) from error
-    except ValueError as error:  # says the file and the line
+    except ValueError as error:  # the message has the file and the line
         raise MetaPropertiesFault(log_dir, str(error), _RESTORE) from error
     try:
         return _meta_properties(values)
@@ -56,7 +58,7 @@ def read_meta_properties(log_dir: str) -> MetaProperties | None:
 
 
 def _meta_properties(values: Mapping[str, str]) -> MetaProperties:
-    """ValueError says which key is missing or wrong."""
+    """ValueError names the key that is missing or wrong."""
     version = values.get("version", "0")
     if version not in _LAYOUTS:
         raise ValueError(f"version={version} is not one of {', '.join(_LAYOUTS)}")
@@ -84,7 +86,7 @@ def write_meta_properties(file_system: FileSystem, log_dir: str, meta: MetaPrope
 
 
 def check_owner(log_dir: str, found: MetaProperties, cluster_id: str, node_id: int) -> None:
-    """MetaPropertiesFault when `log_dir` is not this node's."""
+    """MetaPropertiesFault if `log_dir` belongs to another node or cluster."""
     path = os.path.join(log_dir, META_PROPERTIES_FILE)
     if found.cluster_id and found.cluster_id != cluster_id:
         raise MetaPropertiesFault(

@@ -1,8 +1,8 @@
-"""The sparse offset index of a segment: `.index`, eight bytes an entry, one entry per `index.interval.bytes`.
+"""The sparse offset index of a segment: `.index`, eight bytes per entry, one entry per `index.interval.bytes`.
 
-An entry is the last offset of a batch, relative to the segment's base offset, and the file position at which that
-batch begins (two big-endian 32-bit numbers). The index of the segment being written lives in memory and is saved
-when the segment is flushed, rolled or closed: after a crash it is rebuilt from the log anyway.
+An entry has the last offset of a batch, relative to the segment's base offset, and the file position at which that
+batch begins (two big-endian 32-bit numbers). The index of the active segment is in memory and is saved when the segment
+is flushed, rolled or closed: after a crash it is rebuilt from the log anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SWAP = sys.byteorder == "little"
 
 
 class OffsetIndex:
-    """Entries in two arrays; `append`, `position_before` and `truncate_to` work on memory alone."""
+    """Entries in two arrays; `append`, `position_before` and `truncate_to_position` use memory only."""
 
     __slots__ = ("_positions", "_relative", "_saved", "base_offset", "path")
 
@@ -39,17 +39,17 @@ class OffsetIndex:
         self._positions.append(position)
 
     def position_before(self, offset: int) -> int:
-        """Where to start looking for `offset`: the position of the last indexed batch that does not end after it."""
+        """Where the search for `offset` begins: the position of the last indexed batch that does not end after it."""
         slot = bisect_right(self._relative, offset - self.base_offset) - 1
         return self._positions[slot] if slot >= 0 else 0
 
-    def position_within(self, end_position: int) -> int:
-        """The last indexed position before `end_position`, 0 when there is none."""
+    def last_within(self, end_position: int) -> tuple[int, int] | None:
+        """(position, last offset) of the last indexed batch before `end_position`; None if there is none."""
         slot = bisect_right(self._positions, end_position - 1) - 1
-        return self._positions[slot] if slot >= 0 else 0
+        return (self._positions[slot], self.base_offset + self._relative[slot]) if slot >= 0 else None
 
     def truncate_to_position(self, end_position: int) -> None:
-        """Drops the entries of batches that begin at `end_position` or later."""
+        """Removes the entries of batches that begin at `end_position` or later."""
         keep = bisect_right(self._positions, end_position - 1)
         del self._relative[keep:]
         del self._positions[keep:]
@@ -60,7 +60,7 @@ class OffsetIndex:
         return [(self.base_offset + r, p) for r, p in zip(self._relative, self._positions, strict=True)]
 
     def save(self, file_system: FileSystem) -> None:
-        """Brings the file up to date: entries since the last save are added, truncated ones cut off."""
+        """Updates the file: adds the entries since the last save and cuts off truncated ones."""
         fd = file_system.open(self.path, create=True)
         try:
             write_whole(file_system, fd, self._encoded(self._saved), self._saved * ENTRY_SIZE_BYTES)
@@ -71,7 +71,7 @@ class OffsetIndex:
         self._saved = len(self._relative)
 
     def load(self, file_system: FileSystem, size_bytes: int) -> None:
-        """Reads the file. ValueError when it cannot be the index of this segment and must be rebuilt."""
+        """Reads the file. ValueError if it cannot be the index of this segment and must be rebuilt."""
         fd = file_system.open(self.path)
         try:
             data = file_system.pread(fd, size_bytes, 0)
@@ -88,7 +88,7 @@ class OffsetIndex:
         self._relative, self._positions, self._saved = relative, positions, len(relative)
 
     def clear(self) -> None:
-        """Forgets everything; the file is emptied at the next save."""
+        """Removes all entries; the next save empties the file."""
         self._relative, self._positions, self._saved = array("I"), array("I"), 0
 
     def _encoded(self, start: int) -> bytes:

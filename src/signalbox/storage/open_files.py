@@ -1,12 +1,15 @@
-"""Open files with a cap. A reader's slice keeps its file open by reference, whatever is closed or deleted meanwhile.
+"""Open files with a limit. A reader's slice keeps its file open by reference, even if it is closed or deleted
+meanwhile.
 
-A segment that is written to owns its file. All other segments borrow theirs from `OpenFiles`, which lets go of the
-one unused for longest when there are more than the cap (`limits.MAX_OPEN_SEGMENT_FILES`).
+The active segment owns its file. All other segments register their files with `OpenFiles`, which releases the least
+recently used segment when there are more than the limit (`limits.MAX_OPEN_SEGMENT_FILES`), or when the process has few
+descriptors left.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Protocol
 
 from signalbox.common.limits import MAX_OPEN_SEGMENT_FILES
@@ -14,7 +17,7 @@ from signalbox.storage.file_system import FileSystem
 
 
 class OpenFile:
-    """A descriptor that closes itself when nobody refers to it any more."""
+    """A descriptor that closes itself when nothing refers to it any more."""
 
     __slots__ = ("_file_system", "fd")
 
@@ -29,7 +32,7 @@ class OpenFile:
 
 
 class Releasable(Protocol):
-    """Something that holds open files or loaded indexes and can get them back later."""
+    """An object with open files or loaded indexes that it can release and load again later."""
 
     def release(self) -> None: ...
 
@@ -37,23 +40,25 @@ class Releasable(Protocol):
 class OpenFiles:
     """The closed segments that currently hold resources, least recently used first."""
 
-    __slots__ = ("_capacity", "_holders")
+    __slots__ = ("_capacity", "_holders", "_is_short")
 
-    def __init__(self, capacity: int = MAX_OPEN_SEGMENT_FILES) -> None:
+    def __init__(self, capacity: int = MAX_OPEN_SEGMENT_FILES, is_short: Callable[[], bool] = lambda: False) -> None:
         self._capacity = capacity
+        self._is_short = is_short
         self._holders: OrderedDict[Releasable, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._holders)
 
     def touch(self, holder: Releasable) -> None:
-        """`holder` is in use: it moves to the end, and the first lets go when there are too many."""
+        """`holder` is in use: it moves to the end, and the least recently used ones are released if there are too
+        many."""
         self._holders[holder] = None
         self._holders.move_to_end(holder)
-        if len(self._holders) > self._capacity:
+        while len(self._holders) > self._capacity or (len(self._holders) > 1 and self._is_short()):
             oldest, _ = self._holders.popitem(last=False)
             oldest.release()
 
     def forget(self, holder: Releasable) -> None:
-        """`holder` is gone or looks after itself from now on."""
+        """`holder` is deleted, or manages its own resources from now on."""
         self._holders.pop(holder, None)

@@ -1,4 +1,5 @@
-"""`partition.metadata`: the topic id of a partition's folder, so that a topic created anew is not taken for the old."""
+"""`partition.metadata`: the topic id of a partition's folder, to distinguish a topic from a deleted one of the same
+name."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from signalbox.storage.file_system import FileSystem, replace_file
 
 
 def read_topic_id(folder: str) -> bytes:
-    """The topic id, zeros when the file is missing or says nothing useful."""
+    """The topic id, zeros if the file is missing or has no valid id."""
     try:
         with open(os.path.join(folder, PARTITION_METADATA_FILE), encoding="utf-8") as file:
             facts = dict(line.split(": ", 1) for line in file.read().splitlines() if ": " in line)

@@ -1,4 +1,4 @@
-"""Producer state from disk: the newest snapshot that is not beyond the end, then the batches behind it."""
+"""Producer state from disk: the newest snapshot that is not above the end, then the batches behind it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList, end_offset: int) -> ProducerStates:
-    """The producers of a log as of `end_offset`. Damaged snapshots are removed and older ones tried."""
+    """The producers of a log as of `end_offset`. Corrupt snapshots are removed and older ones are tried."""
     states, start = ProducerStates(), segments[0].base_offset
     for offset in reversed(offsets_in(folder, SNAPSHOT_SUFFIX)):
         if offset > end_offset or offset < start:
@@ -48,7 +48,7 @@ def _batches(segments: SegmentList, start: int, end_offset: int) -> Iterator[tup
 
 
 def note_batch(states: ProducerStates, batch: BatchHeader, buffer: bytes | bytearray | memoryview) -> None:
-    """Takes a batch into the state unasked: it was admitted before. `buffer` is only read for a marker."""
+    """Adds a batch to the state without a check: it was admitted before. `buffer` is only read for a marker."""
     if batch.attributes & CONTROL_BIT:
         end = batch.position + batch.size_bytes
         coordinator_epoch = read_coordinator_epoch(memoryview(buffer)[batch.position : end])

@@ -4,7 +4,7 @@
     last sequence i32, last offset i64, offset delta i32, timestamp i64, coordinator epoch i32,
     first offset of the open transaction i64 (-1 for none)
 
-Only the last batch of each producer is kept. A snapshot at offset N holds the state before N; taken when a
+Only the last batch of each producer is kept. A snapshot at offset N holds the state before N. It is taken when a
 segment is rolled and at a clean shutdown, so that a start replays at most one segment.
 """
 
@@ -24,7 +24,7 @@ _CRC_COVERS_FROM = 6
 
 
 def encode_snapshot(states: ProducerStates) -> bytes:
-    """The file's content."""
+    """The content of the file."""
     body = bytearray(_HEAD.size)
     for producer_id, entry in states.entries.items():
         delta = entry.batches[-1][3] if entry.batches else 0
@@ -44,7 +44,7 @@ def encode_snapshot(states: ProducerStates) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> ProducerStates:
-    """The state in a file's content; ValueError when it is damaged or of another version."""
+    """The state in a file's content; ValueError if it is corrupt or has another version."""
     if len(data) < _HEAD.size:
         raise ValueError(f"a producer snapshot of {len(data)} bytes")
     version, crc, count = _HEAD.unpack_from(data)
@@ -69,7 +69,7 @@ def save_snapshot(file_system: FileSystem, path: str, states: ProducerStates, sy
 
 
 def load_snapshot(file_system: FileSystem, path: str, size: int) -> ProducerStates:
-    """The state in the snapshot at `path`; ValueError when it is damaged."""
+    """The state in the snapshot at `path`; ValueError if it is corrupt."""
     fd = file_system.open(path)
     try:
         return decode_snapshot(file_system.pread(fd, size, 0))

@@ -1,16 +1,16 @@
-"""What a log remembers of idempotent producers (KIP-98): epoch, the last five batches, an open transaction.
+"""A log's state of idempotent producers (KIP-98): epoch, the last five batches, an open transaction.
 
-    batch from a client                                       answer
+    batch from a client                                       response
     ------------------------------------------------------   ----------------------------------------------
     older producer epoch                                      INVALID_PRODUCER_EPOCH
-    same epoch, same first and last sequence as one of five   duplicate: the offsets of the first time
+    same epoch, same first and last sequence as one of five   duplicate: the offsets of the first append
     same epoch, first sequence = last one + 1 (2^31-1 -> 0)   appended
     newer epoch, first sequence 0                             appended
     producer unknown (new, expired, deleted by retention)     appended with any sequence
     anything else                                             OUT_OF_ORDER_SEQUENCE_NUMBER
 
-Followers and replays take every batch as the leader took it. Entries are never changed, only replaced, so that a
-group of appends that could not be written is undone by putting the old ones back.
+Followers and replays accept every batch that the leader appended. Entries are never changed, only replaced, so that a
+group of appends that could not be written is undone by restoring the old entries.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class ProducerEntry:
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last record, -1 when no batch of this epoch is known."""
+        """Sequence number of the last record, -1 if no batch of this epoch is known."""
         return self.batches[-1][1] if self.batches else NO_SEQUENCE
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last record, -1 when no batch is known."""
+        """Offset of the last record, -1 if no batch is known."""
         return self.batches[-1][2] if self.batches else NO_OFFSET
 
 
@@ -76,7 +76,7 @@ class ProducerStates:
     def check(
         self, producer_id: int, producer_epoch: int, first_sequence: int, last_sequence: int
     ) -> SequenceRange | None:
-        """Admits a client's batch (None) or says which earlier batch it repeats; KafkaError when it is refused."""
+        """Admits a client's batch (None) or returns the earlier batch that it repeats; KafkaError if it is rejected."""
         entry = self.entries.get(producer_id)
         if entry is None or entry.producer_epoch == NO_EPOCH:
             return None
@@ -100,7 +100,7 @@ class ProducerStates:
         return None
 
     def append(self, producer_id: int, producer_epoch: int, batch: SequenceRange, transactional: bool = False) -> None:
-        """Notes a batch that was appended."""
+        """Records an appended batch."""
         entry = self.entries.get(producer_id)
         if entry is None:
             new = ProducerEntry(producer_epoch, (batch,), batch[4])
@@ -118,7 +118,7 @@ class ProducerStates:
         self.entries[producer_id] = new
 
     def end_transaction(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> int:
-        """Notes a transaction marker and gives the transaction's first offset, -1 when none was open."""
+        """Records a transaction marker and returns the transaction's first offset, -1 if none was open."""
         entry = self.entries.get(producer_id)
         batches: tuple[SequenceRange, ...] = ()
         first_offset = NO_OFFSET
@@ -129,14 +129,14 @@ class ProducerStates:
         return first_offset
 
     def put_back(self, producer_id: int, entry: ProducerEntry | None) -> None:
-        """Restores what was known before an append that failed, or what a snapshot says."""
+        """Restores the state before a failed append, or the state of a snapshot."""
         if entry is None:
             self.entries.pop(producer_id, None)
         else:
             self.entries[producer_id] = entry
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers that were silent for `expiration_ms` and have no open transaction; how many."""
+        """Removes producers without a batch for `expiration_ms` and without an open transaction; returns how many."""
         silent = [
             producer_id
             for producer_id, entry in self.entries.items()

@@ -1,6 +1,6 @@
-"""Files and folders on their way out: renamed at once, removed after `file.delete.delay.ms`, off the loop.
+"""Files and folders to be removed: renamed at once, removed after `file.delete.delay.ms`, outside of the event loop.
 
-The rename is what counts: a start after a crash removes whatever carries the suffix.
+The rename is decisive: a start after a crash removes everything with the suffix.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Removals:
-    """Paths by the time they are due."""
+    """Paths by the time at which they are due."""
 
     def __init__(self, file_system: FileSystem, background: Background, clock: Clock) -> None:
         self._file_system = file_system
@@ -31,7 +31,7 @@ class Removals:
         return len(self._due)
 
     def retire(self, paths: Iterable[str], delay_ms: int) -> None:
-        """Renames the files that exist and notes them for removal."""
+        """Renames the files that exist and schedules their removal."""
         for path in paths:
             try:
                 self._file_system.rename(path, path + DELETED_SUFFIX)
@@ -40,17 +40,17 @@ class Removals:
             self.add(path + DELETED_SUFFIX, delay_ms)
 
     def add(self, path: str, delay_ms: int) -> None:
-        """Notes a file or a folder, already renamed."""
+        """Schedules the removal of a file or folder that is already renamed."""
         heapq.heappush(self._due, (self._clock.now_ms() + delay_ms, path))
 
     def run_due(self, now_ms: int) -> None:
-        """Hands everything that is due to the background."""
+        """Passes everything that is due to the background."""
         while self._due and self._due[0][0] <= now_ms:
             _, path = heapq.heappop(self._due)
             self._background.run(lambda path=path: self.remove(path), self._done)  # type: ignore[misc]
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a folder with what is in it; one that is gone already is fine."""
+        """Removes a file, or a folder with its content; does nothing if it does not exist."""
         try:
             if os.path.isdir(path):
                 for name in os.listdir(path):
@@ -61,4 +61,4 @@ class Removals:
 
     def _done(self, error: BaseException | None) -> None:
         if error is not None:
-            logger.warning("cannot remove what is deleted: %s; the next start tries again", error)
+            logger.warning("Deleted files cannot be removed: %s; the next start retries", error)

@@ -1,8 +1,8 @@
-"""One segment: a `.log` file with its two indexes, and what must be known of it without reading it.
+"""One segment: a `.log` file with its two indexes, and the state that is needed without reading it.
 
-`size` counts every byte that was accepted, `written` those that the file has; readers never look beyond `written`.
-Only the last segment of a log (the active one) accepts batches; it owns its file and remembers where its newest
-batches begin, so that reads at the tail need no I/O to find their place.
+`size` counts all accepted bytes, `written` the bytes in the file; readers never go beyond `written`. Only the last
+segment of a log (the active one) accepts batches. It owns its file and keeps the positions of its newest batches, so
+that reads at the tail need no I/O to find their position.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from signalbox.storage.time_index import TimeIndex
 NO_TIMESTAMP = -1
 NEVER_MS = 2**63 - 1
 MAX_RELATIVE_OFFSET = 2**31 - 1
-_RECENT_BATCHES = 128  # newest batches whose positions are remembered; halved when full
+_RECENT_BATCHES = 128  # newest batches whose positions are kept; halved when full
 
 
 class SegmentMark(NamedTuple):
@@ -39,14 +39,14 @@ class SegmentMark(NamedTuple):
 
 
 class Disk(NamedTuple):
-    """What the files of a log directory are reached through."""
+    """The access to the files of a log directory."""
 
     file_system: FileSystem
     open_files: OpenFiles
 
 
 class Segment:
-    """Created empty; `found_on_disk` makes it stand for an existing file."""
+    """Created empty; after `found_on_disk` it represents an existing file."""
 
     __slots__ = (
         "_bytes_since_index",
@@ -77,7 +77,7 @@ class Segment:
         self.time_index = TimeIndex(self.path(TIME_INDEX_SUFFIX), base_offset)
         self.index_interval_bytes = index_interval_bytes
         self.size = self.written = 0
-        self.first_timestamp = NEVER_MS  # of the first batch; nothing rolls by time before there is one
+        self.first_timestamp = NEVER_MS  # of the first batch; without one, no roll by time
         self.max_timestamp_offset = base_offset
         self._max_timestamp = NO_TIMESTAMP
         self._max_timestamp_known = True
@@ -90,7 +90,7 @@ class Segment:
         self._recent_end = -1
 
     def found_on_disk(self, size: int) -> None:
-        """The file exists with `size` bytes; what else there is to know is loaded when it is asked for."""
+        """The file exists with `size` bytes; all other state is loaded when it is needed."""
         self.size = self.written = size
         self._indexes_loaded = self._max_timestamp_known = size == 0
 
@@ -101,7 +101,7 @@ class Segment:
     # -- writing (the active segment) ---------------------------------------------------------------------------
 
     def activate(self) -> OpenFile:
-        """Makes this the segment that is written to: it keeps its own file, created when missing."""
+        """Makes this the active segment: it keeps its own file open, which is created if it is missing."""
         self._open_files.forget(self)
         if self._file is None:
             self._file = OpenFile(self._file_system, self.path(LOG_SUFFIX), create=True)
@@ -112,7 +112,7 @@ class Segment:
         return self._file
 
     def accept(self, base_offset: int, last_offset: int, size: int, max_timestamp: int) -> None:
-        """Notes a batch that will stand (or stands) at the end of the file."""
+        """Records a batch that will be (or is) at the end of the file."""
         position = self.size
         if max_timestamp > self._max_timestamp:
             self._max_timestamp = max_timestamp
@@ -125,7 +125,7 @@ class Segment:
             self.first_timestamp = max_timestamp
         self._bytes_since_index += size
         recent = self._recent_offsets
-        if base_offset != self._recent_end:  # a gap: positions are only remembered for offsets without one
+        if base_offset != self._recent_end:  # a gap: positions are only kept for offsets without one
             del recent[:]
             del self._recent_positions[:]
         elif len(recent) >= _RECENT_BATCHES:
@@ -137,13 +137,14 @@ class Segment:
         self.size = position + size
 
     def mark(self) -> SegmentMark:
-        """What `roll_back` needs in order to forget the batches accepted from here on."""
+        """The state that `roll_back` needs to remove the batches accepted from here on."""
         return SegmentMark(
             self.size, self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self._bytes_since_index
         )
 
     def roll_back(self, mark: SegmentMark, end_offset: int) -> None:
-        """Forgets what was accepted since `mark`, when `end_offset` was next; the file is cut by the caller."""
+        """Removes what was accepted since `mark`, when `end_offset` was the next offset; the caller truncates the
+        file."""
         self.size = mark.size
         self._max_timestamp = mark.max_timestamp
         self.max_timestamp_offset = mark.max_timestamp_offset
@@ -168,20 +169,20 @@ class Segment:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def file(self) -> OpenFile:
-        """The open log file, borrowed from the cap unless this segment owns it."""
+        """The open log file, counted by `OpenFiles` unless this segment owns it."""
         if self._file is None:
             self._file = OpenFile(self._file_system, self.path(LOG_SUFFIX))
             self._open_files.touch(self)
         return self._file
 
     def relocate(self, folder: str, file: OpenFile | None = None) -> None:
-        """The same files in another folder: those there are used from now on. `file`: the segment keeps it open."""
+        """Switches to the same files in another folder. `file`: the open log file there, which the segment keeps."""
         self.folder = folder
         self.index.path, self.time_index.path = self.path(INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
         self._file = file
 
     def release(self) -> None:
-        """Closes what can be had again: the file and the indexes (`OpenFiles` calls this)."""
+        """Releases what can be loaded again: the file and the indexes (`OpenFiles` calls this)."""
         self._file = None
         if self._indexes_loaded:
             self.index.clear()
@@ -189,7 +190,7 @@ class Segment:
             self._indexes_loaded = False
 
     def locate(self, offset: int) -> tuple[int, int, int] | None:
-        """(position, size, base offset) of the first batch that does not end before `offset`; None past the end."""
+        """(position, size, base offset) of the first batch that does not end before `offset`; None beyond the end."""
         recent = self._recent_offsets
         if recent and recent[0] <= offset < self._recent_end:
             slot = bisect_right(recent, offset) - 1
@@ -201,13 +202,24 @@ class Segment:
         start = self.index.position_before(offset)
         return find_batch(self._file_system, self.file().fd, start, self.written, offset)
 
+    def indexed_before(self, offset: int) -> tuple[int, int]:
+        """(position, base offset) of the last indexed batch that does not end after `offset`, or of the first batch.
+        The base offset is computed from the index, not read from the batch."""
+        self.load_indexes()
+        position = self.index.position_before(offset)
+        indexed = self.index.last_within(position + 1)
+        header = next(self.headers(position), None)
+        if indexed is None or header is None:
+            return 0, self.base_offset
+        return position, indexed[1] - header.last_offset_delta
+
     def slice(self, position: int, size: int) -> FileSlice:
-        """A stretch of the file that stays readable even when the segment is closed or deleted."""
+        """A part of the file that stays readable even if the segment is closed or deleted."""
         file = self._file or self.file()
         return FileSlice(file.fd, position, size, file)
 
     def read(self, position: int, size: int) -> bytes:
-        """Bytes of the file, into memory."""
+        """Reads bytes of the file into memory."""
         return self._file_system.pread(self.file().fd, size, position)
 
     def headers(self, position: int = 0) -> Iterator[BatchHeader]:
@@ -219,11 +231,11 @@ class Segment:
         self.load_indexes()
         return self.time_index.offset_before(timestamp)
 
-    # -- what is loaded when it is asked for --------------------------------------------------------------------
+    # -- state that is loaded when it is needed -----------------------------------------------------------------
 
     @property
     def max_timestamp(self) -> int:
-        """The largest timestamp in the segment, -1 when it has none."""
+        """The largest timestamp in the segment, -1 if it has none."""
         if not self._max_timestamp_known:
             self.find_max_timestamp()
         return self._max_timestamp
@@ -238,20 +250,38 @@ class Segment:
                 self._max_timestamp, self.max_timestamp_offset = batch.max_timestamp, batch.last_offset
         self._max_timestamp_known = True
 
-    def load_indexes(self) -> None:
-        """Has both indexes in memory; an index that is missing or broken is built anew from the log."""
+    def load_indexes(self) -> bool:
+        """Loads both indexes into memory. False: an index was missing or broken, and they were rebuilt from the log."""
         if self._indexes_loaded:
-            return
-        self._indexes_loaded = True
+            return True
+        self._indexes_loaded = saved = True
         try:
             self.index.load(self._file_system, os.path.getsize(self.index.path))
             self.time_index.load(self._file_system, os.path.getsize(self.time_index.path))
         except (FileNotFoundError, ValueError):
-            self.rebuild(self.headers())
+            self.rebuild(self._indexable())
+            saved = False
         self._open_files.touch(self)
+        return saved
+
+    def _indexable(self) -> Iterator[BatchHeader]:
+        """The batches whose offsets an index can hold: up to the first corrupt base offset."""
+        for batch in self.headers():
+            if not 0 <= batch.base_offset - self.base_offset <= MAX_RELATIVE_OFFSET - batch.last_offset_delta:
+                return
+            yield batch
+
+    def end_offset(self) -> int | None:
+        """The offset after the last record, None in an empty segment."""
+        self.load_indexes()
+        indexed = self.index.last_within(self.written)
+        end_offset = None
+        for batch in self.headers(indexed[0] if indexed else 0):
+            end_offset = batch.next_offset
+        return end_offset
 
     def rebuild(self, batches: Iterable[BatchHeader]) -> None:
-        """Takes `batches`, read from the file's beginning, as its whole content: new indexes, new `size`."""
+        """Uses `batches`, read from the start of the file, as the whole content: new indexes, new `size`."""
         self.index.clear()
         self.time_index.clear()
         self._indexes_loaded = True
@@ -264,7 +294,7 @@ class Segment:
         self._forget_recent()
 
     def cut(self, position: int, offset: int) -> None:
-        """Ends the segment before the batch at `position`, the one that holds `offset`."""
+        """Ends the segment before the batch at `position`, the one that contains `offset`."""
         self._file_system.truncate(self.activate().fd, position)
         self.load_indexes()
         self.index.truncate_to_position(position)

@@ -9,7 +9,7 @@ from signalbox.storage.segment import Segment
 
 
 class SegmentList:
-    """Never empty once a log is open. Lookup by offset is a bisection over the base offsets."""
+    """Never empty once a log is open. A look-up by offset is a bisection over the base offsets."""
 
     __slots__ = ("_base_offsets", "_segments", "active")
 
@@ -28,28 +28,28 @@ class SegmentList:
         return self._segments[slot]
 
     def slot_of(self, offset: int) -> int:
-        """The slot of the segment whose range of offsets holds `offset` (the first one for anything older)."""
+        """The slot of the segment whose range contains `offset` (the first one for anything older)."""
         return max(bisect_right(self._base_offsets, offset) - 1, 0)
 
     def end_of(self, slot: int, log_end_offset: int) -> int:
-        """The offset after the last one a segment may hold."""
+        """The offset after the last one that a segment may contain."""
         return self._base_offsets[slot + 1] if slot + 1 < len(self._segments) else log_end_offset
 
     def add(self, segment: Segment) -> None:
-        """A new active segment."""
+        """Adds a new active segment."""
         self._segments.append(segment)
         self._base_offsets.append(segment.base_offset)
         self.active = segment
 
     def take_first(self, count: int) -> list[Segment]:
-        """Removes the oldest `count` segments; the active one always stays."""
+        """Removes the oldest `count` segments and returns them; the active one always stays."""
         taken = self._segments[:count]
         del self._segments[:count]
         del self._base_offsets[:count]
         return taken
 
     def take_after(self, slot: int) -> list[Segment]:
-        """Removes everything behind `slot`, whose segment becomes the active one."""
+        """Removes and returns all segments behind `slot`, whose segment becomes the active one."""
         taken = self._segments[slot + 1 :]
         del self._segments[slot + 1 :]
         del self._base_offsets[slot + 1 :]
@@ -57,11 +57,11 @@ class SegmentList:
         return taken
 
     def replace_all(self, segment: Segment) -> list[Segment]:
-        """Removes everything and begins again with `segment`."""
+        """Removes and returns all segments and starts again with `segment`."""
         taken = self._segments
         self._segments, self._base_offsets, self.active = [segment], [segment.base_offset], segment
         return taken
 
     def size_bytes(self) -> int:
-        """Bytes of all log files."""
+        """The total size of all log files."""
         return sum(segment.written for segment in self._segments)

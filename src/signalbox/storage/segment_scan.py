@@ -1,7 +1,7 @@
-"""Reading a segment file batch by batch: headers alone, or whole batches with their checksums.
+"""Reading a segment file batch by batch: headers alone, or complete batches with their checksums.
 
-A scan stops quietly at the first thing that is not a complete batch: that is the torn tail which recovery cuts off,
-or the end of the file.
+A scan stops without an error at the first bytes that are not a complete batch: this is the torn tail, which recovery
+truncates, or the end of the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from signalbox.storage.file_system import FileSystem
 _CHUNK_SIZE_BYTES = 1 << 20
 _HEADER_READ_SIZE_BYTES = 4096
 _PLACE = Struct(">qi11xi")  # base offset, batch length, last offset delta
-_CRC_START = 21  # attributes onward; what stands before may be patched without a new checksum
+CRC_START = 21  # from the attributes on; the bytes before may be patched without a new checksum
 
 
 def scan_headers(file_system: FileSystem, fd: int, position: int, end: int) -> Iterator[BatchHeader]:
@@ -51,7 +51,7 @@ def find_batch(file_system: FileSystem, fd: int, position: int, end: int, offset
         while at <= last:
             base_offset, length, last_delta = _PLACE.unpack_from(chunk, at)
             if length < HEADER_SIZE - LOG_OVERHEAD:
-                return None  # not a batch: somebody else wrote into the file
+                return None  # not a batch: the file has foreign bytes
             if base_offset + last_delta >= offset:
                 return position + at, length + LOG_OVERHEAD, base_offset
             at += length + LOG_OVERHEAD
@@ -60,7 +60,7 @@ def find_batch(file_system: FileSystem, fd: int, position: int, end: int, offset
 
 
 def scan_batches(file_system: FileSystem, fd: int, position: int, end: int) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """The batches from `position` on with their bytes, as long as their checksums are right."""
+    """The batches from `position` on with their bytes, as long as their checksums are correct."""
     chunk, chunk_start = memoryview(b""), position
     while position + HEADER_SIZE <= end:
         at = position - chunk_start
@@ -75,14 +75,14 @@ def scan_batches(file_system: FileSystem, fd: int, position: int, end: int) -> I
                 return
             at = 0
         data = chunk[at : at + batch.size_bytes]
-        if crc32c(data[_CRC_START:]) != int.from_bytes(data[_CRC_START - 4 : _CRC_START], "big"):
+        if crc32c(data[CRC_START:]) != int.from_bytes(data[CRC_START - 4 : CRC_START], "big"):
             return
         yield batch, data
         position += batch.size_bytes
 
 
 def header_at(chunk: bytes | memoryview, at: int, position: int) -> BatchHeader | None:
-    """The header that begins at `at` in `chunk`, `position` in the file; None when no batch begins there."""
+    """The header that begins at `at` in `chunk`, `position` in the file; None if no batch begins there."""
     header = BatchHeader._make((*unpack_header(chunk, at), position))
     lies = (
         header.magic != MAGIC

@@ -1,8 +1,8 @@
-"""The time index of a segment: `.timeindex`, twelve bytes an entry (timestamp, relative offset), ascending in both.
+"""The time index of a segment: `.timeindex`, twelve bytes per entry (timestamp, relative offset), both ascending.
 
-An entry says: no record up to and including this offset has a later timestamp. The offset is the last one of the
-batch that brought the largest timestamp so far. When a segment is closed its largest timestamp becomes the last
-entry, so that a restart knows it without reading the log.
+An entry means: no record up to and including this offset has a later timestamp. The offset is the last one of the batch
+with the largest timestamp so far. When a segment is closed, its largest timestamp becomes the last entry, so that a
+restart has it without reading the log.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENTRY = struct.Struct(">qi")
 
 
 class TimeIndex:
-    """Entries in two arrays, kept like the offset index's."""
+    """Entries in two arrays, as in the offset index."""
 
     __slots__ = ("_relative", "_saved", "_timestamps", "base_offset", "path")
 
@@ -34,24 +34,24 @@ class TimeIndex:
         return len(self._timestamps)
 
     def append(self, timestamp: int, offset: int) -> None:
-        """Adds an entry if it says something new; the others would break the ascending order."""
+        """Adds an entry if its timestamp is larger than the last one; others would break the ascending order."""
         if timestamp > (self._timestamps[-1] if self._timestamps else -1):
             self._timestamps.append(timestamp)
             self._relative.append(offset - self.base_offset)
 
     def last(self) -> tuple[int, int] | None:
-        """The largest indexed timestamp and its offset."""
+        """The largest indexed timestamp and its offset; None if there is no entry."""
         if not self._timestamps:
             return None
         return self._timestamps[-1], self.base_offset + self._relative[-1]
 
     def offset_before(self, timestamp: int) -> int:
-        """An offset such that everything before it is older than `timestamp`: where to start looking."""
+        """An offset such that all records before it are older than `timestamp`: where the search begins."""
         slot = bisect_right(self._timestamps, timestamp - 1) - 1
         return self.base_offset + (self._relative[slot] if slot >= 0 else 0)
 
     def truncate_to(self, offset: int) -> None:
-        """Drops the entries of `offset` and later."""
+        """Removes the entries of `offset` and later."""
         keep = bisect_right(self._relative, offset - self.base_offset - 1) if offset > self.base_offset else 0
         del self._timestamps[keep:]
         del self._relative[keep:]
@@ -62,7 +62,7 @@ class TimeIndex:
         return [(t, self.base_offset + r) for t, r in zip(self._timestamps, self._relative, strict=True)]
 
     def save(self, file_system: FileSystem) -> None:
-        """Brings the file up to date: entries since the last save are added, truncated ones cut off."""
+        """Updates the file: adds the entries since the last save and cuts off truncated ones."""
         data = b"".join(
             _ENTRY.pack(self._timestamps[slot], self._relative[slot]) for slot in range(self._saved, len(self))
         )
@@ -76,7 +76,7 @@ class TimeIndex:
         self._saved = len(self)
 
     def load(self, file_system: FileSystem, size_bytes: int) -> None:
-        """Reads the file. ValueError when it cannot be the index of this segment and must be rebuilt."""
+        """Reads the file. ValueError if it cannot be the index of this segment and must be rebuilt."""
         fd = file_system.open(self.path)
         try:
             data = file_system.pread(fd, size_bytes, 0)
@@ -93,5 +93,5 @@ class TimeIndex:
         self._timestamps, self._relative, self._saved = timestamps, relative, len(timestamps)
 
     def clear(self) -> None:
-        """Forgets everything; the file is emptied at the next save."""
+        """Removes all entries; the next save empties the file."""
         self._timestamps, self._relative, self._saved = array("q"), array("I"), 0

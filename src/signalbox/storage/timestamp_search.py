@@ -1,4 +1,5 @@
-"""Offsets by timestamp: the segment by its largest timestamp, the batch by the time index, the record inside it."""
+"""Offsets by timestamp: the segment by its largest timestamp, the batch by the time index, then the record inside
+it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from signalbox.storage.segment import Segment
 
 
 class TimestampedOffset(NamedTuple):
-    """A record's timestamp (ms), its offset, and the leader epoch it was written in."""
+    """A record's timestamp (ms), its offset, and the leader epoch in which it was written."""
 
     timestamp: int
     offset: int

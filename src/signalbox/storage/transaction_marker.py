@@ -1,4 +1,4 @@
-"""Transaction markers as they lie in a log: control batches with one record each (KIP-98)."""
+"""Transaction markers in a log: control batches with one record each (KIP-98)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""For those who test against Kafka: an in-process cluster, clusters of processes, a switchboard that misroutes."""
+"""Test tools for Kafka clients: an in-process cluster, clusters of processes, a switchboard that causes misroutes."""

@@ -1,7 +1,7 @@
 """A whole cluster inside this process: real sockets, a real metadata file, real logs, one event loop in one thread.
 
-For test suites that want Kafka and not a mock: three brokers are up and take acks=all within a third of a second.
-Works from ordinary (synchronous) code; clients of any kind connect to `bootstrap_servers`.
+For test suites that need a real broker and not a mock: three brokers are up and accept acks=all within a third of a
+second. Works from ordinary (synchronous) code; clients of any kind connect to `bootstrap_servers`.
 
     with Cluster(brokers=3) as cluster:
         producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
@@ -23,7 +23,7 @@ from signalbox.wiring.node import Node
 T = TypeVar("T")
 _STOP_TIMEOUT_S = 30.0
 
-# Settings of production that only cost time in tests: a new group waits for nobody, few offsets partitions.
+# Production settings that only cost time in tests: a new group waits for no further members, few offsets partitions.
 TEST_DEFAULTS: Mapping[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "4",
@@ -48,7 +48,7 @@ class Cluster:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self.nodes: dict[int, Node] = {}
-        self._listeners: dict[int, str] = {}  # of brokers that have run: who comes back is found where it was
+        self._listeners: dict[int, str] = {}  # of brokers that have run: a restarted broker keeps its addresses
 
     def __enter__(self) -> Self:
         self.start()
@@ -58,7 +58,7 @@ class Cluster:
         self.stop()
 
     def start(self) -> None:
-        """Returns when every broker is ready and knows all others."""
+        """Returns when every broker is ready and has all others in its metadata."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="signalbox-cluster", daemon=True)
         self._thread.start()
@@ -71,7 +71,7 @@ class Cluster:
             raise
 
     def stop(self) -> None:
-        """Stop all brokers; the temporary folder goes."""
+        """Stops all brokers and deletes the temporary folder."""
         if self._loop is not None and self._thread is not None:
             try:
                 self.run(self._stop())
@@ -90,11 +90,11 @@ class Cluster:
         return ",".join(str(node.describe()["listeners"]["CLIENT"]) for node in self.nodes.values())
 
     def stop_broker(self, node_id: int) -> None:
-        """End one broker at once, without handing over."""
+        """Stops one broker at once, without a controlled shutdown."""
         self.run(self.nodes.pop(node_id).stop(controlled=False))
 
     def start_broker(self, node_id: int) -> None:
-        """Start a broker (again), with its data, at its addresses."""
+        """Starts a broker (again), with its data, at its addresses."""
         folder = Path(self._temporary.name) if self._temporary else self._folder()
         self.run(self._start_one(node_id, folder))
 
@@ -147,6 +147,8 @@ class Cluster:
             "log.dirs": str(folder / f"broker-{node_id}"),
             "default.replication.factor": replicas,
             "offsets.topic.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": "1" if replicas == "1" else "2",
             "audit.topic.replication.factor": replicas,
         }
 

@@ -1,12 +1,13 @@
 """A real cluster of broker processes on this host over the embedded store: for `signalbox up`, the demo, system tests.
 
 Every broker has a folder (`broker-<id>`: its server.properties, its log and its data); all share `metadata.db`. With
-dedicated controllers (`controller-<id>`, ids from 101 on) the brokers leave the controllership to them (F15). A
+dedicated controllers (`controller-<id>`, ids from 101 on) only these can become the controller (F15). A
 process is ended only by its own handle. `kill`, `pause` and `resume` are real signals.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -14,10 +15,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import IO, Any, Self
+
+from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
+from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.generated_file import is_kept, write_generated
 
 FIRST_CONTROLLER_ID = 101
 READY_TIMEOUT_S = 60.0
@@ -25,12 +31,12 @@ STOP_TIMEOUT_S = 60.0
 
 
 class ClusterFailed(RuntimeError):
-    """A broker did not start, or ended by itself; the message holds the end of its log."""
+    """A broker did not start, or ended unexpectedly; the message holds the end of its log."""
 
 
 @dataclass
 class BrokerProcess:
-    """One broker or controller: its folder, its process while it runs, and what it said when it was ready."""
+    """One broker or controller: its folder, its process while it runs, and the values that it reported when ready."""
 
     node_id: int
     folder: Path
@@ -40,7 +46,7 @@ class BrokerProcess:
 
     @property
     def name(self) -> str:
-        """What it is, with its id."""
+        """Its role, with its id."""
         return f"{'broker' if self.node_id < FIRST_CONTROLLER_ID else 'controller'} {self.node_id}"
 
     @property
@@ -67,9 +73,11 @@ class BrokerProcess:
 
 
 class ProcessCluster:
-    """Brokers 1..n and `controllers` dedicated ones. `overrides` go into every server.properties, `per_broker` into
-    that node's alone; ports start at `first_port` (three a broker, then one a controller), 0 lets the system choose: a
-    node that is started again keeps what it got. It is Python's `-m module server.properties`."""
+    """Brokers 1..n and `controllers` dedicated ones. `overrides` go into every server.properties, `per_broker` only
+    into that node's; ports start at `first_port` (three per broker, then one per controller), 0 takes free ones.
+    Listeners of `overrides` with port 0 get a port from the system, and keep it when the node is started again. A node
+    is Python's `-m module server.properties`. `secured`: brokers log in to each other (`broker_logins.py`), unless an
+    edited server.properties configures it otherwise."""
 
     def __init__(
         self,
@@ -81,10 +89,13 @@ class ProcessCluster:
         per_broker: Mapping[int, Mapping[str, str]] | None = None,
         module: str = "signalbox.wiring.serve",
         controllers: int = 0,
+        secured: bool = False,
     ) -> None:
         self.folder = folder
+        self.secured = secured
+        self._logins = BrokerLogins(folder)
         self._module = module
-        self._first_port = first_port
+        self._first_port = first_port or neighbouring_ports(3 * brokers + controllers, Random())
         self._overrides = dict(overrides or {})
         self._per_broker = {node_id: dict(values) for node_id, values in (per_broker or {}).items()}
         self.brokers = {
@@ -104,29 +115,59 @@ class ProcessCluster:
         self.stop()
 
     def start(self) -> None:
-        """Start all brokers and wait until each says that it is ready. ClusterFailed with the log's end if not."""
-        for broker in self.nodes.values():
-            self._write_properties(broker)
+        """Starts all brokers and waits until each is ready. Otherwise ClusterFailed, with the end of the log."""
+        self.write_files()
         try:
             streams = {node_id: self._spawn(broker) for node_id, broker in self.nodes.items()}
             for node_id, stream in streams.items():
                 self._await_ready(self.nodes[node_id], stream)
-        except BaseException:  # Ctrl-C too: the brokers are in sessions of their own and would stay
+        except BaseException:  # Ctrl-C too: the brokers are in sessions of their own and would keep running
             self.stop(graceful=False)
             raise
 
+    def write_files(self) -> list[Path]:
+        """Writes every server.properties, as `start` does too; returns the files that were edited by hand, which are
+        kept. ClusterFailed, and nothing is written, if a broker of the folder runs or the folder cannot be written."""
+        running = [broker.name for broker in self.brokers.values() if _is_locked(broker.folder / "data" / ".lock")]
+        if running:
+            raise ClusterFailed(
+                f"{' and '.join(running)} of {self.folder} already run: stop them or take another folder"
+            )
+        try:
+            if self.secured:
+                self.secured = not self._kept_in_the_open()
+        except OSError as error:
+            raise ClusterFailed(f"{error.filename} cannot be read: {error.strerror}") from error
+        return [node.properties_file for node in self.nodes.values() if not self._write_properties(node)]
+
+    def _kept_in_the_open(self) -> bool:
+        """True if an edited server.properties has brokers that do not log in: then no broker must log in."""
+        for node in self.nodes.values():
+            texts = self._texts(node)
+            if is_kept(node.properties_file, *texts) and not speaks_securely(node.properties_file.read_text()):
+                return True
+        return False
+
     def bootstrap(self, listener: str = "CLIENT") -> str:
-        """`host:port,...` of all running brokers on a listener."""
-        return ",".join(broker.address(listener) for broker in self.brokers.values() if broker.running)
+        """`host:port,...` of all running brokers that have the listener."""
+        running = [broker for broker in self.brokers.values() if broker.running]
+        return ",".join(broker.address(listener) for broker in running if listener in broker.ready["listeners"])
 
     def start_broker(self, node_id: int) -> None:
-        """Start one broker (again) and wait until it is ready."""
-        broker = self.nodes[node_id]
-        self._write_properties(broker)
-        self._await_ready(broker, self._spawn(broker))
+        """Starts one broker (again) and waits until it is ready."""
+        self.start_brokers([node_id])
+
+    def start_brokers(self, node_ids: Iterable[int]) -> None:
+        """Starts several at once and waits until all are ready."""
+        brokers = [self.nodes[node_id] for node_id in node_ids]
+        for broker in brokers:
+            self._write_properties(broker)
+        streams = [self._spawn(broker) for broker in brokers]
+        for broker, stream in zip(brokers, streams, strict=True):
+            self._await_ready(broker, stream)
 
     def configure(self, node_id: int, values: Mapping[str, str]) -> None:
-        """Other server.properties for one broker, from its next start on; the keys that are not named stay."""
+        """Changes the server.properties of one broker, from its next start on; other keys stay."""
         self._per_broker.setdefault(node_id, {}).update(values)
 
     def stop_broker(self, node_id: int) -> int:
@@ -135,13 +176,26 @@ class ProcessCluster:
         return self._end(broker, signal.SIGTERM)
 
     def kill(self, node_id: int) -> None:
-        """SIGKILL: the broker is gone without a word."""
+        """SIGKILL: the broker ends without a controlled shutdown."""
         self._end(self.nodes[node_id], signal.SIGKILL)
 
+    def kill_at_once(self, node_ids: Iterable[int]) -> None:
+        """SIGKILL for several in this order, before any of the others can notice."""
+        nodes = [self.nodes[node_id] for node_id in node_ids]
+        for node in nodes:
+            if node.process is not None:
+                node.process.send_signal(signal.SIGKILL)
+        for node in nodes:
+            self._end(node, signal.SIGKILL)
+
     def pause(self, node_id: int) -> None:
-        """SIGSTOP: the broker is there and silent."""
+        """SIGSTOP: the broker is there and silent. Returns when its process has stopped: the signal takes a moment, in
+        which a commit would end."""
         self._signal(node_id, signal.SIGSTOP)
         self.nodes[node_id].stopped_by_signal = True
+        process = self.nodes[node_id].process
+        if process is not None:
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self, node_id: int) -> None:
         """SIGCONT after `pause`."""
@@ -149,13 +203,13 @@ class ProcessCluster:
         self.nodes[node_id].stopped_by_signal = False
 
     def stop(self, graceful: bool = True) -> None:
-        """End every broker that still runs: all are asked at once, whoever stays too long is killed."""
+        """Stops every broker that still runs: signals all at once, kills those that exceed the time limit."""
         for broker in self.nodes.values():
             if broker.running and broker.stopped_by_signal:
                 self.resume(broker.node_id)
         running = [broker for broker in self.brokers.values() if broker.running]
         self._end_all(running, graceful)
-        # Controllers are asked when the brokers are gone: they move leadership away while brokers stop.
+        # Controllers are stopped after the brokers: they move leadership away while brokers stop.
         self._end_all([each for each in self.controllers.values() if each.running], graceful)
 
     def _end_all(self, running: list[BrokerProcess], graceful: bool) -> None:
@@ -186,8 +240,10 @@ class ProcessCluster:
             raise ClusterFailed(f"{self.nodes[node_id].name} does not run")
         process.send_signal(number)
 
-    def _properties(self, broker: BrokerProcess) -> dict[str, str]:
+    def _properties(self, broker: BrokerProcess, secured: bool = False) -> dict[str, str]:
         properties = self._of_controller(broker) if broker.node_id in self.controllers else self._of_broker(broker)
+        if secured:
+            properties = self._logins.properties(properties)
         properties |= {**self._overrides, **self._per_broker.get(broker.node_id, {})}
         for key in ("listeners", "advertised.listeners"):
             if key in properties:
@@ -195,7 +251,7 @@ class ProcessCluster:
         return properties
 
     def _of_controller(self, controller: BrokerProcess) -> dict[str, str]:
-        port = self._first_port and self._first_port + 3 * len(self.brokers) + controller.node_id - FIRST_CONTROLLER_ID
+        port = self._first_port + 3 * len(self.brokers) + controller.node_id - FIRST_CONTROLLER_ID
         return {
             "process.roles": "controller",
             "listeners": f"CONTROLLER://127.0.0.1:{port}",
@@ -215,29 +271,41 @@ class ProcessCluster:
             "metrics.http.port": "0",
             "default.replication.factor": replicas,
             "offsets.topic.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": "1" if replicas == "1" else "2",
             "audit.topic.replication.factor": replicas,
         }
 
     def _of_broker(self, broker: BrokerProcess) -> dict[str, str]:
-        ports = [0, 0, 0]
-        if self._first_port:
-            base = self._first_port + 3 * (broker.node_id - 1)
-            ports = [base, base + 1, base + 2]
+        port = self._first_port + 3 * (broker.node_id - 1)
         return {
-            "listeners": "CLIENT://127.0.0.1:{},REPLICATION://127.0.0.1:{},CONTROL://127.0.0.1:{}".format(*ports),
+            "listeners": f"CLIENT://127.0.0.1:{port},REPLICATION://127.0.0.1:{port + 1},CONTROL://127.0.0.1:{port + 2}",
             "control.plane.listener.name": "CONTROL",
             "control.plane.force.controller.requests.enable": "true",
             "log.dirs": str(broker.folder / "data"),
-            # All of them often stop at once: whoever is the last then waits for a taker that will not come.
+            # All of them often stop at once: the last one would wait for a new leader that does not exist.
             "controlled.shutdown.retry.backoff.ms": "500",
             **({"process.roles": "broker"} if self.controllers else {}),
             **self._of_all(broker),
         }
 
-    def _write_properties(self, broker: BrokerProcess) -> None:
-        broker.folder.mkdir(parents=True, exist_ok=True)
-        lines = [f"{key}={value}" for key, value in self._properties(broker).items()]
-        broker.properties_file.write_text("\n".join(lines) + "\n")
+    def _write_properties(self, broker: BrokerProcess) -> bool:
+        """False if the file was edited by hand and is kept."""
+        try:
+            broker.folder.mkdir(parents=True, exist_ok=True)
+            if self.secured:
+                self._logins.write()
+            return write_generated(broker.properties_file, *self._texts(broker))
+        except OSError as error:
+            raise ClusterFailed(f"{error.filename} cannot be written: {error.strerror}") from error
+
+    def _texts(self, broker: BrokerProcess) -> list[str]:
+        """The text of server.properties, and the texts of older versions, in which brokers did not log in."""
+        wanted = (True, False) if self.secured else (False,)
+        return [
+            "".join(f"{key}={value}\n" for key, value in self._properties(broker, secured).items())
+            for secured in wanted
+        ]
 
     def _spawn(self, broker: BrokerProcess) -> IO[bytes]:
         with broker.log_file.open("ab") as log:
@@ -265,8 +333,20 @@ class ProcessCluster:
         broker.ready = json.loads(line.splitlines()[-1])
 
 
+def _is_locked(file: Path) -> bool:
+    """True if a running broker holds the lock of its log directory."""
+    try:
+        with file.open("r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # the directory does not exist yet, or a broker could not open it either
+    return False
+
+
 def _with_ports(listeners: str, bound: Mapping[str, str]) -> str:
-    """`listeners` with each port 0 replaced by the one that the listener got when the broker ran before."""
+    """`listeners` with each port 0 replaced by the listener's port of the broker's previous run."""
     entries = []
     for entry in listeners.split(","):
         name, _, address = entry.partition("://")

@@ -1,4 +1,4 @@
-"""Fixtures for anybody's test suite: installing signalbox is enough, pytest finds them by its entry point."""
+"""Fixtures for any test suite: after signalbox is installed, pytest finds them by its entry point."""
 
 from __future__ import annotations
 

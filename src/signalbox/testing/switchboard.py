@@ -1,9 +1,9 @@
-"""A loopback switchboard: addresses that lead to brokers, rewired while connections are open (SPEC R7).
+"""A loopback switchboard: addresses that lead to brokers, redirected while connections are open (SPEC R7).
 
-Each *line* is a listening port with a home target. A line can be pointed elsewhere, balanced over several targets,
-severed (open connections cut), made to refuse, to swallow everything or all answers, or to be slow. Rewiring touches
-new connections only, as moving a DNS record or a NAT rule does; `sever` too if open ones must go. Every misroute story
-is such a setting.
+Each *line* is a listening port with a home target. A line can be redirected, balanced over several targets,
+severed (open connections cut), set to refuse connections, to hold back all bytes or all responses, or to be slow.
+Redirecting affects new connections only, as changing a DNS record or a NAT rule does; call `sever` as well to cut open
+ones. Every misroute scenario is such a setting.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from signalbox.testing.switchboard_line import Line, Target
 
 
 class Switchboard:
-    """Lines by name, all on 127.0.0.1. Use it in one event loop; `SwitchboardThread` is for everybody else."""
+    """Lines by name, all on 127.0.0.1. Use it in one event loop; elsewhere use `SwitchboardThread`."""
 
     def __init__(self) -> None:
         self._lines: dict[str, Line] = {}
@@ -27,7 +27,7 @@ class Switchboard:
         await self.close()
 
     async def add_line(self, name: str, target: Target | None = None, port: int = 0) -> Target:
-        """Open a line; the (host, port) that stands for `target`. The home target can be set later (`set_home`)."""
+        """Opens a line; returns the (host, port) that leads to `target`. `set_home` can set the home target later."""
         if name in self._lines:
             raise ValueError(f"there is a line {name} already")
         line = Line(name, _listening_socket(port), [target] if target is not None else [])
@@ -40,15 +40,15 @@ class Switchboard:
         return self._lines[name]
 
     def set_home(self, name: str, target: Target) -> None:
-        """Where the line leads when nothing is wrong."""
+        """The target of the line in normal operation."""
         self._lines[name].set_home([target])
 
     def rewire(self, name: str, *targets: Target) -> None:
-        """Lead new connections to `targets`, one after the other when there are several."""
+        """Directs new connections to `targets`, in turn if there are several."""
         self._lines[name].targets = list(targets)
 
     def swap(self, one: str, other: str, *, sever: bool = True) -> None:
-        """Cross two lines; open connections are cut unless told otherwise."""
+        """Swaps the targets of two lines; open connections are cut unless `sever` is false."""
         first, second = self._lines[one], self._lines[other]
         first.targets, second.targets = second.targets, first.targets
         if sever:
@@ -56,16 +56,16 @@ class Switchboard:
             second.sever()
 
     def sever(self, *names: str) -> None:
-        """Cut the open connections of these lines, of all when none is named."""
+        """Cuts the open connections of these lines, of all lines if none is named."""
         for name in names or tuple(self._lines):
             self._lines[name].sever()
 
     def blackhole(self, name: str) -> None:
-        """Take connections and bytes, pass nothing on; what was held flows when the line is restored."""
+        """Accepts connections and bytes, passes nothing on; held bytes flow when the line is restored."""
         self._lines[name].hold()
 
     def mute(self, name: str) -> None:
-        """Pass on what callers say and hold back every answer: a cut in one direction."""
+        """Passes on requests and holds back every response: a cut in one direction."""
         self._lines[name].silence()
 
     def delay(self, name: str, delay_ms: float) -> None:
@@ -73,11 +73,11 @@ class Switchboard:
         self._lines[name].delay_seconds = delay_ms / 1000
 
     async def refuse(self, name: str) -> None:
-        """Stop listening and cut what is open: connecting is refused until the line is restored."""
+        """Stops listening and cuts open connections: new connections are refused until the line is restored."""
         await self._lines[name].stop_listening()
 
     async def restore(self, *names: str) -> None:
-        """Lead home again, at full speed; all lines when none is named. Open connections stay where they lead."""
+        """Directs lines home, without delay; all lines if none is named. Open connections keep their target."""
         for name in names or tuple(self._lines):
             line = self._lines[name]
             line.go_home()

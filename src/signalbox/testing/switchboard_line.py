@@ -1,4 +1,4 @@
-"""One line of the switchboard: a listening port and the relays between its callers and whoever it leads to."""
+"""One line of the switchboard: a listening port and the relays between its callers and its target."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Target = tuple[str, int]
 
 
 class Line:
-    """`accepted` counts connections that came, `targets` says where the next ones go (none: hung up on). While it is
-    `held` nothing is passed on, while it is `mute` nothing that the target says is."""
+    """`accepted` counts accepted connections, `targets` are the targets of the next ones (none: closed at once). While
+    it is `held` nothing is passed on, while it is `mute` nothing from the target is."""
 
     def __init__(self, name: str, sock: socket.socket, home: list[Target]) -> None:
         self.name = name
@@ -36,7 +36,7 @@ class Line:
         return len(self.relays)
 
     def take_socket(self, sock: socket.socket) -> None:
-        """The listening socket for the next `listen`."""
+        """Sets the listening socket for the next `listen`."""
         self._sock = sock
 
     async def listen(self) -> None:
@@ -70,7 +70,7 @@ class Line:
         self.mute = True
 
     def holds(self, is_answer: bool) -> bool:
-        """Whether bytes wait here; `is_answer`: on their way from the target to the caller."""
+        """True if bytes are held back here; `is_answer`: bytes from the target to the caller."""
         return self.held or (self.mute and is_answer)
 
     def sever(self) -> None:
@@ -78,7 +78,7 @@ class Line:
             relay.cut()
 
     def next_target(self) -> Target | None:
-        """Where a connection that comes now is led; several targets take turns."""
+        """The target of the next connection; several targets take turns."""
         self.accepted += 1
         if not self.targets:
             return None

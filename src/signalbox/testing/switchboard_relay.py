@@ -1,4 +1,4 @@
-"""One relayed connection: what the caller says goes to the target and back, held or delayed as the line says."""
+"""One relayed connection: bytes of the caller go to the target and back, held or delayed as the line is set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HIGH_WATER_BYTES = 1 << 20
 
 
 class _Direction:
-    """Chunks on their way to one side, in order, each due at a time of its own."""
+    """Chunks on their way to one side, in order, each with its own due time."""
 
     def __init__(self, line: Line, is_answer: bool) -> None:
         self._line = line
@@ -25,7 +25,7 @@ class _Direction:
         self.ended = False
 
     def put(self, chunk: bytes) -> None:
-        """An empty chunk is the end of the stream."""
+        """Adds a chunk; an empty chunk is the end of the stream."""
         if not self._chunks and self.to is not None and not self._line.delay_seconds and not self._is_held():
             self._pass_on(chunk)
             return
@@ -33,7 +33,7 @@ class _Direction:
         self.flow()
 
     def flow(self) -> None:
-        """Pass on what is due."""
+        """Passes on the chunks that are due."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -51,7 +51,7 @@ class _Direction:
     def _pass_on(self, chunk: bytes) -> None:
         assert self.to is not None
         if self.to.is_closing():
-            return  # nobody is there any more
+            return  # the other side is closed
         if chunk:
             self.to.write(chunk)
         else:
@@ -129,12 +129,12 @@ class Relay(asyncio.Protocol):
             self._caller.resume_reading()
 
     def release(self) -> None:
-        """The line holds nothing back any more."""
+        """Called when the line no longer holds bytes back."""
         self._to_target.flow()
         self._to_caller.flow()
 
     def cut(self) -> None:
-        """Both sides are gone at once."""
+        """Closes both sides at once."""
         self._line.relays.discard(self)
         if self._dialling is not None and not self._dialling.done():
             self._dialling.cancel()
@@ -146,7 +146,7 @@ class Relay(asyncio.Protocol):
 
 
 class _TargetSide(asyncio.Protocol):
-    """The side that was dialled."""
+    """The side that connects to the target."""
 
     def __init__(self, relay: Relay) -> None:
         self._relay = relay

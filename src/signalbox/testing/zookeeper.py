@@ -1,4 +1,4 @@
-"""A real ZooKeeper ensemble on loopback, of Debian's package `zookeeper`, ended with whoever began it."""
+"""A real ZooKeeper ensemble on loopback, of Debian's package `zookeeper`, stopped with the process that started it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from signalbox.testing.free_ports import free_ports
 
 JAR = Path("/usr/share/java/zookeeper.jar")
-# The jar names what else it needs, but for these two, which TLS needs; they come with the package too.
+# The jar names its dependencies, but for these two, which TLS needs; they are in the package too.
 _CLASS_PATH = os.pathsep.join(str(JAR.with_name(name)) for name in (JAR.name, "netty-codec.jar", "netty-resolver.jar"))
 _READY_S = 60
 TICK_MS = 200  # sessions may be as short as two of these
@@ -58,7 +58,7 @@ class ZooKeeperServer:
 
     @property
     def data_folder(self) -> Path:
-        """Where its transaction logs and snapshots are."""
+        """The folder of its transaction logs and snapshots."""
         return self._folder
 
     @property
@@ -66,7 +66,7 @@ class ZooKeeperServer:
         return f"127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Run the server; `wait` tells when it serves."""
+        """Starts the server; `wait` returns when it serves."""
         if not JAR.exists():
             raise RuntimeError(f"{JAR} is not there: apt-get install zookeeper")
         with (self._folder / "server.log").open("ab") as log:
@@ -77,7 +77,7 @@ class ZooKeeperServer:
             )  # fmt: skip
 
     def wait(self) -> None:
-        """Until the server serves (as leader, follower or alone)."""
+        """Waits until the server serves (as leader, follower or standalone)."""
         deadline = time.monotonic() + _READY_S
         while time.monotonic() < deadline:
             assert self._process is not None
@@ -98,7 +98,7 @@ class ZooKeeperServer:
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """SIGKILL, and gone."""
+        """SIGKILL, and waits for the process."""
         if self._process is not None:
             self._signal(signal.SIGKILL)
             self._process.wait()
@@ -111,7 +111,7 @@ class ZooKeeperServer:
 
 
 def serves(port: int) -> bool:
-    """Whether the server at a loopback port serves (as leader, follower or alone). OSError: it does not listen."""
+    """True if the server at a loopback port serves (as leader, follower or standalone). OSError: it does not listen."""
     with socket.create_connection(("127.0.0.1", port), 1) as sock:
         sock.sendall(b"srvr")
         return b"Mode:" in sock.makefile("rb").read()

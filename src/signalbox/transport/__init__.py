@@ -1,5 +1,5 @@
-"""Bytes in motion, both directions: frames, receive buffers, send queues, TLS, the budgeted epoll set.
+"""Reading and writing bytes: frames, receive buffers, send queues, TLS, the epoll set with a time budget.
 
-Nothing here knows a message by name. Inbound data connections and replica fetch sockets live in the `DataLoop`;
-control traffic uses `StreamChannel` on plain asyncio. Both speak through the same interface (`frame_channel.py`).
+This package knows no message by name. Inbound data connections and the sockets of replica fetchers are in the
+`DataLoop`; control connections use `StreamChannel` on plain asyncio. Both have the same interface (`frame_channel.py`).
 """

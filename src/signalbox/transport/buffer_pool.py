@@ -1,8 +1,10 @@
-"""Receive buffers for frames that arrive in pieces, recycled because first touch of memory is the dearest part.
+"""Receive buffers for frames that arrive in pieces. They are reused, because the first write to new memory is the most
+expensive step.
 
-Idle connections own no buffer: they share one per loop. A buffer is taken here only while a frame is incomplete, and
-while the request inside it is unanswered. Large buffers are anonymous maps, so a peer that announces 100 MB and sends
-nothing costs address space, not memory. What was not needed between two calls of `trim` is given back to the system.
+Idle connections own no buffer: they share one per loop. A connection takes a buffer from the pool only while a frame is
+incomplete, and until the request inside it is answered. Large buffers are anonymous maps, so a peer that announces 100
+MB and sends nothing costs address space, not memory. `trim` frees the buffers that were not needed since the previous
+`trim`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ _MAP_STEP = 262_144
 
 
 class PooledBuffer:
-    """A piece of writable memory of at least the size asked for."""
+    """Writable memory of at least the requested size."""
 
     __slots__ = ("capacity", "view")
 
@@ -36,7 +38,7 @@ def _capacity_for(size_bytes: int) -> int:
 
 
 class BufferPool:
-    """Free buffers by capacity. Not for several threads."""
+    """Free buffers by capacity. Not thread-safe."""
 
     def __init__(self, max_idle_bytes: int = MAX_IDLE_POOL_BYTES) -> None:
         self._max_idle_bytes = max_idle_bytes
@@ -46,7 +48,7 @@ class BufferPool:
         self.used_bytes = 0
 
     def take(self, size_bytes: int) -> PooledBuffer:
-        """A buffer that holds `size_bytes`; its content is whatever was there before."""
+        """A buffer that holds `size_bytes`; it still has its old content."""
         capacity = _capacity_for(size_bytes)
         self.used_bytes += capacity
         free = self._free.get(capacity)
@@ -60,7 +62,7 @@ class BufferPool:
         return PooledBuffer(capacity)
 
     def release(self, buffer: PooledBuffer) -> None:
-        """Give `buffer` back. Nobody may read it any more."""
+        """Return `buffer` to the pool. No code may read it any more."""
         capacity = buffer.capacity
         self.used_bytes -= capacity
         if self.idle_bytes + capacity <= self._max_idle_bytes:
@@ -69,7 +71,7 @@ class BufferPool:
             self.idle_bytes += capacity
 
     def trim(self) -> None:
-        """Drop the buffers that lay idle ever since the last trim."""
+        """Free the buffers that were idle since the last trim."""
         for capacity, free in self._free.items():
             unneeded = self._least_free[capacity]
             if unneeded:

@@ -1,8 +1,8 @@
 """The sending half of a connection in the data loop, on top of `frame_input.py`.
 
-An answer leaves at once where nothing else has to go before it; while several frames of one read are handled the
-channel is *corked*, and their answers leave together at the end of the turn. Nothing here closes the connection under
-its caller's feet: a full socket and a dead one look the same until the flush, which the loop calls.
+A response is sent at once if nothing is queued before it. While several frames of one read are handled, the channel is
+*corked*, and their responses are sent together at the end of the turn. A failed send does not close the connection
+inside the call: a full socket and a dead one look the same until the flush, which the loop calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _READ_AND_JOIN_BYTES = 16_384  # up to here one read and one join are cheaper th
 
 
 class ChannelOutput(FrameInput):
-    """What `DataChannel` is built on. `stalled_since`: monotonic seconds since when the peer takes nothing."""
+    """The base of `DataChannel`. `stalled_since`: monotonic seconds since when the peer has accepted no bytes."""
 
     __slots__ = (
         "_corked", "_flushing", "_interest", "_loop", "_queue", "_send", "_sock", "active_at", "bytes_out",
@@ -62,7 +62,7 @@ class ChannelOutput(FrameInput):
                 self.send_whole(b"".join((size.to_bytes(4), *pieces)))  # type: ignore[arg-type]
                 return
             except OSError:
-                log.debug("a file slice cannot be read now", exc_info=True)  # the flush finds out why
+                log.debug("a file slice cannot be read now", exc_info=True)  # the flush finds the cause
         if not self.closed:
             self._queue.append(size.to_bytes(4), 4)
             self._enqueue(chunks, size)
@@ -73,7 +73,7 @@ class ChannelOutput(FrameInput):
         return read_slice(piece, piece.size)
 
     def send_whole(self, frame: bytes) -> None:
-        """Send a frame that already begins with its size: at once where nothing else is to go before it."""
+        """Send a frame that already begins with its size: at once if nothing is queued before it."""
         if self._queue.size_bytes or self._corked or self.closed:
             if not self.closed:
                 self._enqueue((frame,), len(frame))
@@ -81,14 +81,15 @@ class ChannelOutput(FrameInput):
         try:
             sent = self._send(frame)
         except OSError:
-            sent = 0  # a full socket, or a dead one: the flush tells them apart, and closes outside the caller
+            sent = 0  # a full socket or a dead one: the flush finds out which, and closes outside of this call
         self.bytes_out += sent
         if sent < len(frame):
             self._queue.append(frame[sent:], len(frame) - sent)
             self._flush_soon()
 
     def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        """Send a frame around a stretch of a file, `head` beginning with its size: by sendfile where that pays."""
+        """Send a frame with a file slice inside. `head` begins with the frame's size. Uses sendfile for large
+        slices."""
         total = len(head) + records.size + len(tail)
         if self.closed:
             return
@@ -103,14 +104,14 @@ class ChannelOutput(FrameInput):
         if 0 < gone < records.size:
             rest = FileSlice(records.fd, records.position + gone, records.size - gone, records.owner)
             self._queue.extend((rest, tail) if tail else (rest,), total - sent)
-            self._await_room()  # the socket took what it could just now: trying again in this turn costs a call
+            self._await_room()  # the socket is full: another try in this turn would only cost a call
             return
         self._queue.extend((head, records, tail) if tail else (head, records), total)
         self._queue.skip(sent)
-        self._flush_soon()  # a full socket, a dead one, a file that was cut: the flush tells them apart
+        self._flush_soon()  # a full socket, a dead one, a truncated file: the flush finds out which
 
     def _send_copy(self, head: bytes, records: FileSlice, tail: bytes) -> int:
-        """Through the loop's staging memory, in one call; the number of bytes that left."""
+        """Send by way of the loop's staging memory, in one call; returns the number of bytes sent."""
         staging, begin = self._loop.staging, len(head)
         end = begin + records.size
         total = end + len(tail)
@@ -123,7 +124,7 @@ class ChannelOutput(FrameInput):
             return 0
 
     def _send_file(self, head: bytes, records: FileSlice, tail: bytes) -> int:
-        """Without a copy, in two or three calls; the number of bytes that left."""
+        """Send without a copy, in two or three calls; returns the number of bytes sent."""
         sent = 0
         if not self._loop.cold_files.is_warm(records):
             return 0
@@ -159,7 +160,7 @@ class ChannelOutput(FrameInput):
         self.flush()
 
     def flush(self) -> None:
-        """Send what is queued; called by the loop at the end of a turn and when the socket has room again."""
+        """Send what is queued. The loop calls it at the end of a turn and when the socket is writable again."""
         self._flushing = False
         queue = self._queue
         if self.closed or queue.cold is not None:
@@ -175,7 +176,7 @@ class ChannelOutput(FrameInput):
             self._after_flush(count, queue.size_bytes)
 
     def _await_disk(self, count: int, piece: FileSlice) -> None:
-        """Go on when the next slice is in memory; neither peer nor loop waits for anything else."""
+        """Continue when the next slice is in memory; until then the socket is not watched for writing."""
         self.bytes_out += count
         self.stalled_since = None
         self._set_interest(self._interest & ~WRITE)
@@ -190,7 +191,7 @@ class ChannelOutput(FrameInput):
     def _after_flush(self, count: int, remaining: int) -> None:
         self.bytes_out += count
         if count and self.stalled_since is not None:
-            self.active_at = self._loop.now  # who takes a long answer bit by bit is not idle
+            self.active_at = self._loop.now  # a peer that reads a long response slowly is not idle
         if not remaining:
             if self.stalled_since is not None:
                 self.stalled_since = None
@@ -216,4 +217,4 @@ class ChannelOutput(FrameInput):
             try:
                 self._loop.modify(self._sock, interest)
             except OSError:
-                log.debug("the socket of %s is gone", self._sock, exc_info=True)  # reading will find out
+                log.debug("Connection of %s closed while sending", self._sock, exc_info=True)  # reading finds the cause

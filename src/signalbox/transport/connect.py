@@ -1,6 +1,7 @@
-"""Outbound connections into the data loop: what replica fetchers use.
+"""Outbound connections in the data loop: for replica fetchers.
 
-Their sockets live beside clients' (decision 0003)."""
+Their sockets are in the same loop as those of clients (decision 0003).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import ssl
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.socket_address import tune
+from signalbox.transport.socket_address import reject_self_connection, tune
 from signalbox.transport.tls_channel import TlsDataChannel
 from signalbox.transport.tls_failure import ENDED_EARLY, TlsFailed
 from signalbox.transport.tls_session import TlsSession
@@ -26,9 +27,9 @@ async def connect_data_channel(
     timeout_ms: int = 10_000,
     max_frame_bytes: int = MAX_FRAME_SIZE_BYTES,
 ) -> DataChannel:
-    """A channel that stands, TLS handshake included. Set `on_frame` and `on_closed` before the loop runs again.
+    """An established channel, TLS handshake included. Set `on_frame` and `on_closed` before the loop runs again.
 
-    OSError (also TimeoutError, TlsFailed) when it cannot be had. Every address of `host` is tried in turn.
+    OSError (also TimeoutError, TlsFailed) if the connection fails. Every address of `host` is tried in turn.
     """
     async with asyncio.timeout(timeout_ms / 1000):
         sock = await _connect(host, port)
@@ -53,6 +54,7 @@ async def _connect(host: str, port: int) -> socket.socket:
         try:
             tune(sock)
             await loop.sock_connect(sock, address)
+            reject_self_connection(sock)
         except OSError as error:
             sock.close()
             problem = error

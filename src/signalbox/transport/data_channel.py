@@ -1,9 +1,9 @@
 """A connection in the data loop: plain TCP, the receiving half on top of `channel_output.py`.
 
-`tls_channel.py` adds TLS on top of the same machinery. Reads go into the loop's shared buffer, or in place into the
-buffer of the frame that has begun. A peer that sends large frames is noticed: its next size prefix is read alone, so
-that the frame behind it lands in its own buffer without a copy. A muted channel with data pending leaves the read
-interest, else the level-triggered set would spin.
+`tls_channel.py` adds TLS on top of it. Reads go into the loop's shared buffer, or directly into the buffer of a frame
+that is incomplete. After a large frame the channel reads the next size prefix alone, so that a large frame behind it is
+received into its own buffer without a copy. A muted channel with pending data gives up its read interest, because the
+level-triggered set would report it again and again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ log = logging.getLogger("signalbox.transport")
 
 _LARGE_FRAME_BYTES = 65_536
 _MAX_READ_BYTES = 524_288  # one read is part of one slice
-_OWN_SLICE_BYTES = 131_072  # a frame of so much is handled in slices of its own
+_OWN_SLICE_BYTES = 131_072  # a frame from this size on is handled in slices of its own
 PEER_CLOSED = "the peer closed the connection"
 
 
 def _unset(*_: object) -> None:
-    """Stands in until the owner of a channel has set its callbacks."""
+    """The default until the owner of a channel has set its callbacks."""
 
 
 class DataChannel(ChannelOutput):
@@ -50,17 +50,17 @@ class DataChannel(ChannelOutput):
         self._expects_large = False
         self._view = loop.receive_view
         self._recv_into = sock.recv_into
-        self._arrived = 0  # bytes at the end of a large frame that waits for its slice
+        self._arrived = 0  # bytes at the end of a large frame that has not had its slice yet
         self.on_ready: OpenCallback = _unset
         self.on_closed: ClosedCallback = _unset
         self.bytes_in = 0
 
     def start(self) -> None:
-        """Begin to read. The callbacks must be set; `on_ready` is called when frames can flow."""
+        """Begin to read. The callbacks must be set; `on_ready` is called when frames can be sent and received."""
         self._loop.register(self._sock, self, self._interest)
         self.on_ready()
 
-    # -- the owner's side
+    # -- called by the owner
 
     @property
     def peer_certificate(self) -> bytes | None:
@@ -81,21 +81,21 @@ class DataChannel(ChannelOutput):
         if not self._loop.closed:
             self._loop.unregister(self._sock)
         self._sock.close()
-        # Its owner is let go, and the other way round: a closed connection is freed at once, not by the next search for
-        # garbage in cycles, which may be far away.
+        # Drop the references between the channel and its owner, so that a closed connection is freed at once and not by
+        # the next garbage collection of cycles, which may be much later.
         self.on_ready = _unset
         on_closed, self.on_closed = self.on_closed, _unset
         self._reader.on_frame = _unset
         on_closed(reason)
 
-    # -- the loop's side
+    # -- called by the loop
 
     def on_events(self, events: int) -> None:
         reader = self._reader
         if events != READ or reader.muted or reader.target is not None or reader.prefix or self._expects_large:
             self._dispatch(events)
             return
-        # Nearly all events are this one: between two frames, and exactly one whole frame has come.
+        # Nearly all events are of this kind: no frame is incomplete, and exactly one complete frame has arrived.
         view = self._view
         try:
             count = self._recv_into(view)
@@ -150,7 +150,7 @@ class DataChannel(ChannelOutput):
         elif target is None:
             self._feed(self._view, count)
         elif count == len(target) and reader.begun_bytes >= _OWN_SLICE_BYTES:
-            # Receiving so much and checking and storing it are two slices at least: control comes between.
+            # To receive, check and store this much takes at least two slices: the control plane can run between them.
             self._arrived = count
             loop.run_soon(self._deliver_arrived)
         else:
@@ -168,13 +168,14 @@ class DataChannel(ChannelOutput):
             self._break(error)
 
     def _feed(self, view: memoryview, count: int) -> None:
-        """Any number of frames and pieces of frames; their answers leave together at the end of the turn."""
+        """Deliver any number of frames and parts of frames; their responses are sent together at the end of the
+        turn."""
         reader = self._reader
         self._corked = True
         try:
             reader.feed(view, 0, count)
         except FrameSizeError as error:
-            self._refuse_frame(error)
+            self._reject_frame(error)
         except Exception as error:
             self._break(error)
         self._corked = False
@@ -188,7 +189,7 @@ class DataChannel(ChannelOutput):
             self.close(f"receiving failed: {error}")
 
     def _read_size_first(self) -> None:
-        """The last frame was large: read just the size of the next, then straight into its own buffer."""
+        """After a large frame: read only the size of the next one, then receive that one into its own buffer."""
         reader, prefix = self._reader, self._size_prefix
         count = self._recv_into(prefix)
         if count < SIZE_BYTES:
@@ -204,7 +205,7 @@ class DataChannel(ChannelOutput):
         try:
             reader.expect(size)
         except FrameSizeError as error:
-            self._refuse_frame(error)
+            self._reject_frame(error)
             return
         except Exception as error:
             self._break(error)

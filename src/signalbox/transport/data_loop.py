@@ -1,11 +1,11 @@
 """The data plane's event loop: a level-triggered epoll set, nested in asyncio and driven in slices.
 
-asyncio sees one file descriptor, the epoll set itself. When it is readable, one *turn* runs: events are handled until
-the budget (about 100 us) is used up, then the callbacks of the turn's end (group appends), then the answers leave;
-a turn that has budget left polls once more before it returns.
-What is left over stays in a ready list for the next turn, and between two turns asyncio polls, so the control plane
-is never more than a slice away (KIP-291; figures in docs). One handled event is the smallest slice, unless it runs
-`alone`: then it may breathe, and the set stands still until it is over.
+asyncio watches one file descriptor, the epoll set itself. When it is readable, one *turn* runs: events are handled
+until the budget (about 100 us) is used up, then the callbacks of the turn's end run (group appends), then responses are
+sent. A turn with budget left polls once more before it returns. What is left over stays in a ready list for the next
+turn. asyncio polls between two turns, so the control plane never waits longer than a slice (KIP-291; figures in docs).
+One handled event is the smallest slice, unless it runs `alone`: then it may call yield_if_due, and the set handles
+nothing else until it is complete.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
-from signalbox.common.long_work import LongWork
 from signalbox.transport.buffer_pool import BufferPool
-from signalbox.transport.cold_files import ColdFiles
 from signalbox.transport.handshake_threads import HandshakeThreads
+from signalbox.transport.page_cache import PageCache
 
 log = logging.getLogger("signalbox.transport")
 
@@ -30,14 +30,14 @@ READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
 GONE = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
-_STAGING_BYTES = 262_144  # several small file slices and what stands between them
+_STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
 
 class LoopMember(Protocol):
     """A socket in the set."""
 
     def on_events(self, events: int) -> None:
-        """The socket is ready. Must not raise: a member deals with its own failures."""
+        """The socket is ready. Must not raise: a member handles its own errors."""
         ...
 
 
@@ -67,10 +67,10 @@ class DataLoop:
         self._had_turn = False
         self._in_turn = False
         self._events_first = False
-        self._alone: LongWork | None = None
+        self._alone: CooperativeTask | None = None
         self._overdue_at = 0.0
         self.pool = BufferPool()
-        self.cold_files = ColdFiles(loop)
+        self.cold_files = PageCache(loop)
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
         self.staging = memoryview(bytearray(_STAGING_BYTES))
         self.now = time.monotonic()
@@ -86,12 +86,12 @@ class DataLoop:
 
     @property
     def unsent(self) -> int:
-        """Connections with answers that wait for the end of the turn."""
+        """Connections with responses that wait for the end of the turn."""
         return len(self._dirty)
 
     @property
     def queued(self) -> int:
-        """Connections that are ready but have not had their turn."""
+        """Connections that are ready but not handled yet."""
         return len(self._ready) + len(self._runnable)
 
     def register(self, sock: socket.socket, member: LoopMember, interest: int = READ) -> None:
@@ -103,23 +103,24 @@ class DataLoop:
         self._epoll.modify(sock.fileno(), interest)
 
     def unregister(self, sock: socket.socket) -> None:
-        """Take `sock` out, before it is closed."""
+        """Remove `sock` from the set, before it is closed."""
         if self._members.pop(sock.fileno(), None) is not None:
             self._epoll.unregister(sock.fileno())
 
     def run_soon(self, callback: Callable[[], None]) -> None:
-        """Run `callback` inside the budget of this turn or the next: work that no socket event announces."""
+        """Run `callback` within the budget of this turn or the next: for work without a socket event."""
         self._runnable.append(callback)
         self._arm()
 
     def run_alone(self, work: Callable[[], None]) -> None:
-        """Run `work`, which may breathe (`common/long_work.py`): asyncio has its turn then, but nothing else of this
-        set's, so that who is served by it need not know that it took several slices. For events and `run_soon`."""
-        self._alone = LongWork(work)
+        """Run `work`, which may call yield_if_due (`common/cooperative_task.py`). While it has yielded, asyncio runs,
+        but no other event of this set, so that the code of the data plane need not handle the case of several slices.
+        For events and `run_soon`."""
+        self._alone = CooperativeTask(work)
         self._go_on()
 
     def at_turn_end(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once, after the events of the running turn (or of the next one), before answers leave."""
+        """Run `callback` once, after the events of the running turn (or of the next one), before responses are sent."""
         self._turn_end.append(callback)
         self._arm()
 
@@ -130,11 +131,12 @@ class DataLoop:
             self._arm()
 
     def overdue(self) -> bool:
-        """Whether who is being served has had its share of this turn: what it has left goes into `run_soon`."""
+        """Whether the connection that is being handled has used its share of this turn: the rest of its work goes into
+        `run_soon`."""
         return time.monotonic() >= self._overdue_at
 
     def close(self) -> None:
-        """Stop. Members close their own sockets."""
+        """Stop the loop. Members close their own sockets."""
         self._loop.remove_reader(self._epoll.fileno())
         if self._armed is not None:
             self._armed.cancel()
@@ -152,7 +154,8 @@ class DataLoop:
             self._armed = self._loop.call_soon(self._armed_turn)
 
     def _armed_turn(self) -> None:
-        """The turn of a round of asyncio in which the set may be readable as well: one is enough between two polls."""
+        """The turn of a round of asyncio in which the set may also be readable: one turn between two polls is
+        enough."""
         self._had_turn = True
         self._loop.call_soon(self._next_round)
         self._turn()
@@ -165,7 +168,7 @@ class DataLoop:
             self._turn()
 
     def _turn(self) -> None:
-        """One slice. Left-over work arms the next one through asyncio, which polls in between."""
+        """One slice. If work is left, the next turn is scheduled in asyncio, which polls in between."""
         if self._armed is not None:
             self._armed.cancel()
             self._armed = None
@@ -175,7 +178,7 @@ class DataLoop:
         self._overdue_at = deadline + self._budget
         self._in_turn = True
         try:
-            # What comes while the budget lasts is taken along: a round through asyncio costs as much as a request.
+            # Events that arrive within the budget are handled now: a round through asyncio costs as much as a request.
             while self._alone is None or self._go_on():
                 handled = self._handle_events(clock, deadline)
                 if self._alone is not None:
@@ -191,7 +194,7 @@ class DataLoop:
             self.turns += 1
             taken = clock() - started
             self.busy_seconds += taken
-            # Queue length integrated over time is the time that all requests waited together.
+            # The queue length integrated over time is the total waiting time of all requests.
             self.queue_seconds += taken * len(self._ready)
             if taken > self.longest_turn_seconds:
                 self.longest_turn_seconds = taken
@@ -199,7 +202,8 @@ class DataLoop:
                 self._arm()
 
     def _go_on(self) -> bool:
-        """A slice of what runs alone, twice the budget; whether that was the last. Its errors are its own."""
+        """Run one slice of the task that runs alone, twice the budget; returns whether it was the last. Its errors are
+        logged."""
         task = self._alone
         assert task is not None
         began = time.monotonic()
@@ -208,7 +212,7 @@ class DataLoop:
         try:
             task.switch()
         except Exception:
-            log.exception("an event of the data plane failed")
+            log.exception("Event of the data plane failed")
         task.left_at = time.monotonic()
         if task.dead:
             self._alone = None
@@ -221,11 +225,11 @@ class DataLoop:
                 try:
                     callback()
                 except Exception:
-                    log.exception("the end of a turn failed")
+                    log.exception("End of a data plane turn failed")
 
     def _handle_events(self, clock: Callable[[], float], deadline: float) -> bool:
-        """Handle what is ready; False when nothing was. However much work there is from inside, every second turn is
-        for events: what one connection has left over cannot keep the others waiting."""
+        """Handle what is ready; False if nothing was. Events come first in every second turn, however many callbacks
+        wait: the left-over work of one connection cannot delay the others."""
         if self._runnable and not self._events_first:
             runnable, self._runnable = self._runnable, []
             for done, callback in enumerate(runnable, 1):
@@ -246,7 +250,7 @@ class DataLoop:
             if on_events is not None:
                 on_events(events)
             if clock() >= deadline:
-                # A left-over event may be stale when its turn comes: members must bear a socket that is not ready.
+                # A left-over event may be stale by then: members must accept that the socket is not ready.
                 self._ready = ready[done:]
                 return True
         self._ready = []

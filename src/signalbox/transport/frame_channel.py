@@ -1,9 +1,9 @@
-"""The interface that both kinds of channel share: length-prefixed frames in, length-prefixed frames out.
+"""The interface of both kinds of channel: length-prefixed frames in, length-prefixed frames out.
 
-A channel owns one socket. Frames go up through `on_frame`, one at a time and in order; `mute()` stops them until
-`unmute()`. `on_frame(frame, buffer)`: `frame` is a memoryview without the 4-byte size. With `buffer` None the memory
-is the loop's shared one and is valid only during the call; otherwise the frame lies in `buffer`, which now belongs
-to the receiver (give it back with `release_buffer`, or drop it).
+A channel owns one socket. It delivers frames to `on_frame`, one at a time and in order; `mute()` stops that until
+`unmute()`. `on_frame(frame, buffer)`: `frame` is a memoryview without the 4-byte size. If `buffer` is None, the memory
+is the loop's shared one and is valid only during the call. Otherwise the frame is in `buffer`, which now belongs to the
+receiver (return it with `release_buffer`, or drop it).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ OpenCallback = Callable[[], None]
 
 
 class FrameChannel(Protocol):
-    """What network and client see of a connection's bytes."""
+    """A connection's frames, for the packages network and client."""
 
     on_frame: FrameCallback
-    on_ready: OpenCallback  # frames can flow: the connection stands, TLS included
+    on_ready: OpenCallback  # frames can be sent and received: the connection is established, TLS included
     on_closed: ClosedCallback
-    fault: str  # "frame_size" or a word of `tls_failure.py` when the peer's own fault closed it, else ""
-    stalled_since: float | None  # monotonic seconds since when the peer takes nothing of what is queued
+    fault: str  # "frame_size" or a constant of `tls_failure.py` if the peer's own fault closed the channel, else ""
+    stalled_since: float | None  # monotonic seconds since when the peer has accepted nothing of what is queued
     max_frame_bytes: int
     active_at: float  # monotonic seconds of the last byte in or out
     bytes_in: int
@@ -41,7 +41,7 @@ class FrameChannel(Protocol):
 
     @property
     def peer_certificate(self) -> bytes | None:
-        """The verified certificate of a TLS peer in DER; None without one."""
+        """The verified certificate of a TLS peer in DER; None if there is none."""
         ...
 
     @property
@@ -49,14 +49,14 @@ class FrameChannel(Protocol):
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes accepted by `send_frame` that the socket has not taken yet."""
+        """Bytes passed to `send_frame` that the socket has not accepted yet."""
         ...
 
     @property
     def closed(self) -> bool: ...
 
     def send_frame(self, chunks: Sequence[Chunk]) -> None:
-        """Queue one frame made of `chunks`, without the size prefix; it leaves at the end of the turn."""
+        """Queue one frame made of `chunks`, without the size prefix; it is sent at the end of the turn."""
         ...
 
     def send_whole(self, frame: bytes) -> None:
@@ -64,7 +64,7 @@ class FrameChannel(Protocol):
         ...
 
     def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        """The same in three pieces; `head` begins with the size of the whole."""
+        """The same in three pieces; `head` begins with the size of the complete frame."""
         ...
 
     def mute(self) -> None: ...
@@ -78,5 +78,5 @@ class FrameChannel(Protocol):
         ...
 
     def close_after_flush(self, reason: str) -> None:
-        """Read no more; close when everything queued has left."""
+        """Read no more; close when everything queued is sent."""
         ...

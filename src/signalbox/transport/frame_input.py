@@ -1,9 +1,9 @@
-"""The receiving half that every channel has: when frames may be delivered, whatever the bytes come through.
+"""The receiving half of every channel: when frames may be delivered. It is independent of the source of the bytes.
 
-Two have a say. The *owner* mutes a channel while one of its requests is in the house; the channel itself *holds* while
-more than `PAUSE_READING_BYTES` of answers wait for a peer that does not read. What was received meanwhile is delivered
-first, in a turn of its own, before the socket is read again. A peer that sends many requests at once gives way to the
-others in the same manner.
+There are two reasons to stop. The *owner* mutes a channel while one of its requests is being handled; the channel
+*holds* while more than `PAUSE_READING_BYTES` of responses wait for a peer that does not read. Bytes that were received
+meanwhile are delivered first, in a turn of their own, before the socket is read again. A peer that sends many requests
+at once yields to other connections in the same way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ log = logging.getLogger("signalbox.transport")
 
 
 class FrameInput(ABC):
-    """The base of the channels. `fault` is what the peer did wrong, "" for nothing."""
+    """The base of the channels. `fault` is what the peer did wrong, "" if nothing."""
 
     __slots__ = (
         "_closing", "_held", "_owner_muted", "_reader", "_resuming", "closed", "fault", "peer_address",
@@ -29,7 +29,7 @@ class FrameInput(ABC):
         self._reader = reader
         self._owner_muted = False
         self._held = False
-        self._resuming = False  # the backlog waits for its turn
+        self._resuming = False  # the backlog will be delivered in a later turn
         self._closing: str | None = None
         self.closed = False
         self.fault = ""
@@ -60,12 +60,12 @@ class FrameInput(ABC):
         self._resuming = False
 
     def hold(self) -> None:
-        """Deliver no frame, whatever the owner says, until what is queued has left."""
+        """Deliver no frame, even if the owner unmutes, until what is queued is sent."""
         self._reader.muted = self._held = True
         self._resuming = False
 
     def let_go(self) -> None:
-        """What is queued has left."""
+        """What was queued is sent."""
         self._held = False
         if not self._owner_muted:
             self.unmute()
@@ -94,7 +94,7 @@ class FrameInput(ABC):
         return self._reader.backlog is not None
 
     def _continue(self) -> None:
-        """Deliver what waits above the socket."""
+        """Deliver the bytes that wait above the socket."""
         self._reader.resume()
 
     def _resume(self) -> None:
@@ -105,7 +105,7 @@ class FrameInput(ABC):
         try:
             self._continue()
         except FrameSizeError as error:
-            self._refuse_frame(error)
+            self._reject_frame(error)
         except Exception as error:
             self._break(error)
         if self._reader.backlog is not None:
@@ -113,12 +113,12 @@ class FrameInput(ABC):
         if not self.closed and not self._reader.muted:
             self._read_on()
 
-    def _refuse_frame(self, error: FrameSizeError) -> None:
+    def _reject_frame(self, error: FrameSizeError) -> None:
         self.fault = error.fault
         self.close_after_flush(str(error))
 
     def _break(self, error: Exception) -> None:
-        """A bug above: it costs this connection, not the loop."""
+        """A bug in the layers above: close this connection, keep the loop."""
         log.error("connection of %s failed", self.peer_address, exc_info=error)
         self.close(f"internal error: {error!r}")
 
@@ -130,8 +130,8 @@ class FrameInput(ABC):
 
     @abstractmethod
     def _run_soon(self, callback: Callable[[], None]) -> None:
-        """Call it in a turn of its own."""
+        """Call `callback` in a turn of its own."""
 
     @abstractmethod
     def _read_on(self) -> None:
-        """Read from the socket again, if that was stopped."""
+        """Read from the socket again, if reading was stopped."""

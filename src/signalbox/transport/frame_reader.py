@@ -1,11 +1,11 @@
-"""From a byte stream to frames: 4 bytes of size, then that many bytes. No socket is known here.
+"""From a byte stream to frames: 4 bytes of size, then that many bytes. No socket is used here.
 
 Bytes arrive either in borrowed memory (`feed`: the loop's shared buffer, valid during the call) or in place, in the
-buffer of a frame already begun (`target` and `filled`). While `muted`, nothing is delivered: what is left over of a
-read waits in a backlog that `resume` continues from without copying it again. So does what is left when `enough()` says
-after a frame that others want their turn: one read can hold ten thousand requests.
-A size below zero or above `max_frame_bytes` raises FrameSizeError: the connection has to go, since nothing after it
-can be trusted.
+buffer of a frame that has begun (`target` and `filled`). While `muted`, nothing is delivered: the rest of a read waits
+in a backlog, and `resume` continues from it without another copy. The same happens with the rest when `enough()`
+returns true after a frame, because one read can hold ten thousand requests and other connections must not wait. A size
+below zero or above `max_frame_bytes` raises FrameSizeError: the connection must be closed, since nothing after it can
+be trusted.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def _never() -> bool:
 
 
 class FrameSizeError(ValueError):
-    """The peer announced a frame that nobody may send, or what it sent is no frame but TLS. `fault` is the word for
-    it under which it is counted."""
+    """The peer announced a frame of a size that is not allowed, or it sent TLS. `fault` is the label under which it is
+    counted."""
 
     def __init__(self, size: int, max_bytes: int) -> None:
         if is_tls(size):
@@ -43,7 +43,7 @@ class FrameSizeError(ValueError):
 
 
 class FrameReader:
-    """One connection's place in its incoming stream."""
+    """The state of one connection's incoming stream."""
 
     __slots__ = (
         "_backlog_start", "_buffer", "_enough", "_filled", "_frame", "_own", "_pool", "backlog", "max_frame_bytes",
@@ -58,12 +58,13 @@ class FrameReader:
         self.on_frame = on_frame
         self.max_frame_bytes = max_frame_bytes
         self.muted = False
-        # Where the next bytes of the stream belong, when a frame has been begun; None: anywhere, then `feed`.
+        # The memory for the next bytes of the stream, if a frame has begun; None: the bytes go to `feed`.
         self.target: memoryview | None = None
         self._frame: memoryview | None = None
         self._buffer: PooledBuffer | None = None
         self._filled = 0
-        # Bytes of a size that was torn apart; with it empty and no target the stream stands between two frames.
+        # The first bytes of an incomplete size. If it is empty and there is no target, the stream is between two
+        # frames.
         self.prefix = b""
         self._own: bytearray | None = None  # the backlog's memory
         self.backlog: memoryview | None = None  # received bytes that wait for `resume`
@@ -71,17 +72,17 @@ class FrameReader:
 
     @property
     def mid_frame(self) -> bool:
-        """Whether a frame has begun but not ended."""
+        """Whether a frame has begun but is not complete."""
         return self.target is not None or self.prefix != b""
 
     @property
     def begun_bytes(self) -> int:
-        """The size of the frame that has begun, 0 between two."""
+        """The size of the frame that has begun, 0 between two frames."""
         return len(self._frame) if self._frame is not None else 0
 
     def feed(self, view: memoryview, start: int, end: int) -> None:
-        """Take `view[start:end]`; complete frames are delivered at once. Only while neither muted nor mid-target, and
-        with no backlog."""
+        """Process `view[start:end]`; complete frames are delivered at once. Call it only if the reader is not muted and
+        has neither a target nor a backlog."""
         if self.prefix:
             start = self._finish_prefix(view, start, end)
         while end - start >= SIZE_BYTES:
@@ -105,7 +106,7 @@ class FrameReader:
             self.prefix = bytes(view[start:end])
 
     def expect(self, size: int) -> None:
-        """A size prefix was read by the caller itself: begin that frame in a buffer of its own."""
+        """The caller itself has read a size prefix: begin that frame in a buffer of its own."""
         if not 0 <= size <= self.max_frame_bytes:
             raise FrameSizeError(size, self.max_frame_bytes)
         self._begin(size)
@@ -113,7 +114,7 @@ class FrameReader:
             self.filled(0)
 
     def filled(self, count: int) -> None:
-        """`count` bytes were written at the front of `target`; delivers the frame when it is complete."""
+        """`count` bytes were written to the start of `target`; delivers the frame when it is complete."""
         frame, buffer = self._frame, self._buffer
         assert frame is not None
         assert buffer is not None
@@ -125,7 +126,7 @@ class FrameReader:
         self.on_frame(frame, buffer)
 
     def resume(self) -> None:
-        """Continue with the backlog after `muted` was taken back."""
+        """Continue with the backlog after `muted` was set to False."""
         backlog = self.backlog
         if backlog is not None and not self.muted:
             self.backlog = None
@@ -134,7 +135,7 @@ class FrameReader:
                 self._own = None
 
     def append_backlog(self, view: memoryview) -> None:
-        """Bytes that arrived while muted: asyncio cannot take back what it has read."""
+        """Add bytes that arrived while muted: asyncio cannot return what it has read."""
         if self.backlog is None:
             self._keep(view, 0, len(view))
         else:
@@ -142,7 +143,7 @@ class FrameReader:
             self.backlog, self._backlog_start = memoryview(self._own), 0
 
     def discard(self) -> None:
-        """The connection is gone: give the buffer back and deliver nothing more."""
+        """The connection is closed: return the buffer to the pool and deliver nothing more."""
         self.muted = True
         self._own = self.backlog = self.target = self._frame = None
         self.prefix = b""
@@ -156,7 +157,7 @@ class FrameReader:
         self._filled = 0
 
     def _finish_prefix(self, view: memoryview, start: int, end: int) -> int:
-        """A size prefix was torn apart. With it complete, the frame gets a buffer of its own."""
+        """Complete a size prefix that arrived in pieces. Then its frame gets a buffer of its own."""
         taken = min(SIZE_BYTES - len(self.prefix), end - start)
         self.prefix += bytes(view[start : start + taken])
         start += taken

@@ -1,8 +1,9 @@
-"""The threads on which TLS shakes hands, so that the event loop is not held up: OpenSSL lets go of the interpreter's
-lock meanwhile.
+"""The threads for TLS handshakes, so that they do not block the event loop: OpenSSL releases the interpreter's lock
+meanwhile.
 
-Two for the data plane, and one of its own for the control plane and for connections to other brokers, so that a storm
-of clients that connect does not keep a broker from its controller (KIP-291). They start with the first handshake.
+Two are for the data plane, and one for the control plane and for connections to other brokers, so that a large number
+of connecting clients does not delay a broker's requests to its controller (KIP-291). They start with the first
+handshake.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 
 class HandshakeThreads:
-    """One per process; whoever owns the data loop."""
+    """One per process; the owner of the data loop creates it."""
 
     def __init__(self) -> None:
         self.data = ThreadPoolExecutor(2, thread_name_prefix="tls-data")

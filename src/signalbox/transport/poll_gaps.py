@@ -1,11 +1,11 @@
 """How long the control plane may have to wait: the time between two polls of asyncio, as a histogram.
 
-A gap is what the thread did from one return of the selector to its next call: running, and also sleeping (a write that
-waits for the disk, a cold page, a lock, another thread's turn with the interpreter). Neighbours have no say: the time
-for which the thread was ready and got no processor is taken off (`schedstat`), and where it never slept its processor
-time counts, since what a hypervisor or an interrupt takes from a guest looks like nothing else.
+A gap is the time of the thread from one return of the selector to its next call: running, and also sleeping (a write
+that waits for the disk, a cold page, a lock, another thread that holds the interpreter). Other processes do not count:
+the time for which the thread was ready but had no processor is subtracted (`schedstat`). If the thread never slept, its
+processor time is used, since no counter shows the time that a hypervisor or an interrupt takes from a guest.
 
-Only measured when asked for (`data.plane.measure.polls`): it costs three system calls a poll.
+Measured only with `data.plane.measure.polls`: it costs three system calls per poll.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ import selectors
 import threading
 import time
 from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
 
 from signalbox.common.metrics import MetricName, Metrics
 
 _BOUNDS_US = (
     *range(25, 1_000, 25), *range(1_000, 5_000, 250), *range(5_000, 20_001, 2_500), 50_000, 100_000, 500_000, 2_000_000,
 )  # fmt: skip
-_NAME = MetricName("kafka.network", "SocketServer", "PollGapUs")
-_LONGEST = MetricName("kafka.network", "SocketServer", "PollGapLongestUs")
+_NAME = MetricName("signalbox.transport", "EventLoop", "PollGapUs")
+_LONGEST = MetricName("signalbox.transport", "EventLoop", "PollGapLongestUs")
 
 
 class PollGaps:
-    """Counts of gaps by their upper bounds in microseconds. Belongs to the thread that it is made in."""
+    """Counts of gaps by their upper bounds in microseconds. Belongs to the thread that creates it."""
 
     def __init__(self) -> None:
         self.bounds_us = _BOUNDS_US
@@ -45,7 +47,7 @@ class PollGaps:
         self._wall_ns = time.monotonic_ns()
 
     def end(self) -> None:
-        """The next one is about to begin."""
+        """The next poll is about to begin."""
         wall_ns = time.monotonic_ns() - self._wall_ns
         gap_ns = time.thread_time_ns() - self._cpu_ns
         if wall_ns > gap_ns and self._sleeps() != self._slept:
@@ -55,16 +57,20 @@ class PollGaps:
         self.longest_us = max(self.longest_us, gap_us)
 
     def register(self, metrics: Metrics) -> None:
-        """Gauges as Prometheus has histograms: gaps of at most `le` microseconds."""
-        for slot, bound in enumerate((*map(str, self.bounds_us), "+Inf")):
-            metrics.gauge(_NAME, lambda upto=slot + 1: float(sum(self.counts[:upto])), {"le": bound})  # type: ignore[misc]
+        """Counted like Prometheus histograms: gaps of at most `le` microseconds."""
+        metrics.counters(_NAME, self._rows)
         metrics.gauge(_LONGEST, self._longest)
 
     def close(self) -> None:
         os.close(self._schedstat)
 
+    def _rows(self) -> Iterator[tuple[dict[str, str], float]]:
+        bounds = (*map(str, self.bounds_us), "+Inf")
+        for bound, count in zip(bounds, accumulate(self.counts), strict=True):
+            yield {"le": bound}, count
+
     def _longest(self) -> float:
-        """Since somebody asked last."""
+        """The longest gap since the last call."""
         longest, self.longest_us = self.longest_us, 0.0
         return longest
 
@@ -92,7 +98,7 @@ class _MeasuredSelector(selectors.EpollSelector):
 
 
 class MeasuredLoop(asyncio.SelectorEventLoop):
-    """asyncio's own loop, with a selector that keeps the gaps. For the thread that makes it."""
+    """asyncio's own event loop, with a selector that measures the gaps. For the thread that creates it."""
 
     def __init__(self) -> None:
         self.poll_gaps = PollGaps()

@@ -1,10 +1,10 @@
 """What a connection still has to send: bytes, memoryviews and file slices, in order, with a bound.
 
-One flush is as few system calls as the content allows: below 64 KB one joined `send`, above it `sendmsg`; a file
-slice of up to 32 KB is read into the loop's staging memory next to its header and leaves in the same `send`; larger
-ones go by `sendfile` (measured: its two or three calls lose below that). A file that ends before its slice raises
-ShortFileError: the frame cannot be completed, so the connection has to go. A slice that is not in memory ends a flush:
-it is `cold` then, and the owner has it read before it flushes again.
+A flush uses as few system calls as the content allows: below 64 KB one joined `send`, above it `sendmsg`. A file slice
+of up to 32 KB is read into the loop's staging memory next to its header and is sent with the same `send`; larger ones
+are sent with `sendfile` (measured: below that size its two or three calls cost more). If a file ends before its slice,
+ShortFileError is raised: the frame cannot be completed, so the connection must be closed. A slice that is not in the
+page cache ends a flush: it is then in `cold`, and the owner has it read before the next flush.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from itertools import islice
 
 from signalbox.common.file_slice import FileSlice
 from signalbox.common.limits import JOINED_SEND_BYTES, SENDFILE_FROM_BYTES
-from signalbox.transport.cold_files import WINDOW_BYTES, ColdFiles
 from signalbox.transport.frame_channel import Chunk
+from signalbox.transport.page_cache import WINDOW_BYTES, PageCache
 
-_LOOKED_AT = 8  # chunks of an answer that may stand before its first slice
-_MAX_PIECES = 256  # pieces in one sendmsg; the kernel's own bound is 1024
+_LOOKED_AT = 8  # chunks of a response that may precede its first slice
+_MAX_PIECES = 256  # pieces in one sendmsg; the kernel's own limit is 1024
 
 
 class ShortFileError(OSError):
-    """A file ended inside a slice that was promised to a peer."""
+    """A file ended inside a slice that is part of a frame."""
 
 
 def read_slice(piece: FileSlice, size_bytes: int) -> bytes:
-    """The first `size_bytes` of a slice. ShortFileError when the file has not got them."""
+    """The first `size_bytes` of a slice. ShortFileError if the file has fewer."""
     data = os.pread(piece.fd, size_bytes, piece.position)
     if len(data) != size_bytes:
         raise ShortFileError(f"file ended {size_bytes - len(data)} bytes before its slice")
@@ -37,11 +37,11 @@ def read_slice(piece: FileSlice, size_bytes: int) -> bytes:
 
 
 class SendQueue:
-    """Chunks waiting for one socket. `staging` is shared by all queues of a loop and used only inside `flush`."""
+    """Chunks for one socket. `staging` is shared by all queues of a loop and used only inside `flush`."""
 
     __slots__ = ("_chunks", "_cold_files", "_staging", "_warmed", "cold", "size_bytes")
 
-    def __init__(self, staging: memoryview, cold_files: ColdFiles) -> None:
+    def __init__(self, staging: memoryview, cold_files: PageCache) -> None:
         self._chunks: deque[Chunk] = deque()
         self._staging = staging
         self._cold_files = cold_files
@@ -62,7 +62,8 @@ class SendQueue:
         self.size_bytes = 0
 
     def take(self, max_bytes: int) -> bytes:
-        """Remove the first chunks, about `max_bytes` of them, as bytes: for encryption. ShortFileError."""
+        """Remove the first chunks, about `max_bytes` of them, and return them as bytes: for encryption.
+        ShortFileError."""
         pieces: list[bytes | bytearray | memoryview] = []
         total = 0
         chunks = self._chunks
@@ -80,11 +81,11 @@ class SendQueue:
         return b"".join(pieces)
 
     def warmed(self) -> None:
-        """What was cold was read: it is sent now, wherever its pages have gone meanwhile."""
+        """The cold slice was read: the next flush sends it, even if its pages were evicted meanwhile."""
         self._warmed, self.cold = self.cold, None
 
     def next_cold(self) -> FileSlice | None:
-        """For encryption: the first slice of what `take` would read, if it is not in memory; it is `cold` then."""
+        """For encryption: the first slice that `take` would read, if it is not in memory; it is then in `cold`."""
         for chunk in islice(self._chunks, _LOOKED_AT):
             if isinstance(chunk, FileSlice):
                 return chunk if self._is_cold(chunk) else None
@@ -97,9 +98,9 @@ class SendQueue:
         return True
 
     def flush(self, sock: socket.socket) -> int:
-        """Send until the queue is empty or the socket is full; the number of bytes that left.
+        """Send until the queue is empty or the socket is full; returns the number of bytes sent.
 
-        OSError as the socket raises it, except that "would block" is an ordinary end.
+        OSError of the socket, except "would block", which ends the flush normally.
         """
         chunks = self._chunks
         sent_before = self.size_bytes
@@ -132,12 +133,12 @@ class SendQueue:
         if count == piece.size:
             self._chunks.popleft()
             return True
-        # The slice is the answer's own object; a shorter one takes its place.
+        # The slice belongs to the response, so it is not changed; a shorter one replaces it.
         self._chunks[0] = FileSlice(piece.fd, piece.position + count, piece.size - count, piece.owner)
         return False
 
     def _send_run(self, sock: socket.socket) -> bool:
-        """Send the chunks in front of the next large file slice with one call; False when the socket is full."""
+        """Send the chunks before the next large file slice with one call; False if the socket is full."""
         pieces, total, has_file = self._next_run()
         more = socket.MSG_MORE if len(pieces) < len(self._chunks) else 0
         if has_file:
@@ -159,9 +160,9 @@ class SendQueue:
                 if size > SENDFILE_FROM_BYTES or (pieces and total + size > len(self._staging)):
                     break
                 if not has_file and total > JOINED_SEND_BYTES:
-                    break  # large plain chunks go without a copy; the file begins the next run
+                    break  # large plain chunks are sent without a copy; the file slice begins the next run
                 if pieces and not self._cold_files.is_warm(chunk):
-                    break  # what stands before it leaves first
+                    break  # the chunks before it are sent first
                 has_file = True
             elif has_file and total + size > len(self._staging):
                 break
@@ -184,7 +185,7 @@ class SendQueue:
         return staging[:total]
 
     def skip(self, count: int) -> None:
-        """Forget the first `count` bytes; a chunk sent in part is replaced by its rest."""
+        """Remove the first `count` bytes; a chunk that was sent in part is replaced by its rest."""
         chunks = self._chunks
         self.size_bytes -= count
         while count:

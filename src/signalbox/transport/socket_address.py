@@ -1,16 +1,18 @@
-"""Socket addresses as the rest of the house wants them: (host text, port), IPv4-mapped IPv6 shown as IPv4."""
+"""Socket addresses in the form that the other packages use: (host text, port), IPv4-mapped IPv6 shown as IPv4."""
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
+import struct
 from typing import Any
 
 _MAPPED = bytes(10) + b"\xff\xff"
 
 
 def address_of(sockaddr: Any) -> tuple[str, int]:
-    """(host, port) of what getpeername gives; an IPv6 scope is dropped."""
+    """(host, port) of the result of getpeername; an IPv6 scope is removed."""
     host, port = sockaddr[0], sockaddr[1]
     if host.startswith("::ffff:") and "." in host:
         host = host[7:]
@@ -18,7 +20,7 @@ def address_of(sockaddr: Any) -> tuple[str, int]:
 
 
 def canonical_address(text: str) -> str:
-    """An address in any notation as `address_of` would write it; ValueError for what is none."""
+    """An address in any notation in the form of `address_of`; ValueError if it is not an address."""
     literal = ipaddress.ip_address(text)
     return str(getattr(literal, "ipv4_mapped", None) or literal)
 
@@ -29,6 +31,18 @@ def address_bytes(host: str) -> bytes:
         return socket.inet_pton(socket.AF_INET, host)
     packed = socket.inet_pton(socket.AF_INET6, host)
     return packed[12:] if packed.startswith(_MAPPED) else packed
+
+
+def reject_self_connection(sock: socket.socket) -> None:
+    """ConnectionRefusedError for a connected socket that is its own peer. The kernel makes such a connection when the
+    port that it chooses for the client is the port that the client connects to, and no server listens there. It looks
+    like a server that returns what it receives, and a broker that starts cannot bind that port. The socket is closed
+    without TIME_WAIT."""
+    if sock.getsockname() != sock.getpeername():
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no TIME_WAIT keeps the port
+    sock.close()
+    raise ConnectionRefusedError(errno.ECONNREFUSED, "nobody listens there: the connection was one to itself")
 
 
 def tune(sock: socket.socket, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1) -> None:

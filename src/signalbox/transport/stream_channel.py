@@ -1,7 +1,7 @@
 """A connection of the control plane: the `FrameChannel` interface on plain asyncio, outside the data loop.
 
-Answers here are small; a large file slice (a fetch on a control plane that is not forced) is read piece by piece as
-the peer takes it, between asyncio's water marks.
+Responses here are small. A large file slice (a fetch on a control plane that is not forced) is read piece by piece as
+the peer accepts it, between asyncio's water marks.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from signalbox.transport.tls_failure import RENEGOTIATED, TLS_RENEGOTIATION, bro
 from signalbox.transport.tls_session import TlsSession
 
 _PIECE_BYTES = 262_144
-_RECORD_BYTES = 16_384  # what one read of TLS can give
+_RECORD_BYTES = 16_384  # the most that one read of TLS returns
 
 
 def _unset(*_: object) -> None:
-    """Stands in until the owner of a channel has set its callbacks."""
+    """The default until the owner of a channel has set its callbacks."""
 
 
 class StreamChannel(FrameInput, asyncio.Protocol):
-    """`connected(channel)` is called when TCP stands; it sets the callbacks. `on_ready` follows when TLS does."""
+    """`connected(channel)` is called when TCP is established; it sets the callbacks. `on_ready` follows after TLS."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self.busy_seconds = 0.0
         self.local_address: tuple[str, int] = ("", 0)
 
-    # -- the owner's side
+    # -- called by the owner
 
     @property
     def peer_certificate(self) -> bytes | None:
@@ -96,7 +96,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self.queued_bytes = 0
         if self._transport is not None:
             self._transport.abort()
-        self.on_ready = _unset  # its owner is let go, as in `data_channel.py`
+        self.on_ready = _unset  # drop the reference to the owner, as in `data_channel.py`
         on_closed, self.on_closed = self.on_closed, _unset
         self._reader.on_frame = _unset
         on_closed(reason)
@@ -108,7 +108,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self._closing = reason
         self._pump()
 
-    # -- asyncio's side
+    # -- called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -153,11 +153,11 @@ class StreamChannel(FrameInput, asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writable = True
         self.stalled_since = None
-        self.active_at = time.monotonic()  # who takes a long answer bit by bit is not idle
+        self.active_at = time.monotonic()  # a peer that reads a long response slowly is not idle
         self._pump()
 
     def _advanced(self, error: Exception | None) -> None:
-        """A step of the TLS handshake is done."""
+        """A step of the TLS handshake is complete."""
         if self.closed:
             return
         assert self._tls is not None
@@ -190,7 +190,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
             self.close(RENEGOTIATED)
 
     def _take(self, data: bytes) -> None:
-        """Plain bytes, whatever the reader's state."""
+        """Process plain bytes in any state of the reader."""
         reader = self._reader
         view = memoryview(data)
         start = 0
@@ -198,7 +198,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
             while start < len(view) and not self.closed:
                 if reader.target is None:
                     if reader.muted:
-                        # Reading was paused too late for these bytes: they wait with the others.
+                        # Reading was paused too late for these bytes: they join the backlog.
                         reader.append_backlog(view[start:])
                         self._pause_reading()
                     else:
@@ -209,7 +209,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
                 start += count
                 reader.filled(count)
         except FrameSizeError as error:
-            self._refuse_frame(error)
+            self._reject_frame(error)
 
     def _pause_reading(self) -> None:
         if self._transport is not None:
@@ -228,7 +228,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
             self._transport.resume_reading()
 
     def _pump(self) -> None:
-        """Write while the peer takes it."""
+        """Write as long as the peer accepts bytes."""
         transport = self._transport
         if transport is None or self.closed:
             return
@@ -265,7 +265,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         return read_slice(chunk, size)
 
     def _finish_close(self, reason: str) -> None:
-        """asyncio sends what it holds before it closes."""
+        """asyncio sends what it has buffered before it closes."""
         assert self._transport is not None
         if self._tls is not None:
             self._tls.say_goodbye()
@@ -273,6 +273,6 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self._transport.close()
         self.closed = True
         self._reader.discard()
-        self.on_ready = _unset  # its owner is let go, as in `data_channel.py`
+        self.on_ready = _unset  # drop the reference to the owner, as in `data_channel.py`
         on_closed, self.on_closed = self.on_closed, _unset
         on_closed(reason)

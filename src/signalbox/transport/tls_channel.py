@@ -1,5 +1,5 @@
-"""A connection in the data loop with TLS: memory BIOs between the socket and the frames (figures: 256 KB reads and
-one write per answer beat SSL on the descriptor, which reads 16 KB records with two calls each)."""
+"""A connection in the data loop with TLS: memory BIOs between the socket and the frames (figures: 256 KB reads and one
+write per response beat SSL on the descriptor, which reads 16 KB records with two calls each)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from signalbox.transport.send_queue import SendQueue
 from signalbox.transport.tls_failure import RENEGOTIATED, TLS_RENEGOTIATION, broken_reason, failure_kind, failure_reason
 from signalbox.transport.tls_session import TlsSession
 
-_ENCRYPT_BYTES = 262_144  # plaintext turned into ciphertext at a time; the rest waits as it is
+_ENCRYPT_BYTES = 262_144  # plaintext that is encrypted at a time; the rest waits as plaintext
 
 
 class TlsDataChannel(DataChannel):
-    """`on_ready` is called when the handshake is through."""
+    """`on_ready` is called when the handshake is complete."""
 
     __slots__ = ("_said_goodbye", "_tls", "_wire")
 
@@ -32,11 +32,11 @@ class TlsDataChannel(DataChannel):
         self._tls = tls
         self._wire = SendQueue(loop.staging, loop.cold_files)
         self._said_goodbye = False
-        self._corked = True  # nothing leaves as it is
+        self._corked = True  # no response is sent as plaintext
 
     def start(self) -> None:
         self._loop.register(self._sock, self, self._interest)
-        self._advance()  # a client speaks first
+        self._advance()  # a client sends first
 
     @property
     def queued_bytes(self) -> int:
@@ -72,7 +72,7 @@ class TlsDataChannel(DataChannel):
             self._set_interest(self._interest & ~WRITE)
 
     def _encrypt_next(self) -> bool:
-        """Ciphertext for the next piece of the queue; False when there is nothing to send."""
+        """Encrypt the next piece of the queue; False if there is nothing to send."""
         if self._tls.established:
             if self._queue.cold is not None:
                 return False
@@ -115,7 +115,7 @@ class TlsDataChannel(DataChannel):
     def _advanced(self, error: Exception | None) -> None:
         if self.closed:
             return
-        self.flush()  # also what OpenSSL has to say about an error
+        self.flush()  # also OpenSSL's alert about an error
         if self.closed:
             return
         if error is not None:
@@ -126,7 +126,7 @@ class TlsDataChannel(DataChannel):
             self._deliver()
 
     def _deliver(self) -> None:
-        """Decrypt what is there, frame by frame, until muted."""
+        """Decrypt what has arrived, frame by frame, until muted."""
         reader, tls, shared = self._reader, self._tls, self._loop.receive_view
         try:
             while not reader.muted and not self.closed:
@@ -144,7 +144,7 @@ class TlsDataChannel(DataChannel):
                 if reader.backlog is not None or (tls.has_input and self._loop.overdue()):
                     self._give_way()
         except FrameSizeError as error:
-            self._refuse_frame(error)
+            self._reject_frame(error)
         except OSError as error:  # ssl.SSLError is one
             self.close(broken_reason(error))
         except Exception as error:

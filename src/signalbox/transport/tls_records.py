@@ -1,8 +1,8 @@
-"""The bytes of a TLS handshake before OpenSSL sees them: whole records only, and whether they are TLS at all.
+"""The bytes of a TLS handshake before OpenSSL gets them: complete records only, and a check that they are TLS.
 
-OpenSSL gets nothing to do until a record is complete, so a peer that sends a byte a second costs no thread. A peer that
-does not speak TLS is told by its first bytes, and what it speaks instead is named: in practice a client whose
-security.protocol is wrong, a browser, a load balancer's health check.
+OpenSSL gets no data until a record is complete, so a peer that sends a byte a second uses no thread. The first bytes
+show whether a peer speaks TLS. If not, its protocol is named: in practice it is a client with the wrong
+security.protocol, a browser, or the health check of a load balancer.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _OTHERS = {
 
 
 class NotTls(ValueError):
-    """The peer sent something else; the text names it."""
+    """The peer sent something else than TLS; the text names it."""
 
 
 class TlsRecords:
-    """What has come of a handshake and waits to be whole."""
+    """The bytes of a handshake that have arrived and do not form a complete record yet."""
 
     __slots__ = ("_arrived", "_total")
 
@@ -53,7 +53,7 @@ class TlsRecords:
         self._total += len(ciphertext)
 
     def take(self) -> bytes:
-        """All whole records; b"" while there is none. NotTls, or ValueError for a handshake without end."""
+        """All complete records; b"" if there is none. NotTls, or ValueError for a handshake that does not end."""
         arrived, end = self._arrived, 0
         if self._total > _MAX_HANDSHAKE_BYTES:
             raise ValueError(f"the peer sent more than {_MAX_HANDSHAKE_BYTES} bytes without ending the handshake")
@@ -68,7 +68,7 @@ class TlsRecords:
         return self._cut(end)
 
     def take_all(self) -> bytes:
-        """Everything, whole or not: the handshake is over."""
+        """All bytes, complete records or not: the handshake is over."""
         return self._cut(len(self._arrived))
 
     def _cut(self, end: int) -> bytes:
@@ -78,7 +78,7 @@ class TlsRecords:
 
 
 def named(head: bytes) -> str:
-    """What begins with these bytes, as far as can be told."""
+    """The protocol that begins with these bytes, as far as it can be recognized."""
     if head[:4] in _OTHERS:
         return _OTHERS[head[:4]]
     if len(head) >= _KAFKA_HEAD_BYTES:
@@ -90,5 +90,5 @@ def named(head: bytes) -> str:
 
 
 def is_tls(size: int) -> bool:
-    """Whether these four bytes, read as a frame's size, are rather the start of a TLS record."""
+    """Whether these four bytes, read as the size of a frame, are the start of a TLS record."""
     return size >> 24 in (HANDSHAKE, ALERT) and size >> 16 & 0xFF == _MAJOR_VERSION

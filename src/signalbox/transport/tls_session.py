@@ -1,8 +1,8 @@
 """One TLS connection over memory BIOs: ciphertext in and out, plaintext in and out, no socket.
 
-The handshake's steps are CPU-heavy (about 1 ms each), so they run on threads (`handshake_threads.py`). A step begins
-when a whole record is there, and has the OpenSSL object to itself: what arrives meanwhile waits (`tls_records.py`).
-Everything else happens on the loop's thread.
+The steps of a handshake need much CPU time (about 1 ms each), so they run on threads (`handshake_threads.py`). A step
+begins when a complete record has arrived. Only the step uses the OpenSSL object then: bytes that arrive meanwhile wait
+(`tls_records.py`). Everything else happens on the loop's thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.transport.tls_records import TlsRecords
 
 
 class TlsSession:
-    """`server_hostname` is what a client checks the certificate against; None for a server. `executor` None stands for
+    """`server_hostname` is the name that a client checks the certificate against; None for a server. `executor` None:
     asyncio's own threads."""
 
     __slots__ = ("_begun", "_executor", "_incoming", "_object", "_outgoing", "_records", "_stepping", "established")
@@ -34,23 +34,23 @@ class TlsSession:
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side, server_hostname)
         self._executor = executor
         self._records = TlsRecords()
-        self._begun = server_side  # a client begins without having heard anything
+        self._begun = server_side  # a client begins without any received bytes
         self._stepping = False
         self.established = False
 
     def receive(self, ciphertext: bytes | memoryview) -> None:
-        """Bytes from the wire."""
+        """Bytes from the socket."""
         if self.established:
             self._incoming.write(ciphertext)
         else:
             self._records.add(ciphertext)
 
     def advance(self, loop: asyncio.AbstractEventLoop, done: Callable[[Exception | None], None]) -> None:
-        """Go on with the handshake as far as the bytes at hand allow, then call `done(error)` on the loop; nothing
-        happens where they allow nothing.
+        """Continue the handshake with the bytes that have arrived, then call `done(error)` on the loop. Without a
+        complete record nothing happens.
 
-        Look at `established` and send `outgoing()` afterwards. While a step runs, further calls do nothing: the
-        bytes that came meanwhile start the next step by themselves.
+        Check `established` and send `outgoing()` afterwards. While a step runs, further calls do nothing: bytes that
+        arrive meanwhile start the next step when the current one ends.
         """
         if self._stepping:
             return
@@ -65,7 +65,7 @@ class TlsSession:
         self._begun = self._stepping = True
         try:
             future = loop.run_in_executor(self._executor, self._step)
-        except RuntimeError as error:  # the threads have been sent home: the process ends
+        except RuntimeError as error:  # the threads are shut down: the process ends
             done(error)
             return
 
@@ -84,7 +84,8 @@ class TlsSession:
         future.add_done_callback(finished)
 
     def _step(self) -> bool:
-        """Whether the handshake is through. In a thread: `established` is the loop's, which still holds back bytes."""
+        """Whether the handshake is complete. In a thread; `established` is set on the loop, which still holds back
+        bytes."""
         try:
             self._object.do_handshake()
         except ssl.SSLWantReadError:
@@ -92,7 +93,7 @@ class TlsSession:
         return True
 
     def read_into(self, target: memoryview) -> int:
-        """Plaintext into `target`; 0 when there is none yet, -1 when the peer has said goodbye. ssl.SSLError."""
+        """Decrypt into `target`; 0 if there is no plaintext yet, -1 after the peer's close_notify. ssl.SSLError."""
         try:
             count: int = self._object.read(len(target), target)  # type: ignore[assignment]
         except ssl.SSLWantReadError:
@@ -102,35 +103,35 @@ class TlsSession:
         return count or -1
 
     def write(self, plaintext: bytes | memoryview) -> None:
-        """Encrypt; the result waits in `outgoing`. ssl.SSLError."""
+        """Encrypt; the result is in `outgoing`. ssl.SSLError."""
         if len(plaintext):
             self._object.write(plaintext)
 
     def say_goodbye(self) -> None:
-        """Put a close_notify into `outgoing`, so that the peer knows the end is no truncation."""
+        """Put a close_notify into `outgoing`, so that the peer knows that the end is not a truncation."""
         try:
             self._object.unwrap()
         except (ssl.SSLError, OSError, ValueError):
-            return  # the peer's own goodbye is not waited for
+            return  # the peer's own close_notify is not awaited
 
     @property
     def has_input(self) -> bool:
-        """Whether there may be plaintext left to read."""
+        """Whether there may be plaintext to read."""
         return bool(self._incoming.pending or self._object.pending())
 
     def outgoing(self) -> bytes:
-        """Bytes for the wire, b"" when there are none."""
+        """Bytes for the socket, b"" if there are none."""
         return self._outgoing.read() if self._outgoing.pending and not self._stepping else b""
 
     @property
     def answers_only_renegotiation(self) -> bool:
-        """Whether what reading leaves in `outgoing` can only be the refusal of a handshake that the peer asked for
-        again: TLS 1.3 knows no such thing, but key updates and tickets."""
+        """Whether the bytes that a read leaves in `outgoing` can only be the rejection of a renegotiation that the peer
+        asked for. TLS 1.3 has no renegotiation, but key updates and tickets."""
         return self._object.version() == "TLSv1.2"
 
     @property
     def peer_certificate(self) -> bytes | None:
-        """The peer's verified certificate in DER; None when it gave none."""
+        """The peer's verified certificate in DER; None if it sent none."""
         return self._object.getpeercert(binary_form=True)
 
 

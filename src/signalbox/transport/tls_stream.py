@@ -1,7 +1,7 @@
-"""TLS between asyncio's transport and a protocol that knows nothing of it, for connections that we dial.
+"""TLS between asyncio's transport and a protocol that does not handle TLS, for outbound connections.
 
-asyncio's own TLS shakes hands on the event loop's thread, a millisecond each time; here it runs on threads like
-everybody else's (`tls_session.py`).
+asyncio's own TLS runs the handshake on the event loop's thread, a millisecond each time. Here it runs on threads, as
+for all other connections (`tls_session.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 from signalbox.transport.tls_failure import ENDED_EARLY, TlsFailed, broken_reason, failure_reason
 from signalbox.transport.tls_session import TlsSession
 
-_RECORD_BYTES = 16_384  # what one read can give
+_RECORD_BYTES = 16_384  # the most that one read returns
 
 
 class TlsStream(asyncio.Protocol):
-    """`established` ends when `inner` has its `connection_made`, or with TlsFailed; cancelling it ends the stream."""
+    """`established` completes when `connection_made` of `inner` was called, or fails with TlsFailed; cancelling it ends
+    the stream."""
 
     def __init__(self, session: TlsSession, inner: asyncio.Protocol) -> None:
         self._session = session
@@ -53,7 +54,7 @@ class TlsStream(asyncio.Protocol):
         self.send_out()
 
     def send_out(self) -> None:
-        """What OpenSSL has for the wire."""
+        """Send the bytes that OpenSSL has for the socket."""
         data = self._session.outgoing()
         if data and self._transport is not None:
             self._transport.write(data)
@@ -64,7 +65,7 @@ class TlsStream(asyncio.Protocol):
 
     def _advanced(self, error: Exception | None) -> None:
         if self.established.done() or self._transport is None:
-            self.abort()  # nobody waits any more
+            self.abort()  # no caller waits any more
             return
         self.send_out()
         if error is not None:
@@ -90,7 +91,7 @@ class TlsStream(asyncio.Protocol):
 
 
 class _Plaintext(asyncio.Transport):
-    """What `inner` writes to."""
+    """The transport that `inner` writes to."""
 
     def __init__(self, stream: TlsStream, transport: asyncio.Transport) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""One small document from a URL, for a thread that may wait: `file://`, `http://`, `https://`, within a deadline.
+"""Fetches one small document from a URL, in a thread that may block: `file://`, `http://`, `https://`, with a deadline.
 
-Nothing here may be called in an event loop. The deadline is for the whole exchange, so that a server that sends one
-byte a second holds nobody: when it passes, the socket is shut down under whoever waits on it. Redirects are not
-followed and no proxy is asked: what a broker trusts is at the address that it was told.
+Never call it in an event loop. The deadline is for the whole exchange, so that a server that sends one byte a second
+cannot block the thread: when it passes, the socket is shut down, which ends the pending call. Redirects are not
+followed and no proxy is used: a broker trusts the configured address only.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from signalbox.common.limits import MAX_FETCHED_DOCUMENT_BYTES
 from signalbox.common.small_file import read_small_file
+from signalbox.transport.socket_address import reject_self_connection
 
 SCHEMES = ("file", "http", "https")
 _OK = 200
 
 
 class FetchFailed(Exception):
-    """Why there is no document; the text names no secret (no header, no body, no query)."""
+    """Why there is no document; the text contains no secret (no header, no body, no query)."""
 
     def __init__(self, problem: str, status: int | None = None) -> None:
         super().__init__(problem)
@@ -33,8 +34,8 @@ class FetchFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """A `body` makes it a POST. `tls` gives the context of an https URL, made when it is first needed (reading the
-    system's authorities takes a while). Seconds."""
+    """With a `body` it is a POST. `tls` returns the context of an https URL and is called when it is first needed
+    (reading the system's certificate authorities takes a while). Times in seconds."""
 
     url: str
     deadline_s: float
@@ -45,7 +46,7 @@ class FetchRequest:
 
 
 def url_problem(url: str) -> str | None:
-    """Why this can be no address of a document, None when it can."""
+    """Why this cannot be the address of a document, None if it can."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -86,7 +87,7 @@ class _Exchange:
         self._overdue = False
 
     def run(self) -> bytes:
-        from http.client import HTTPException  # lazily: a broker that fetches nothing does not carry it
+        from http.client import HTTPException  # imported here: a broker that fetches nothing does not load it
 
         watch = threading.Timer(self._request.deadline_s, self._abort)
         watch.daemon = True
@@ -130,13 +131,14 @@ class _Exchange:
         request = self._request
         timeout_s = min(request.connect_timeout_s, request.deadline_s)
         self._socket = plain = socket.create_connection((host, port), timeout_s)
+        reject_self_connection(plain)
         plain.settimeout(request.deadline_s)
         if self._overdue:
             raise TimeoutError
         if not secure:
             return plain
         wrapped = request.tls().wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
-        self._socket = wrapped  # the plain socket is detached now: it is this one that the deadline shuts down
+        self._socket = wrapped  # the plain socket is detached now: the deadline must shut down this one
         wrapped.do_handshake()
         return wrapped
 

@@ -1,1 +1,1 @@
-"""The composition root: where neighbours are handed to each other. Reads like a parts list, decides nothing."""
+"""The composition root: it builds the objects of all packages and passes them to each other. It decides nothing."""

@@ -1,5 +1,5 @@
-"""Where the audit trail goes: the audit topic, through this house's own idempotent producer on the inter-broker
-listener. The topic is made by the active controller when it is missing; until it is there, events wait."""
+"""Delivery of audit events to the audit topic, through Signalbox's own idempotent producer on the inter-broker
+listener. The active controller creates the topic when it is missing; until the topic exists, events wait."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
 
-# The trail's own patience is endless: a batch that was given up could not be told from one that was written.
+# The timeout is seven days, so that the producer does not give up a batch: it is not known whether such a batch was
+# written.
 _EVENTS_PER_SLICE = 8
 _DELIVERY_TIMEOUT_MS = 7 * 24 * 3_600_000
 
 
 class AuditTopicMissing(RuntimeError):
-    """The controller has not made the audit topic; the message says why."""
+    """The controller has not created the audit topic; the message gives the reason."""
 
 
 class TopicDelivery:
-    """`broker/audit_trail.AuditDelivery`."""
+    """Implements `broker/audit_trail.AuditDelivery`."""
 
     def __init__(
         self, settings: Callable[[], ClientSettings], create_topic: Callable[[], Awaitable[tuple[int, str]]]
@@ -52,7 +53,7 @@ class TopicDelivery:
         return producer
 
     async def close(self) -> None:
-        """Stop at once; what is not acknowledged is lost (drain the trail first)."""
+        """Stop at once; events that are not acknowledged are lost (drain the audit trail first)."""
         if self._producer is not None:
             await self._producer.close()
         if self._client is not None:

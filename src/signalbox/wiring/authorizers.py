@@ -1,4 +1,5 @@
-"""Which authorizer a configuration asks for (`authorizer.class.name`): none, ours, or one by import path."""
+"""Builds the authorizer of a configuration (`authorizer.class.name`): none, the built-in one, or a class by import
+path."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"
 _BROKERS_ANYWHERE = "broker.principal.changes.on.client.listeners.enable"
 _NETWORKS = "authorizer.forwarded.acl.changes.from"
-# Kafka's own class names mean the built-in one, so that a server.properties can be taken over as it is.
+# Kafka's own class names mean the built-in authorizer, so that a server.properties of Kafka can be used unchanged.
 _BUILT_IN = frozenset(
     {
         "signalbox.security.acl_authorizer.AclAuthorizer",
@@ -31,7 +32,7 @@ _BUILT_IN = frozenset(
 
 
 def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authorizer, list[ConfigFault]]:
-    """The authorizer, and what is wrong with its keys. `given` is the text as the user wrote it."""
+    """Returns the authorizer and the faults of its keys. `given` is the text as the user wrote it."""
     name, users = values[_KEY], str(values["super.users"])
     if not name:
         return AllowAllAuthorizer(), []
@@ -44,19 +45,19 @@ def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authoriz
     try:
         authorizer: Authorizer = load_class(str(name))(given)
         return authorizer, []
-    except Exception as error:  # somebody else's constructor may raise what it likes
+    except Exception as error:  # the constructor of a user's class may raise anything
         return AllowAllAuthorizer(), [_fault(str(name), error)]
 
 
 def with_broker_principal_rule(config: NodeConfig, authorizer: Authorizer) -> Authorizer:
-    """The authorizer with F15's rule before it. Where brokers do not prove themselves to each other nobody has their
-    login."""
+    """Returns the authorizer with F15's rule in front of it. Without inter-broker authentication brokers have no login
+    that a client could use, and the rule is left out."""
     proves = config.listeners.inter_broker_security_protocol is not SecurityProtocol.PLAINTEXT
     return BrokerPrincipalRule(authorizer) if proves and not config[_BROKERS_ANYWHERE] else authorizer
 
 
 def authorizer_faults(values: Values) -> list[ConfigFault]:
-    """What can be seen to be wrong before one is made. A class by import path is looked for, not called."""
+    """Returns the faults that show before an authorizer is made. A class by import path is imported, not called."""
     name, users = str(values[_KEY] or ""), str(values["super.users"])
     if not name:
         return []
@@ -72,7 +73,7 @@ def authorizer_faults(values: Values) -> list[ConfigFault]:
     if name not in _BUILT_IN:
         try:
             load_class(name)
-        except Exception as error:  # somebody else's module is run: it may raise anything
+        except Exception as error:  # the import runs a user's module: it may raise anything
             faults.append(_fault(name, error))
     return faults
 
@@ -89,8 +90,8 @@ def _fault(name: str, error: Exception) -> ConfigFault:
 
 
 def keep_acls(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
-    """The cluster's ACLs for the built-in authorizer, each change handed to it; None for any other, which has a view of
-    its own even when it is made from ours."""
+    """Returns the repository of the cluster's ACLs, which gives each change to the built-in authorizer. None for any
+    other authorizer, also for a subclass of the built-in one: it has its own view of ACLs."""
     if type(authorizer) is not AclAuthorizer:
         return None
     return AclRepository(store, clock, authorizer.replace_view)

@@ -1,7 +1,6 @@
-"""This broker's requests to the active controller, in the words of those who make them.
+"""This broker's requests to the active controller, as implementations of the ports of the packages that send them.
 
-All travel over the one controller channel, also when the active controller is this very node: what works for one
-broker then works for all.
+All use the one controller channel, also when this node is the active controller: so all brokers take the same path.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, A
 
 
 class ChannelVersions:
-    """`broker/advertised_versions.ControllerVersions`: the ranges of the connected controller (F9)."""
+    """Implements `broker/advertised_versions.ControllerVersions`: the version ranges of the connected controller
+    (F9)."""
 
     def __init__(self, channel: ControllerChannel) -> None:
         self._channel = channel
@@ -24,7 +24,7 @@ class ChannelVersions:
         self._ranges: Mapping[int, tuple[int, int]] | None = None
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
-        """The same mapping as long as the connection is the same."""
+        """Returns the same mapping object as long as the connection is the same."""
         ranges = self._channel.api_ranges
         if ranges is not self._seen:
             self._seen = ranges
@@ -35,7 +35,7 @@ class ChannelVersions:
 
 
 class ChannelAlterPartition:
-    """`replication/ports.AlterPartitionSender`."""
+    """Implements `replication/ports.AlterPartitionSender`."""
 
     def __init__(self, channel: ControllerChannel, request_timeout_ms: int) -> None:
         self._channel = channel

@@ -1,4 +1,4 @@
-"""Replication's view of the cluster: the metadata cache in the words of `replication/ports.py`."""
+"""Replication's view of the cluster: the metadata cache as an implementation of `replication/ports.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from signalbox.metadata.cache import MetadataCache
 
 
 class CachedClusterView:
-    """Answers from the present image."""
+    """Reads the current metadata image."""
 
     def __init__(self, cache: MetadataCache) -> None:
         self._cache = cache
@@ -16,7 +16,7 @@ class CachedClusterView:
         return self._cache.image.is_alive(broker_id)
 
     def broker_epoch(self, broker_id: int) -> int:
-        """UpdateMetadata carries no broker epochs; -1 tells the controller not to compare them."""
+        """UpdateMetadata carries no broker epochs; with -1 the controller does not compare them."""
         return -1
 
     def topic_name(self, topic_id: bytes) -> str | None:

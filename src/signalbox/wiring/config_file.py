@@ -1,4 +1,5 @@
-"""A properties file from the disk, refused with a sentence when it is none: a folder, another encoding, endless."""
+"""Reads a properties file from the disk. A folder, another encoding or an endless file is rejected with an
+explanation."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class ConfigFileError(ValueError):
-    """The file is no configuration at all; the message names it and says what to do."""
+    """The file cannot be read as a configuration; the message names the file and the remedy."""
 
 
 def read_config_file(path: Path, overrides: Iterable[str] = ()) -> Properties:
-    """The file's keys with `key=value` overrides over them. ConfigFileError."""
+    """Returns the file's keys, with the `key=value` overrides applied. Raises ConfigFileError."""
     try:
         data = read_small_file(path)
     except OSError as error:

@@ -1,7 +1,8 @@
-"""A node's configuration: every room's rows in one table, read from server.properties, all faults at once.
+"""A node's configuration: the config rows of all packages in one table, read from server.properties, all faults at
+once.
 
-Unknown keys are warned about, as Kafka does; wrong values, wrong combinations and missing keys are collected, each
-with the line it stands on, and refuse the start together (L1-L4, C1).
+Unknown keys give a warning, as in Kafka. Wrong values, wrong combinations and missing keys are collected, each with its
+line, and the start is rejected with all of them together (L1-L4, C1).
 """
 
 from __future__ import annotations
@@ -60,22 +61,22 @@ class NodeConfig:
 
     @property
     def runs_broker(self) -> bool:
-        """Whether this node stores partitions and serves clients."""
+        """Whether this node hosts partitions and serves clients."""
         return not self["process.roles"] or "broker" in self["process.roles"]
 
     @property
     def may_be_controller(self) -> bool:
-        """Whether this node takes part in the race for the controllership."""
+        """Whether this node takes part in the controller election."""
         return not self["process.roles"] or "controller" in self["process.roles"]
 
     @property
     def has_controller_listener(self) -> bool:
-        """Whether brokers find this node at a controller's listener of its own (F15)."""
+        """Whether this node has a listener for controllers, to which brokers connect (F15)."""
         return "controller" in self["process.roles"]
 
 
 def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[ConfigFault]]:
-    """The configuration, or None and everything that is wrong with it."""
+    """Returns the configuration, or None and all its faults."""
     given = dict(properties.values)
     values, faults = NODE_CONFIG.read(given)
     if not {"node.id", "broker.id"} & {fault.key for fault in faults}:
@@ -91,7 +92,7 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
         else names_of_entries(given.get(LISTENERS, DEFAULT_LISTENERS))
     )
     _, network_faults = read_network_settings(given, listeners.settings_names if listeners is not None else names)
-    # The network reads its own rows once more: what the whole table has already said is not said twice.
+    # The network package reads its own rows again: faults that the whole table has already reported are not repeated.
     told = {(fault.key, fault.entry) for fault in faults}
     network_faults = [*listener_faults, *network_faults]
     faults += [fault for fault in network_faults if (fault.key, fault.entry) not in told]
@@ -117,7 +118,7 @@ def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:
 
 
 def _check_gate(values: Mapping[str, Value]) -> list[ConfigFault]:
-    """Dedicated controllers are known to brokers alone: clients could not find them, as they must below the gate."""
+    """Dedicated controllers are known only to brokers: clients could not find them, but below the gate they must."""
     if not values["process.roles"] or forwards(values):
         return []
     problem = f"is below {FORWARDING_FROM}, and dedicated controllers are reached by forwarding alone"
@@ -126,7 +127,7 @@ def _check_gate(values: Mapping[str, Value]) -> list[ConfigFault]:
 
 
 def _check_log_dirs(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
-    """An empty value is no wish for the default, and two entries for one folder would lock each other out."""
+    """An empty value does not mean the default, and two entries for one folder would fail on each other's lock."""
     key = "log.dirs" if "log.dirs" in given else "log.dir"
     entries = values[key]
     folders = entries if isinstance(entries, list) else [str(entries).strip()]

@@ -1,7 +1,7 @@
-"""A connection as the broker sees it come and go: its software is counted while it is there, and at its end its
-roll-ups are written, right before network's own closing event.
+"""Watches connections for the broker: the client's software is counted while a connection is open, and the connection's
+roll-ups are written when it closes, immediately before the network's own event.
 
-That it came and went is recorded by network itself; here nothing is written twice.
+The network package itself records that a connection opened or closed; that is not repeated here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from signalbox.network.connection import Connection
 
 
 class ConnectionEnds:
-    """`network/ports.ConnectionWatcher`."""
+    """Implements `network/ports.ConnectionWatcher`."""
 
     def __init__(self, rollups: AuditRollups, software: ClientSoftware) -> None:
         self._rollups = rollups

@@ -1,8 +1,8 @@
-"""Who the active controller is and where it takes broker-to-broker requests.
+"""Finds the active controller and its endpoint for requests of brokers.
 
-Read from the store itself, because the answer must not depend on an UpdateMetadata that the controller has still to
-send: `/controller`, then that node's registration, a dedicated controller's where it has one, else the broker's. Which
-of its listeners it is, and how it is secured, is read from the target's registration (SPEC C, Resolved).
+It is read from the store itself, because the result must not depend on an UpdateMetadata that the controller has yet to
+send: `/controller`, then that node's registration (a dedicated controller's if there is one, else the broker's). The
+target's registration determines the listener and its security (SPEC C, Resolved).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Secure = Callable[[Endpoint], ConnectionSecurity]
 
 
 class StoredControllerLookup:
-    """Follows `/controller`; `on_change` is called whenever the answer may be another one. `endpoint_of` finds the
-    target's endpoint for what is to be sent, `secure` how to connect to it."""
+    """Watches `/controller`; `on_change` is called when the result may have changed. `endpoint_of` selects the target's
+    endpoint for the requests to send, `secure` returns the security of the connection."""
 
     def __init__(self, store: MetadataStore, endpoint_of: EndpointOf, secure: Secure) -> None:
         self._store = store
@@ -38,13 +38,13 @@ class StoredControllerLookup:
         self._node: Node | None = None
         self._changed = asyncio.Event()
         self._cancel_watch: Callable[[], None] | None = None
-        self._watched_id: int | None = None  # whose registrations are watched: its listeners may change
+        self._watched_id: int | None = None  # the node whose registrations are watched: its listeners may change
         self._cancel_registrations: list[Callable[[], None]] = []
         self._following: asyncio.Task[None] | None = None
         self.on_change: Callable[[], None] = lambda: None
 
     def active_controller(self) -> Node | None:
-        """The active controller at its privileged endpoint; None while there is none."""
+        """Returns the active controller at its privileged endpoint; None while there is none."""
         return self._node
 
     def start(self) -> None:
@@ -68,7 +68,7 @@ class StoredControllerLookup:
             try:
                 node = await self._read()
             except (StoreError, BadEntry) as error:
-                log.warning("the active controller cannot be looked up: %s", error)
+                log.warning("Active controller cannot be determined: %s", error)
                 await asyncio.sleep(_RETRY_S)
                 self._changed.set()
                 continue
@@ -84,7 +84,7 @@ class StoredControllerLookup:
         self._watch_registrations(controller_id)
         entry = await self._registration(controller_id)
         if entry is None:
-            # Elected, yet its registration is being renewed: look again shortly.
+            # The node is elected, but its registration is being renewed: retry soon.
             await asyncio.sleep(_RETRY_S)
             self._changed.set()
             return None
@@ -95,7 +95,7 @@ class StoredControllerLookup:
         return Node(controller_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))
 
     async def _registration(self, controller_id: int) -> Entry | None:
-        """What the node has written of itself; what it has only made yet does not count."""
+        """Returns the node's registration; an entry without data does not count."""
         for path in _registration_paths(controller_id):
             entry = await self._store.read(path)
             if entry is not None and entry.data is not None:

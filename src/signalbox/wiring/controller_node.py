@@ -1,8 +1,9 @@
-"""One dedicated controller (F15): registered for brokers alone, in the race for the controllership, serving what they
-and it have to say to each other.
+"""One dedicated controller (F15): it registers for brokers only, takes part in the controller election, and serves the
+requests between brokers and itself.
 
-Start: the store and the cluster id; sockets bound, the metrics page's too; registered; sockets served; the race joined.
-It is ready then, whoever leads. Stop: connections, the race, and with the session's end its claim, if it has one.
+Start: open the store and read the cluster id; bind the sockets, the metrics page's too; register; serve the sockets;
+join the election. Then it is ready, whichever node is elected. Stop: close the connections, leave the election; its
+claim, if it has one, ends with the session.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from signalbox.common.clock import SystemClock
 from signalbox.metadata.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.wiring.check.taken_ids import refuse_taken_id
+from signalbox.wiring.check.taken_ids import reject_taken_id
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_node_parts import ControllerNodeParts, build_controller_node
-from signalbox.wiring.finalized_features import refuse_unsupported_features
+from signalbox.wiring.finalized_features import reject_unsupported_features
 from signalbox.wiring.housekeeping import repeat
-from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
+from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
 from signalbox.wiring.own_registration import own_controller_registration
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ _AUDIT_DRAIN_S = 3.0
 
 
 class ControllerNode:
-    """A controller that is no broker."""
+    """A controller that is not a broker."""
 
     def __init__(self, config: NodeConfig) -> None:
         self.config = config
@@ -49,18 +50,18 @@ class ControllerNode:
         return self._parts
 
     async def start(self) -> None:
-        """Returns when the controller serves and takes part. StartRefused names the key to change; OSError,
-        RuntimeError, StoreError and KafkaError when it fails otherwise."""
+        """Returns when the controller serves requests and takes part in the election. StartError names the key to
+        change; for other failures OSError, RuntimeError, StoreError and KafkaError."""
         store = self._store = await open_store(self.config.values, self.clock)
-        await refuse_unfinished_copy(store, self.config.values)
+        await reject_unfinished_copy(store, self.config.values)
         await create_roots(store)
-        await refuse_unsupported_features(store, self.config.values)
+        await reject_unsupported_features(store, self.config.values)
         cluster_id = await read_or_create_cluster_id(store)
         parts = self._parts = await build_controller_node(self.config, store, cluster_id, self.clock, self._fail)
         await parts.server.start_listening()
         if parts.metrics_page is not None:
             self._metrics_port = await parts.metrics_page.start()
-        await refuse_taken_id(store, self.config, broker_id_path(self.config.node_id), "a broker")
+        await reject_taken_id(store, self.config, broker_id_path(self.config.node_id), "a broker")
         registration = own_controller_registration(self.config, parts.server.table, self.clock.now_ms())
         await parts.keeper.register(registration)
         await parts.server.enable()
@@ -71,11 +72,11 @@ class ControllerNode:
         log.info("controller %d of cluster %s is ready", self.config.node_id, cluster_id)
 
     async def failed(self) -> str:
-        """Waits for something that the node cannot live with; the reason."""
+        """Waits for a fatal failure of the node; returns the reason."""
         return await self._failure
 
     def describe(self) -> dict[str, Any]:
-        """What whoever started the node wants to know: ids and the real addresses."""
+        """Returns ids and the real addresses, for the program that started the node."""
         table = self.parts.server.table
         return {
             "node_id": self.config.node_id,
@@ -89,12 +90,12 @@ class ControllerNode:
         }
 
     def work_done(self) -> int:
-        """Grows while the node has something to do for others."""
+        """A counter that grows while the node serves requests of others."""
         parts = self.parts
-        return parts.lane.slices + sum(plane.requests for plane in parts.server.planes.values())
+        return parts.scheduler.slices + sum(plane.requests for plane in parts.server.planes.values())
 
     async def stop(self, controlled: bool = True) -> None:
-        """Everything in the opposite order of the start; safe after a start that failed half-way."""
+        """Stops everything in the reverse order of the start; also correct after a start that failed half-way."""
         parts = self._parts
         if parts is not None:
             await self._end_chores(parts, _AUDIT_DRAIN_S if controlled else 0.0)
@@ -105,18 +106,19 @@ class ControllerNode:
             parts.data_loop.close()
 
     def _keep_house(self, parts: ControllerNodeParts) -> None:
-        chores = [repeat(ROLLUP_WINDOW_S, parts.trail.rollups.flush, parts.lane.run)]
+        chores = [repeat(ROLLUP_WINDOW_S, parts.trail.rollups.flush, parts.scheduler.run)]
         if self.config["audit.enable"]:
             chores.append(parts.trail.audit.write(parts.epochs.broker_epoch, parts.audit_delivery))
         self._tasks = [asyncio.get_running_loop().create_task(chore) for chore in chores]
 
     async def _end_chores(self, parts: ControllerNodeParts, drain_s: float) -> None:
-        """The audit trail gets `drain_s` seconds to be written to its end."""
+        """Waits up to `drain_s` seconds until the audit trail is written."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if drain_s and self._tasks and self.config["audit.enable"]:
             parts.trail.rollups.flush()
+            parts.server.flush_audit()
             await parts.trail.audit.drain(parts.audit_delivery, drain_s)
         await parts.trail.audit.close()
         await parts.audit_delivery.close()

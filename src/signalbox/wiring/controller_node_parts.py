@@ -1,7 +1,8 @@
-"""The parts list of a dedicated controller (F15): what a broker has without logs, replicas and coordinators.
+"""Builds the components of a dedicated controller (F15): those of a broker without logs, replicas and coordinators.
 
-Its listeners are the controllers' own; what comes in there is for `broker/routes.CONTROLLER_ROUTES`. It keeps a
-connection to whoever leads, as brokers do, but sends nothing: a closed one is the first sign that another must lead.
+Its listeners are the controller's own; their requests are those of `broker/routes.CONTROLLER_ROUTES`. It keeps a
+connection to the active controller, as brokers do, but sends nothing: if that connection closes, this is the first sign
+that another controller must be elected.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from signalbox.client.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.acl_repository import AclRepository
+from signalbox.metadata.broker_registrar import BrokerRegistrar
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.layout import controller_id_path
-from signalbox.metadata.registration_keeper import RegistrationKeeper
 from signalbox.metadata.salt_secret import SaltSecretRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.socket_server import SocketServer
@@ -34,28 +35,28 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.sasl.salts import Salts
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.handshake_threads import HandshakeThreads
-from signalbox.transport.long_lane import LongLane
+from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.audit_delivery import TopicDelivery
-from signalbox.wiring.audit_way import AuditWay
+from signalbox.wiring.audit_topic_locator import AuditTopicLocator
 from signalbox.wiring.authorizers import keep_acls
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_lookup import StoredControllerLookup
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.delegation_tokens import token_secret
 from signalbox.wiring.finalized_features import follow_features
-from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import ControllerHandlerParts, build_controller_handlers, build_judges
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
-from signalbox.wiring.parts import Trail, build_data_loop, build_server
+from signalbox.wiring.parts import Telemetry, build_data_loop, build_server
 from signalbox.wiring.policies import told
 from signalbox.wiring.quotas import follow_quotas
+from signalbox.wiring.security_config import SecurityConfig, read_guards
 from signalbox.wiring.stored_users import StoredUsers
 
 
 @dataclass(slots=True, kw_only=True)
 class ControllerNodeParts:
-    """What a running controller consists of. `epochs.broker_epoch` is that of its own registration."""
+    """The components of a running controller. `epochs.broker_epoch` is the epoch of its own registration."""
 
     cluster_id: str
     epochs: OwnEpochs
@@ -64,22 +65,22 @@ class ControllerNodeParts:
     features: FeatureRepository
     salt_secret: SaltSecretRepository
     acls: AclRepository | None
-    trail: Trail
-    guards: Guards
+    trail: Telemetry
+    guards: SecurityConfig
     lookup: StoredControllerLookup
     channel: ControllerChannel
     controller: Controller
     peers: PeerChannels
     router: Router
     server: SocketServer
-    keeper: RegistrationKeeper
-    lane: LongLane
+    keeper: BrokerRegistrar
+    scheduler: TaskScheduler
     data_loop: DataLoop
     audit_delivery: TopicDelivery
     metrics_page: MetricsPage | None
 
     async def stop(self) -> None:
-        """End everything but the store, from the outside in."""
+        """Stop everything but the store, the listeners first."""
         await self.server.stop_accepting()
         self.router.close()
         await self.controller.stop()
@@ -100,8 +101,8 @@ class ControllerNodeParts:
 async def build_controller_node(
     config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
 ) -> ControllerNodeParts:
-    """Build and connect. `fail` is told what the node cannot live with. StartRefused, KafkaError, OSError."""
-    threads, trail = HandshakeThreads(), Trail.begin(config, clock)
+    """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
+    threads, trail = HandshakeThreads(), Telemetry.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
     salts = Salts()
@@ -122,9 +123,9 @@ async def build_controller_node(
     channel = ControllerChannel(lookup, cluster_id, guards.inter_broker, controller.controller_refuses)
     lookup.on_change = channel.controller_changed
     data_loop = build_data_loop(config, trail.metrics, threads)
-    lane = LongLane(asyncio.get_running_loop(), config["data.plane.slice.us"])
+    scheduler = TaskScheduler(asyncio.get_running_loop(), config["data.plane.slice.us"])
     observer = AuditingObserver(trail.requests, trail.rollups, trail.audit)
-    router = Router(controller, _NobodyToForwardTo(), observer, clock, lane)
+    router = Router(controller, _NobodyToForwardTo(), observer, clock, scheduler)
     throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)
     ceilings = parse_ceilings(config["forwarded.api.versions.max"])
     parts = ControllerHandlerParts(
@@ -149,8 +150,8 @@ async def build_controller_node(
     router.install(build_route_table(handlers, CONTROLLER_ROUTES, ceilings), throttling)
     page = None
     if config["metrics.http.port"] >= 0:
-        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], lane)
-    way = AuditWay(store, config, guards.peers)
+        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], scheduler)
+    way = AuditTopicLocator(store, config, guards.peers)
     return ControllerNodeParts(
         cluster_id=cluster_id,
         epochs=epochs,
@@ -167,8 +168,8 @@ async def build_controller_node(
         peers=peers,
         router=router,
         server=build_server(guards, trail, router, None, repository, clock, data_loop),
-        keeper=RegistrationKeeper(store, epochs.registered, path_of=controller_id_path),
-        lane=lane,
+        keeper=BrokerRegistrar(store, epochs.registered, path_of=controller_id_path),
+        scheduler=scheduler,
         data_loop=data_loop,
         audit_delivery=TopicDelivery(way.settings, way.find),
         metrics_page=page,
@@ -176,14 +177,14 @@ async def build_controller_node(
 
 
 class _NobodyToForwardTo:
-    """`broker/ports.Forwarder`: what a controller answers came to it in an Envelope, and goes no further."""
+    """Implements `broker/ports.Forwarder`: a controller forwards nothing; what it handles came in an Envelope."""
 
     def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
         raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")
 
 
 class _OwnVersionsAlone:
-    """`broker/advertised_versions.ControllerVersions`: a controller offers what it is able to do itself."""
+    """Implements `broker/advertised_versions.ControllerVersions`: a controller advertises its own versions only."""
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
         return None

@@ -1,4 +1,4 @@
-"""The controller of a node with its channels to the brokers."""
+"""Builds the controller of a node with its channels to the brokers."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from signalbox.common.ids import new_uuid
 from signalbox.common.metrics import Metrics
 from signalbox.controller.controller_metrics import DECISION_TO_LEADER_AND_ISR, measure_controller
 from signalbox.controller.decision import Inputs, draw
-from signalbox.controller.runtime import Controller, Neighbours
+from signalbox.controller.runtime import Controller, Dependencies
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.delegation_tokens import token_secret
-from signalbox.wiring.guards import Guards
 from signalbox.wiring.policies import Policies
+from signalbox.wiring.security_config import SecurityConfig
 
 
 def build_controller(
-    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, guards: Guards, policies: Policies,
-    metrics: Metrics, clock: Clock,
+    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, guards: SecurityConfig,
+    policies: Policies, metrics: Metrics, clock: Clock,
 ) -> tuple[Controller, PeerChannels]:  # fmt: skip
-    """A controller that has not joined the race yet. A connection that a broker closed is a hint for it."""
+    """Returns a controller that has not joined the election yet. A connection that a broker closed is a hint for it
+    that the broker may be dead."""
     peers = PeerChannels(
         cluster_id,
         guards.inter_broker,
@@ -34,7 +35,7 @@ def build_controller(
     controller = Controller(
         config.node_id,
         store,
-        Neighbours(peers, cache, DeathProbe(), not config.runs_broker, metrics.histogram(DECISION_TO_LEADER_AND_ISR)),
+        Dependencies(peers, cache, DeathProbe(), not config.runs_broker, metrics.histogram(DECISION_TO_LEADER_AND_ISR)),
         controller_inputs(config, policies, clock),
         clock,
     )
@@ -43,7 +44,7 @@ def build_controller(
 
 
 def controller_inputs(config: NodeConfig, policies: Policies, clock: Clock) -> Inputs:
-    """What decisions may use besides what is stored."""
+    """The inputs of decisions besides the stored metadata."""
     return Inputs(
         _settings(config),
         draw,
@@ -61,6 +62,7 @@ def _settings(config: NodeConfig) -> ControllerSettings:
         default_replication_factor=config["default.replication.factor"],
         delete_topic_enable=config["delete.topic.enable"],
         unclean_leader_election_enable=config["unclean.leader.election.enable"],
+        unclean_shutdown_election_wait_ms=config["signalbox.unclean.shutdown.election.wait.ms"],
         auto_leader_rebalance_enable=config["auto.leader.rebalance.enable"],
         leader_imbalance_check_interval_seconds=config["leader.imbalance.check.interval.seconds"],
         leader_imbalance_per_broker_percentage=config["leader.imbalance.per.broker.percentage"],

@@ -1,4 +1,5 @@
-"""What the three control requests do on this broker: replication first, then whoever else must know."""
+"""Executes the three control requests on this broker. LeaderAndIsr and StopReplica go to replication, UpdateMetadata to
+the metadata cache; the group coordinator gets the changes of topics that concern it."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from signalbox.wiring.coordinator_log import OFFSETS_TOPIC
 
 
 class ControlRequests:
-    """LeaderAndIsr, StopReplica and UpdateMetadata; epochs were checked by the handler."""
+    """The handler has already checked the epochs of the requests."""
 
     def __init__(self, replicas: ReplicaManager, cache: MetadataCache, coordinator: GroupCoordinator) -> None:
         self._replicas = replicas

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.append_ticket import ACKS_ALL, AppendTicket
+from signalbox.replication.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.log import Log
 
@@ -27,11 +27,11 @@ class ReplicatedOffsetsLog:
             [(TopicPartition(OFFSETS_TOPIC, partition), batch)], ACKS_ALL, self._commit_timeout_ms, from_client=False
         )
         if outcome.done:
-            _raise_refusal(outcome.value[0])
+            _raise_rejection(outcome.value[0])
         return self._committed(outcome)
 
-    async def _committed(self, outcome: Awaitable[list[AppendTicket]]) -> None:
-        _raise_refusal((await outcome)[0])
+    async def _committed(self, outcome: Awaitable[list[PendingAppend]]) -> None:
+        _raise_rejection((await outcome)[0])
 
     def start_offset(self, partition: int) -> int:
         return self._leader_log(partition).log_start_offset
@@ -53,13 +53,14 @@ class ReplicatedOffsetsLog:
         return hosted.local_log(leader_epoch)
 
 
-def _raise_refusal(ticket: AppendTicket) -> None:
+def _raise_rejection(ticket: PendingAppend) -> None:
     if ticket.error:
         raise KafkaError(Error.of(ticket.error), ticket.error_message)
 
 
 class OffsetsLeadership:
-    """`replication/ports.LeadershipListener`: leadership of `__consumer_offsets` partitions moves groups."""
+    """Implements `replication/ports.LeadershipListener`: the leader of a `__consumer_offsets` partition coordinates its
+    groups."""
 
     def __init__(self) -> None:
         self.coordinator: GroupCoordinator | None = None

@@ -1,8 +1,8 @@
-"""Delegation tokens of a node: on where there is a secret, kept current, and looked up at every login by one."""
+"""Delegation tokens of a node: enabled by a secret, kept up to date, and looked up at every login with a token."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import Value
@@ -18,22 +18,24 @@ _OLD_NAME = "delegation.token.master.key"
 
 
 def given_secret(values: Mapping[str, Value]) -> str:
-    """The secret of a configuration; "" where there is none."""
+    """The secret in a configuration; "" if there is none."""
     given = values[TOKEN_SECRET] if values[TOKEN_SECRET] is not None else values[_OLD_NAME]
     return str(given or "")
 
 
 def token_secret(values: Mapping[str, Value]) -> TokenSecret | None:
-    """None where tokens are off; an empty secret is none, as in Kafka."""
+    """None if tokens are disabled; an empty secret means disabled, as in Kafka."""
     given = given_secret(values)
     return TokenSecret(given) if given else None
 
 
 class DelegationTokens:
-    """The cluster's tokens as this broker knows them; `broker/ports.TokenReading`."""
+    """The cluster's tokens on this broker; implements `broker/ports.TokenReading`. `on_changed` is called with the
+    expiry time (ms) of each changed token, None for a token that was removed."""
 
     def __init__(self, store: MetadataStore, clock: Clock, secret: TokenSecret, salts: Salts) -> None:
         self.secret = secret
+        self.on_changed: Callable[[Mapping[str, int | None]], None] = lambda ends_ms: None
         self._known: Tokens = {}
         self._credentials = TokenCredentials(secret, salts)
         self._repository = TokenRepository(store, clock, self._changed)
@@ -49,7 +51,7 @@ class DelegationTokens:
         return await self._repository.current()
 
     def login(self, mechanism: str, token_id: str) -> TokenLogin | None:
-        """What a token gives; an expired one a session that has ended when it begins, as in Kafka."""
+        """Returns the login of a token; with an expired token the session ends as it begins, as in Kafka."""
         token = self._known.get(token_id)
         if token is None:
             return None
@@ -58,5 +60,9 @@ class DelegationTokens:
 
     def _changed(self, tokens: Tokens, token_ids: Iterable[str]) -> None:
         self._known = tokens
+        ends_ms: dict[str, int | None] = {}
         for token_id in token_ids:
             (self._credentials.derive_ahead if token_id in tokens else self._credentials.forget)(token_id)
+            token = tokens.get(token_id)
+            ends_ms[token_id] = None if token is None else min(token.expiry_ms, token.max_ms)
+        self.on_changed(ends_ms)

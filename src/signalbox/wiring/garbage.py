@@ -1,9 +1,10 @@
-"""When the interpreter looks for garbage in cycles: among young objects as usual, among all when it holds nobody up.
+"""When Python's garbage collector looks for cycles: among young objects as usual, among all objects only when the node
+is idle or memory has grown.
 
-A full collection looks at every object that lives: with 5,000 partitions that takes a hundred milliseconds and more. So
-what has outlived two young collections is frozen every second, and frozen objects are looked at in a long idle time
-alone, or as soon as memory has grown by half and 32 MiB: a pause now and then is better than a broker that grows under
-load. They are freed as ever when nobody refers to them; only cycles wait.
+A full collection visits every live object: with 5,000 partitions that takes a hundred milliseconds and more. So objects
+that have survived two young collections are frozen every second. Frozen objects are visited only after a long idle
+time, or as soon as memory has grown by half and 32 MiB: an occasional pause is better than a broker that grows under
+load. Reference counting still frees frozen objects as usual; only cycles wait.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from pathlib import Path
 
 from signalbox.metadata.image import MetadataImage
 
-_YOUNG, _MIDDLE, _NEVER = 700, 5, 1_000_000  # the middle generation: 3,500 objects, some 200 us
+_YOUNG, _MIDDLE, _NEVER = 700, 5, 1_000_000  # the middle generation: 3,500 objects, about 200 us
 PAGE_BYTES = 4_096
 _LOOK_EVERY_S = 1.0
-_EVERYTHING_AFTER = 30  # idle looks in a row
-_GROWN_TIMES, _GROWN_BYTES = 1.5, 33_554_432  # resident memory, since everything was looked at
+_EVERYTHING_AFTER = 30  # idle checks in a row
+_GROWN_TIMES, _GROWN_BYTES = 1.5, 33_554_432  # resident memory since the last full collection
 
 
 class Garbage:
-    """For the process of one broker. `work_done` is a number that moves while there is something to do."""
+    """For the process of one broker. `work_done` returns a number that changes while the node has work."""
 
     def __init__(self, work_done: Callable[[], int]) -> None:
         self._work_done = work_done
@@ -33,7 +34,7 @@ class Garbage:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """What start-up made lives as long as the process."""
+        """Freeze the objects made by start-up: they live as long as the process. Then run `look` once per second."""
         self._collect_everything()
         gc.set_threshold(_YOUNG, _MIDDLE, _NEVER)
         self._task = asyncio.get_running_loop().create_task(self._look_often())
@@ -43,11 +44,11 @@ class Garbage:
             self._task.cancel()
 
     def image_replaced(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
-        """A new image has come to stay."""
+        """Freeze a new image: it will live long."""
         gc.freeze()
 
     def look(self) -> None:
-        """Freeze what has grown old, or collect everything if this is the moment."""
+        """Freeze the objects that have grown old, or run a full collection if it is time for one."""
         work = self._work_done()
         idle, self._last_work = work == self._last_work, work
         self._idle_looks = self._idle_looks + 1 if idle else 0
@@ -56,7 +57,7 @@ class Garbage:
             gc.unfreeze()
             self._collect_everything()
         else:
-            gc.collect(1)  # or what is garbage already would be frozen with the rest
+            gc.collect(1)  # otherwise present garbage would be frozen too
             gc.freeze()
 
     def _collect_everything(self) -> None:

@@ -1,19 +1,22 @@
-"""Every handler with what it needs: the parts list behind the route table. A dedicated controller has the part that
-decides (`broker/routes.CONTROLLER_ROUTES`), every other node has all."""
+"""Builds every handler with its dependencies, for the route table. A dedicated controller has the handlers of the
+controller's APIs (`broker/routes.CONTROLLER_ROUTES`), every other node has all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from random import Random
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import Handler
+from signalbox.broker.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.config_description import ConfigDescription
-from signalbox.broker.control_turns import ControlTurns
+from signalbox.broker.control_request_queue import ControlRequestQueue
+from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.exposed_controller import ExposedController, RealController
+from signalbox.broker.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
 from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
@@ -54,14 +57,13 @@ from signalbox.broker.handlers.user_scram_credentials import (
     DescribeUserScramCredentialsHandler,
 )
 from signalbox.broker.misroutes import MisrouteLog
-from signalbox.broker.own_configs import OwnConfigs
-from signalbox.broker.paced_answers import PacedAnswers
-from signalbox.broker.partial_forwarding import Judge, PartialForwarder, forwarding_filters
-from signalbox.broker.ports import AclReading, ActiveController, LongLane, StoredConfigs, TopicCreation
+from signalbox.broker.new_topic_configs import NewTopicConfigs
+from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TaskScheduler, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
+from signalbox.broker.recent_disconnects import RecentDisconnects
+from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.throttling import Throttling
-from signalbox.broker.vanished_brokers import VanishedBrokers
 from signalbox.common.audit_event import AuditSink
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
@@ -83,8 +85,8 @@ _TOKEN_CHANGES = (
 
 @dataclass(slots=True, kw_only=True)
 class ControllerHandlerParts:
-    """What the handlers of the controller's APIs share. `changes` is whom they ask for a change: the controller on this
-    node, or what stores some changes beside it (`roll_out.py`)."""
+    """Dependencies of the handlers of the controller's APIs. `changes` executes a change: the controller on this node,
+    or the writer of direct metadata writes (`roll_out.py`)."""
 
     cluster_id: str
     epochs: OwnEpochs
@@ -102,35 +104,40 @@ class ControllerHandlerParts:
     throttling: Throttling
     default_partitions: int
     token_secret: TokenSecret | None
-    own_configs: OwnConfigs | None = None
+    peer_listeners: Container[str] = ()
+    broker_config_validator: BrokerConfigValidator | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class HandlerParts(ControllerHandlerParts):
-    """What the handlers of a broker share."""
+    """Dependencies of the handlers of a broker."""
 
     forwards: bool
     replicas: ReplicaManager
-    vanished: VanishedBrokers
+    vanished: RecentDisconnects
     coordinator: GroupCoordinator
     creation: TopicCreation
     auto_create_topics: bool
     described_partitions: int
     producer_ids: ProducerIdBlocks
     description: ConfigDescription
-    forwarder: PartialForwarder
+    forwarder: FilteringForwarder
     tokens: DelegationTokens | None
     stored: StoredConfigs
     control: ControlRequests
-    lane: LongLane
+    epoch_checks: EpochChecks
+    new_topic_configs: NewTopicConfigs
+    scheduler: TaskScheduler
 
 
-def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
-    """The handlers of changes that are judged by more than a right on the cluster, on the broker that takes them too
-    (F6)."""
+def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, ResourceAuthorizer]:
+    """The handlers of changes that need more than a right on the cluster. They authorize resources also on the broker
+    that receives the request (F6)."""
     authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.changes, parts.throttling
     alter, increment = (
-        AlterConfigsHandler(key, controller, authorizer, parts.own_configs, BrokerLoggers(parts.epochs.node_id))
+        AlterConfigsHandler(
+            key, controller, authorizer, parts.broker_config_validator, BrokerLoggers(parts.epochs.node_id)
+        )
         for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
     )
     return {
@@ -143,8 +150,10 @@ def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, Judge]:
     }
 
 
-def build_controller_handlers(parts: ControllerHandlerParts, judges: Mapping[ApiKey, Judge]) -> dict[ApiKey, Handler]:
-    """One handler an API, as `broker/routes.CONTROLLER_ROUTES` lists them."""
+def build_controller_handlers(
+    parts: ControllerHandlerParts, judges: Mapping[ApiKey, ResourceAuthorizer]
+) -> dict[ApiKey, Handler]:
+    """Returns one handler for each API in `broker/routes.CONTROLLER_ROUTES`."""
     node_id, authorizer, cache, controller = parts.epochs.node_id, parts.authorizer, parts.cache, parts.changes
     handlers: dict[ApiKey, Handler] = {
         **judges,
@@ -162,12 +171,12 @@ def build_controller_handlers(parts: ControllerHandlerParts, judges: Mapping[Api
     for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):
         handlers[key] = PartitionReassignmentsHandler(key, controller, authorizer)
     for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
-        handlers[key] = ControllerRequestHandler(key, controller, authorizer)
+        handlers[key] = ControllerRequestHandler(key, controller, authorizer, parts.peer_listeners)
     return handlers
 
 
 def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
-    """One handler an API, as `broker/routes.py` lists them."""
+    """Returns one handler for each API in `broker/routes.py`."""
     node_id, authorizer, cache = parts.epochs.node_id, parts.authorizer, parts.cache
     coordinator, replicas = parts.coordinator, parts.replicas
     exposed = ExposedController(cache, Random()) if parts.forwards else RealController(cache)
@@ -175,7 +184,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
     judges = build_judges(parts)
     handlers = build_controller_handlers(parts, judges) | {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
-        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer),
+        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, parts.throttling, parts.peer_listeners),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
         ApiKey.METADATA: MetadataHandler(cache, parts.cluster_id, authorizer, exposed, creation, parts.vanished),
         ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
@@ -187,7 +196,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
         ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
-        ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer),
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, parts.peer_listeners),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(parts.stored, authorizer),
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(parts.stored, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
@@ -200,13 +209,15 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
     }
     parts.forwarder.install(forwarding_filters(authorizer, judges))
-    turns, paced = ControlTurns(parts.lane), PacedAnswers(parts.lane)
+    turns, paced = ControlRequestQueue(parts.scheduler), ResponsePacer(parts.scheduler)
     for key, apply in (
         (ApiKey.LEADER_AND_ISR, parts.control.leader_and_isr),
         (ApiKey.STOP_REPLICA, parts.control.stop_replica),
         (ApiKey.UPDATE_METADATA, parts.control.update_metadata),
     ):
-        handlers[key] = ControlRequestHandler(authorizer, parts.epochs, turns, apply)
+        handlers[key] = ControlRequestHandler(
+            authorizer, parts.epochs, parts.epoch_checks, parts.new_topic_configs, turns, apply, parts.peer_listeners
+        )
     for key, call in (
         (ApiKey.JOIN_GROUP, coordinator.join_group),
         (ApiKey.HEARTBEAT, coordinator.heartbeat),

@@ -1,4 +1,5 @@
-"""What a running node does on its own from time to time: retention, checkpoints, audit roll-ups, writing the trail."""
+"""Periodic tasks of a running node: retention, checkpoints, the scrub of the logs, audit roll-ups, writing the audit
+trail."""
 
 from __future__ import annotations
 
@@ -7,15 +8,18 @@ import logging
 from collections.abc import Callable, Iterator
 
 from signalbox.broker.audit_rollups import ROLLUP_WINDOW_S
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
+from signalbox.protocol.error_table import KafkaError
+from signalbox.storage.log_scrub import LogScrub, measure_scrub
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.parts import NodeParts
+from signalbox.wiring.scrubbing import Scrubbing
 
 log = logging.getLogger(__name__)
 
 
 class Housekeeping:
-    """The node's own tasks; a chore that fails is logged and tried again at its next time."""
+    """The node's periodic tasks; a task that fails is logged and retried at its next interval."""
 
     def __init__(self, parts: NodeParts, config: NodeConfig) -> None:
         self._parts = parts
@@ -23,18 +27,24 @@ class Housekeeping:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin. Needs the broker epoch: the audit trail is written under it."""
+        """Start the tasks. Needs the broker epoch: the audit trail is written with it."""
         parts, config = self._parts, self._config
         logs = parts.data.logs
-        for every_ms, chore in (
-            (config["log.retention.check.interval.ms"], logs.retention_slices),
-            (config["log.flush.offset.checkpoint.interval.ms"], logs.checkpoint),
-            (config["log.flush.scheduler.interval.ms"], logs.flush_due),
-            (config["producer.id.expiration.check.interval.ms"], self._expire_producers),
-            (int(ROLLUP_WINDOW_S * 1000), parts.trail.rollups.flush),
+        delay_ms, no_delay = config["log.initial.task.delay.ms"], None
+        for every_ms, chore, first_ms in (
+            (config["log.retention.check.interval.ms"], logs.retention_slices, delay_ms),
+            (config["log.flush.offset.checkpoint.interval.ms"], logs.checkpoint, delay_ms),
+            (config["log.flush.scheduler.interval.ms"], logs.flush_due, delay_ms),
+            (config["producer.id.expiration.check.interval.ms"], self._expire_producers, no_delay),
+            (int(ROLLUP_WINDOW_S * 1000), parts.trail.rollups.flush, no_delay),
         ):
-            repeated = repeat(every_ms / 1000, chore, parts.lane.run)
+            first_s = None if first_ms is None else first_ms / 1000
+            repeated = repeat(every_ms / 1000, chore, parts.scheduler.run, first_s)
             self._tasks.append(asyncio.get_running_loop().create_task(repeated))
+        scrub = LogScrub(logs)
+        measure_scrub(parts.around.metrics, scrub)
+        scrubbing = Scrubbing(scrub, lambda: parts.around.dynamic.values, parts.scheduler.run)
+        self._tasks.append(asyncio.get_running_loop().create_task(scrubbing.run()))
         if config["audit.enable"]:
             self._tasks.append(
                 asyncio.get_running_loop().create_task(
@@ -43,42 +53,53 @@ class Housekeeping:
             )
 
     def _expire_producers(self) -> None:
-        # Read at every round: it can change while the broker runs.
+        # Read in every round: the value can change while the broker runs.
         expiration_ms = self._parts.around.dynamic.values["producer.id.expiration.ms"]
         assert isinstance(expiration_ms, int)
         self._parts.data.logs.expire_producers(expiration_ms)
 
     async def stop(self, drain_s: float) -> None:
-        """End the chores; the audit trail gets `drain_s` seconds to be written to its end."""
+        """Stop the tasks; waits up to `drain_s` seconds until the audit trail is written."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if drain_s and self._config["audit.enable"]:
             self._parts.trail.rollups.flush()
+            self._parts.server.flush_audit()
             await self._parts.trail.audit.drain(self._parts.audit_delivery, drain_s)
         await self._parts.trail.audit.close()
         await self._parts.audit_delivery.close()
 
 
-async def repeat(every_s: float, chore: Callable[[], object], run: Callable[[Callable[[], None]], None]) -> None:
-    """Do a chore now and then, as long work in `run`."""
-    # The event loop's clock cannot hold Kafka's "never" (2^63 ms): a day is never enough for a test of it.
+async def repeat(
+    every_s: float,
+    chore: Callable[[], object],
+    run: Callable[[Callable[[], None]], None],
+    first_s: float | None = None,
+) -> None:
+    """Run `chore` every `every_s` seconds, as a cooperative task in `run`; the first time after `first_s`, if it is not
+    None."""
+    # The event loop's clock cannot represent Kafka's "never" (2^63 ms), so a wait is limited to a day.
+    wait_s = every_s if first_s is None else first_s
     while True:
-        await asyncio.sleep(min(every_s, 86_400.0))
+        await asyncio.sleep(min(wait_s, 86_400.0))
+        wait_s = every_s
         done = asyncio.Event()
         run(lambda ended=done: _do(chore, ended))  # type: ignore[misc]
         await done.wait()
 
 
 def _do(chore: Callable[[], object], ended: asyncio.Event) -> None:
-    """One round, as long work: between two slices the loop serves requests."""
+    """One round, as a cooperative task: the loop serves requests between two slices."""
     try:
         slices = chore()
         if isinstance(slices, Iterator):
             for _ in slices:
-                breathe()
+                yield_if_due()
+    except KafkaError as error:
+        log.warning("Background task failed (%s) and is retried at its next interval", error)
     except Exception:
-        # Whatever it was: a chore that ended here would never be done again, and nobody would know.
-        log.exception("a chore failed; it is tried again at its next time")
+        # Catches everything: otherwise the task would silently stop for good.
+        log.exception("Background task failed; it is retried at its next interval")
     finally:
         ended.set()

@@ -1,39 +1,43 @@
-"""Followers' connections to their leaders: client's replica channels at the addresses of the metadata cache."""
+"""Followers' connections to their leaders: replica channels of the client package, to the addresses in the metadata
+cache, on the listener that the leader's registration names. While listeners are rolled, it may differ from this
+broker's own (L12)."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 
 from signalbox.client.connect_log import ConnectLog
 from signalbox.client.failures import ClientFailure
 from signalbox.client.node import Address, Identity
 from signalbox.client.replica_channel import ReplicaChannel, open_replica_channel
+from signalbox.common.endpoint import Endpoint
 from signalbox.metadata.cache import MetadataCache
 from signalbox.transport.data_loop import DataLoop
-from signalbox.wiring.guards import Guards
+from signalbox.wiring.security_config import SecurityConfig
 
 
 class LeaderConnector:
-    """`replication/leader_channel.Connect`: an open channel to a broker on the inter-broker listener, which has shaken
-    hands, identity included (R2)."""
+    """Implements `replication/leader_channel.Connect`: an open channel to a broker on its inter-broker listener, after
+    the handshake, identity included (R2). `listeners_of` returns a broker's usable listener names in order of
+    preference; a listener for which this broker has no address or no security settings is skipped."""
 
     def __init__(
         self,
         data_loop: DataLoop,
         cache: MetadataCache,
-        listener_name: str,
+        listeners_of: Callable[[int], Iterable[str]],
         cluster_id: str,
-        guards: Guards,
+        guards: SecurityConfig,
     ) -> None:
         self._data_loop = data_loop
         self._cache = cache
-        self._listener_name = listener_name
+        self._listeners_of = listeners_of
         self._cluster_id = cluster_id
         self._guards = guards
         self._logs: dict[int, ConnectLog] = {}
 
     async def __call__(self, broker_id: int) -> ReplicaChannel:
-        endpoint = self._cache.image.nodes(self._listener_name).get(broker_id)
-        if endpoint is None:
-            raise LookupError(f"broker {broker_id} is not known on listener {self._listener_name}")
+        endpoint = self._endpoint(broker_id)
         connect_log = self._logs.setdefault(broker_id, ConnectLog(f"follower to broker {broker_id}"))
         try:
             channel = await open_replica_channel(
@@ -47,3 +51,11 @@ class LeaderConnector:
             raise
         connect_log.succeeded()
         return channel
+
+    def _endpoint(self, broker_id: int) -> Endpoint:
+        names = list(self._listeners_of(broker_id))
+        nodes = [self._cache.image.nodes(name).get(broker_id) for name in names]
+        endpoints = [endpoint for endpoint in nodes if endpoint is not None]
+        if not endpoints:
+            raise LookupError(f"broker {broker_id} is not known on listener {' or '.join(names)}")
+        return next((each for each in endpoints if not self._guards.peers.of(each).unusable), endpoints[0])

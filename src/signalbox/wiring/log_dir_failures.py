@@ -1,5 +1,5 @@
-"""What follows when a log directory fails (KIP-112): its partitions go offline at once, the controller is told so that
-others lead, and a broker without any working directory ends."""
+"""Handles the failure of a log directory (KIP-112): its partitions go offline at once, the controller is notified so
+that it elects other leaders, and a broker without any working directory stops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RETRY_S = 1.0
 
 
 class LogDirFailures:
-    """`on_offline` of the log manager. `replicas` and `logs` are told later: they are built around this."""
+    """The log manager's `on_offline` callback. `replicas` and `logs` are set later: they are built with this object."""
 
     def __init__(self, store: MetadataStore, broker_id: int, fail: Callable[[str], None]) -> None:
         self._store = store
@@ -48,5 +48,5 @@ class LogDirFailures:
                 await report_log_dir_failure(self._store, self._broker_id)
                 return
             except StoreError as error:
-                log.warning("the controller could not be told of a failed log directory: %s", error)
+                log.warning("Log directory failure notification not written: %s", error)
                 await asyncio.sleep(_RETRY_S)

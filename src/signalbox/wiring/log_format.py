@@ -1,6 +1,9 @@
-"""Structured logs: one line an event, `time level node logger message`, or JSON when LOG_FORMAT=json.
+"""Log format: one line per event, `time level node logger message`, or JSON with LOG_FORMAT=json.
 
-Warnings of libraries go the same way. Secrets never reach a log: callers log keys and places, not values.
+A message with text from a client (its client id, a topic's name) stays on one line: control characters and all other
+unprintable characters are escaped, and a line of an exception's text that begins with a digit is indented, so that only
+real log lines begin with a time. Warnings of libraries get the same format. Secrets are never logged: callers log keys
+and places, not values.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from datetime import UTC, datetime
 
 
 class LineFormat(logging.Formatter):
-    """Readable lines; `node` is in front of the message because several nodes share a terminal."""
+    """Text lines; `node` precedes the message because several nodes may share a terminal."""
 
     def __init__(self, node: str) -> None:
         super().__init__()
@@ -21,12 +24,25 @@ class LineFormat(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-        line = f"{when}Z {record.levelname:<7} node={self._node} {record.name}: {record.getMessage()}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        line = f"{when}Z {record.levelname:<7} node={self._node} {record.name}: {escaped(record.getMessage())}"
+        if not record.exc_info:
+            return line
+        return "\n".join([line, *map(_inside_exception, self.formatException(record.exc_info).split("\n"))])
+
+
+def _inside_exception(text: str) -> str:
+    return f"  {escaped(text)}" if text[:1].isdigit() else escaped(text)
+
+
+def escaped(text: str) -> str:
+    """`text` on one line: unprintable characters as \\n, \\x00, \\u202e."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 class JsonFormat(LineFormat):
-    """One JSON object a line, for collectors."""
+    """One JSON object per line, for log collectors."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {

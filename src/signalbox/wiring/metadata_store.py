@@ -1,6 +1,6 @@
-"""Which metadata store a configuration asks for: the adapter is chosen here and nowhere else (SPEC M1).
+"""Opens the metadata store of a configuration: the adapter is chosen here and nowhere else (SPEC M1).
 
-An adapter is imported when it is asked for: a broker on SQLite has no need of kazoo.
+An adapter is imported only when it is needed: a broker with SQLite does not need kazoo.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from signalbox.common.clock import Clock
 from signalbox.common.config_table import ConfigFault, Value
-from signalbox.common.start_refused import StartRefused, reason
+from signalbox.common.start_error import StartError, reason
 from signalbox.metadata import layout
 from signalbox.metadata.store.port import MetadataStore, StoreError
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
@@ -23,7 +23,7 @@ _SQLITE, _ZOOKEEPER = "sqlite:", "zookeeper:"
 
 
 def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
-    """What is wrong with the keys that say where metadata lives. The store is not opened."""
+    """Returns the faults of the keys that select the metadata store. The store is not opened."""
     if values["metadata.store"] is not None and values["zookeeper.connect"] is not None:
         store = str(values["metadata.store"])
         return [ConfigFault("metadata.store", store, "zookeeper.connect is set as well", "Set only one of the two")]
@@ -39,7 +39,8 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
 
 
 async def open_store(values: Mapping[str, Any], clock: Clock) -> MetadataStore:
-    """The store with an open session; `values` have passed `check_store`. StartRefused names the key to change."""
+    """Returns the store with an open session; `values` have passed `check_store`. StartError names the key to
+    change."""
     key, setting = store_setting(values)
     remedy = "Put that right and start again"
     try:
@@ -52,29 +53,30 @@ async def open_store(values: Mapping[str, Any], clock: Clock) -> MetadataStore:
         except BaseException:
             await store.close()
             raise
-    except TlsConfigError as error:  # a file that has changed since it was checked
+    except TlsConfigError as error:  # a file that has changed since the check
         fault = ConfigFault(f"zookeeper.{error.key}", "", error.problem, remedy)
-        raise StartRefused([fault]) from error
+        raise StartError([fault]) from error
     except ImportError as error:
-        raise StartRefused([ConfigFault(key, setting, str(error), "pip install 'signalbox[zookeeper]'")]) from error
-    except (OSError, ValueError) as error:  # ValueError: no name of a file at all
+        raise StartError([ConfigFault(key, setting, str(error), "pip install 'signalbox[zookeeper]'")]) from error
+    except (OSError, ValueError) as error:  # ValueError: not a file name
         remedy = "Name a file in a folder that this broker can write to, as sqlite:<file>"
-        raise StartRefused([ConfigFault(key, setting, reason(error), remedy)]) from error
+        raise StartError([ConfigFault(key, setting, reason(error), remedy)]) from error
     except StoreError as error:
-        raise StartRefused([ConfigFault(key, setting, str(error), remedy)]) from error
+        raise StartError([ConfigFault(key, setting, str(error), remedy)]) from error
     return store
 
 
-async def refuse_unfinished_copy(store: MetadataStore, values: Mapping[str, Value]) -> None:
-    """StartRefused on a store that `signalbox store copy` has not filled yet: half a cluster looks like a whole one."""
+async def reject_unfinished_copy(store: MetadataStore, values: Mapping[str, Value]) -> None:
+    """StartError for a store that `signalbox store copy` has not finished: half of a cluster's metadata looks
+    complete."""
     if await store.read(layout.UNFINISHED_COPY) is not None:
         key, setting = store_setting(values)
         remedy = "Run signalbox store copy (or restore) again until it is through"
-        raise StartRefused([ConfigFault(key, setting, "holds a copy that is not finished", remedy)])
+        raise StartError([ConfigFault(key, setting, "holds a copy that is not finished", remedy)])
 
 
 def store_setting(values: Mapping[str, Value]) -> tuple[str, str]:
-    """The key that says where metadata lives, and what it says in metadata.store's spelling."""
+    """Returns the key that selects the metadata store, and its value in the form of metadata.store."""
     if (connect := values["zookeeper.connect"]) is not None:
         return "zookeeper.connect", f"{_ZOOKEEPER}{connect}"
     return "metadata.store", str(values["metadata.store"] or "")

@@ -1,45 +1,59 @@
-"""The Prometheus page: the node's metrics over HTTP, on loopback unless configured otherwise.
+"""The HTTP server of the metrics page, on loopback unless configured otherwise; `metrics_text.py` writes the page.
 
-A page is long work (`common/long_work.py`): thousands of partitions have thousands of lines. So its text (0.0.4) is
-written here, a line at a time; prometheus-client makes a page in one go, and judges this one in tests.
+Every client that can connect may read it, so its resources are limited: at most `MAX_METRICS_CONNECTIONS`, which count
+among the descriptors of the brokers' listeners (`network/descriptors.py`), each for a minute at most, of which ten
+seconds for its request. When all connections are in use, a new one replaces the oldest that has not sent its request.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import math
 import os
-import re
+import socket
+from typing import Any
 
-from signalbox.broker.metric_registry import MetricRegistry, Sample
-from signalbox.broker.ports import LongLane
+from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.ports import TaskScheduler
 from signalbox.common.config_table import ConfigFault
-from signalbox.common.long_work import breathe
-from signalbox.common.start_refused import StartRefused, reason
+from signalbox.common.limits import MAX_METRICS_CONNECTIONS
+from signalbox.common.start_error import StartError, reason
+from signalbox.network.descriptors import Descriptors
+from signalbox.network.stream_acceptor import StreamAcceptor
+from signalbox.wiring.metrics_text import render
 
 _REQUEST_LIMIT_BYTES = 8_192
-_TIMEOUT_S = 60.0  # a page waits for its slices while the planes are full
-_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
+_REQUEST_TIMEOUT_S = 10.0
+_TIMEOUT_S = 60.0  # a page waits for its slices while the planes are busy
+_RETRY_S = 0.05
+_BACKLOG = 128
 
 
 class MetricsPage:
-    """A small HTTP server with one page, /metrics."""
+    """An HTTP server with one page, /metrics."""
 
-    def __init__(self, registry: MetricRegistry, host: str, port: int, lane: LongLane) -> None:
+    def __init__(self, registry: MetricRegistry, host: str, port: int, scheduler: TaskScheduler) -> None:
         self._registry = registry
-        self._lane = lane
+        self._scheduler = scheduler
         self._host = host
         self._port = port
-        self._server: asyncio.Server | None = None
+        self._descriptors = Descriptors()
+        self._acceptors: list[StreamAcceptor] = []
+        self._connections: set[asyncio.Task[None]] = set()
+        self._unasked: dict[asyncio.Task[None], None] = {}  # connections without a complete request, the oldest first
+        self._next_page: asyncio.Future[bytes] | None = None  # a page that is not begun yet
 
     async def start(self) -> int:
-        """The port it is bound to. StartRefused names the key when the address cannot be bound."""
+        """Returns the bound port. StartError names the key when the address cannot be bound."""
         try:
-            self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=_REQUEST_LIMIT_BYTES)
-        except (OSError, ValueError) as error:  # ValueError: a host that is no name at all
-            raise StartRefused([self._unbound(error)]) from error
-        bound: int = self._server.sockets[0].getsockname()[1]
+            socks = _listen(self._host, self._port)
+        except (OSError, ValueError) as error:  # ValueError: not a host name
+            raise StartError([self._unbound(error)]) from error
+        loop = asyncio.get_running_loop()
+        for sock in socks:
+            self._acceptors.append(StreamAcceptor(loop, sock, self._wait_seconds, self._accepted))
+            self._acceptors[-1].start()
+        bound: int = socks[0].getsockname()[1]
         return bound
 
     def _unbound(self, error: OSError | ValueError) -> ConfigFault:
@@ -51,85 +65,96 @@ class MetricsPage:
         return ConfigFault("metrics.http.host", self._host, problem, "Give an address of this machine")
 
     async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            await self._server.wait_closed()
+        for acceptor in self._acceptors:
+            acceptor.stop()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _wait_seconds(self) -> float:
+        is_full = len(self._connections) >= MAX_METRICS_CONNECTIONS and not self._unasked
+        return _RETRY_S if is_full or self._descriptors.scarce(for_brokers=True) else 0.0
+
+    def _accepted(self, sock: socket.socket, _: Any) -> None:
+        if len(self._connections) >= MAX_METRICS_CONNECTIONS:
+            oldest = next(iter(self._unasked))
+            del self._unasked[oldest]
+            oldest.cancel()
+        sock.setblocking(False)
+        connection = asyncio.get_running_loop().create_task(self._serve(sock))
+        self._connections.add(connection)
+        self._unasked[connection] = None
+        connection.add_done_callback(lambda _: self._ended(connection, sock))
+
+    def _ended(self, connection: asyncio.Task[None], sock: socket.socket) -> None:
+        self._connections.discard(connection)
+        self._unasked.pop(connection, None)
+        sock.close()  # for a connection that was closed before its task began
+
+    async def _serve(self, sock: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=sock, limit=_REQUEST_LIMIT_BYTES)
         try:
             async with asyncio.timeout(_TIMEOUT_S):
-                request = await reader.readuntil(b"\r\n\r\n")
-                path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
-                found = path.split(b"?")[0] in (b"/metrics", b"/")
-                body = await self._page() if found else b"only GET /metrics is here\n"
-                status = b"200 OK" if found else b"404 Not Found"
-                writer.write(
-                    b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-                    b"Content-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body))
-                )
-                writer.write(body)
-                await writer.drain()
+                await self._answer(reader, writer)
+                writer.close()
+                await writer.wait_closed()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, IndexError):
-            pass  # a scraper that does not finish its request gets no page
+            pass  # a scraper that does not complete its request, or does not read its page
         finally:
-            writer.close()
+            writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(_REQUEST_TIMEOUT_S):
+            request = await reader.readuntil(b"\r\n\r\n")
+        this = asyncio.current_task()
+        assert this is not None
+        self._unasked.pop(this, None)
+        path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
+        found = path.split(b"?")[0] in (b"/metrics", b"/")
+        body = await self._page() if found else b"only GET /metrics is here\n"
+        status = b"200 OK" if found else b"404 Not Found"
+        writer.write(
+            b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+            b"Content-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body))
+        )
+        writer.write(body)
+        await writer.drain()
 
     async def _page(self) -> bytes:
-        page: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        """Returns a page that is begun after this call. Requests that arrive before it is begun share one page."""
+        page = self._next_page
+        if page is None:
+            page = self._next_page = asyncio.get_running_loop().create_future()
+            self._scheduler.run(lambda: self._write(page))
+        return await asyncio.shield(page)
 
-        def write() -> None:
-            try:
-                text = render(self._registry)
-            except Exception as error:
-                if not page.done():
-                    page.set_exception(error)
-            else:
-                if not page.done():  # the scraper may have lost patience
-                    page.set_result(text)
-
-        self._lane.run(write)
-        return await page
-
-
-def prometheus_name(sample: Sample) -> str:
-    """`kafka.network:type=RequestMetrics,name=RequestsPerSec` → `kafka_network_requestmetrics_requestspersec`."""
-    return re.sub(r"[^a-z0-9_]", "_", "_".join(sample.name).lower())
+    def _write(self, page: asyncio.Future[bytes]) -> None:
+        self._next_page = None
+        try:
+            page.set_result(render(self._registry))
+        except Exception as error:
+            page.set_exception(error)
 
 
-def render(registry: MetricRegistry) -> bytes:
-    """The page's text; breathes."""
-    families: dict[tuple[str, str, str], list[str]] = {}
-    for sample in registry.samples():
-        breathe()
-        name = prometheus_name(sample)
-        if sample.kind == "counter":
-            key = (f"{name}_total", "counter", _mbean(sample))
-        else:
-            key = (name, "gauge", _mbean(sample))
-        lines = families.get(key)
-        if lines is None:
-            lines = families[key] = [f"# HELP {key[0]} {key[2]}\n# TYPE {key[0]} {key[1]}\n"]
-        lines.append(f"{key[0]}{_labels(sample)} {_number(sample.value)}\n")
-    text = []
-    for lines in families.values():
-        text.append("".join(lines))
-        breathe()
-    return "".join(text).encode()
-
-
-def _mbean(sample: Sample) -> str:
-    return f"{sample.name.group}:type={sample.name.type},name={sample.name.name}"
-
-
-def _labels(sample: Sample) -> str:
-    if not sample.tags:
-        return ""
-    pairs = (f'{re.sub(r"[^a-zA-Z0-9_]", "_", tag)}="{value.translate(_ESCAPES)}"' for tag, value in sample.tags)
-    return "{" + ",".join(pairs) + "}"
-
-
-def _number(value: float) -> str:
-    """As Go prints it, which is what readers expect of the three that are no numbers."""
-    if math.isfinite(value):
-        return repr(float(value))
-    return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+def _listen(host: str, port: int) -> list[socket.socket]:
+    """Returns a listening socket for each address of `host`, all with the same port."""
+    socks: list[socket.socket] = []
+    addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(addresses):
+            if family == socket.AF_INET6 and not socket.has_dualstack_ipv6() and len(addresses) > 1:
+                continue
+            sock = socket.socket(family, kind, protocol)
+            socks.append(sock)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, True)
+            sock.setblocking(False)
+            sock.bind((address[0], port, *address[2:]))
+            sock.listen(_BACKLOG)
+            port = sock.getsockname()[1]
+    except BaseException:
+        for sock in socks:
+            sock.close()
+        raise
+    return socks

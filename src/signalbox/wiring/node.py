@@ -1,9 +1,9 @@
-"""One node: every room's objects, put together, started in order and stopped in the opposite one.
+"""One node: builds the objects of all packages, starts them in order and stops them in the reverse order.
 
-Start: the store and the cluster id; logs recovered; sockets bound, the metrics page's too; registered; sockets served;
-the race for the controllership joined, unless it is left to others (`process.roles=broker`); ready when the active
-controller has told this broker about itself. Stop, controlled: the controller moves leadership away first, then
-connections, fetchers, logs and the session end.
+Start: open the store and read the cluster id; recover the logs; bind the sockets, the metrics page's too; register;
+serve the sockets; join the controller election, unless the node is a broker only (`process.roles=broker`). The node is
+ready when its metadata, from the active controller, shows this broker as alive. Controlled stop: the controller first
+moves leadership away, then connections, fetchers, logs and the session end.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from signalbox.metadata.layout import controller_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
-from signalbox.wiring.check.taken_addresses import refuse_taken_addresses
-from signalbox.wiring.check.taken_ids import refuse_taken_id
+from signalbox.wiring.check.taken_addresses import reject_taken_addresses
+from signalbox.wiring.check.taken_ids import reject_taken_id
 from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.finalized_features import refuse_unsupported_features
+from signalbox.wiring.finalized_features import reject_unsupported_features
 from signalbox.wiring.housekeeping import Housekeeping
-from signalbox.wiring.metadata_store import open_store, refuse_unfinished_copy
+from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
 from signalbox.wiring.own_registration import own_controller_registration, own_registration
 from signalbox.wiring.parts import NodeParts, build_parts
+from signalbox.wiring.store_guard import StoreGuard
+from signalbox.wiring.topics_without_entry import log_topics_without_entry
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +37,14 @@ _SHUTDOWN_REQUEST_MS = 10_000
 
 
 class Node:
-    """A broker, which may become the controller unless dedicated ones are to."""
+    """A broker, which may become the controller unless the cluster has dedicated controllers."""
 
     def __init__(self, config: NodeConfig) -> None:
         self.config = config
         self.clock = SystemClock()
         self._store: MetadataStore | None = None
         self._parts: NodeParts | None = None
+        self._store_guard: StoreGuard | None = None
         self._housekeeping: Housekeeping | None = None
         self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._metrics_port = -1
@@ -54,21 +57,27 @@ class Node:
         return self._parts
 
     async def start(self) -> None:
-        """Returns when the broker is a live member of its cluster and serves. StartRefused names the key to change;
-        OSError, RuntimeError, StoreError and KafkaError when it fails otherwise."""
+        """Returns when the broker is a live member of its cluster and serves requests. StartError names the key to
+        change; for other failures OSError, RuntimeError, StoreError and KafkaError."""
         store = self._store = await open_store(self.config.values, self.clock)
-        await refuse_unfinished_copy(store, self.config.values)
-        await refuse_unsupported_features(store, self.config.values)
+        await reject_unfinished_copy(store, self.config.values)
+        await reject_unsupported_features(store, self.config.values)
         await create_roots(store)
         cluster_id = await read_or_create_cluster_id(store)
+        guard = StoreGuard(store, self.config, self._fail)
+        await guard.check()
         parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
-        await refuse_taken_addresses(store, self.config, parts.around.guards.doors.table)
+        self._store_guard = guard
+        await guard.start(parts.data.logs.directories)
+        await reject_taken_addresses(store, self.config, parts.around.guards.doors.table)
         await parts.server.start_listening()
         if parts.metrics_page is not None:
             self._metrics_port = await parts.metrics_page.start()
         if not self.config.has_controller_listener:
-            await refuse_taken_id(store, self.config, controller_id_path(self.config.node_id), "a dedicated controller")
-        await parts.keeper.register(own_registration(self.config, parts.server.table, self.clock.now_ms()))
+            await reject_taken_id(store, self.config, controller_id_path(self.config.node_id), "a dedicated controller")
+        directories = parts.data.logs.directories
+        await parts.keeper.register(own_registration(self.config, parts.server.table, self.clock.now_ms(), directories))
+        parts.around.peer_listeners.start()
         parts.ways.start()
         await parts.server.enable()
         parts.reload.start(parts.around.repository)
@@ -83,14 +92,15 @@ class Node:
         node_id = self.config.node_id
         if not await parts.cache.wait_until(lambda image: image.is_alive(node_id), _READY_TIMEOUT_S):
             raise RuntimeError(f"no controller told broker {node_id} that it is alive within {_READY_TIMEOUT_S:.0f} s")
+        await log_topics_without_entry(store, parts.data.logs, parts.cache.image)
         log.info("broker %d of cluster %s is ready", node_id, cluster_id)
 
     async def failed(self) -> str:
-        """Waits for something that the node cannot live with; the reason."""
+        """Waits for a fatal failure of the node; returns the reason."""
         return await self._failure
 
     def describe(self) -> dict[str, Any]:
-        """What whoever started the node wants to know: ids and the real addresses."""
+        """Returns ids and the real addresses, for the program that started the node."""
         return {
             "node_id": self.config.node_id,
             "cluster_id": self.parts.cluster_id,
@@ -107,18 +117,24 @@ class Node:
         }
 
     def work_done(self) -> int:
-        """Grows while the node has something to do for others."""
+        """A counter that grows while the node has work."""
         parts = self.parts
-        return parts.data_loop.turns + parts.lane.slices + sum(plane.requests for plane in parts.server.planes.values())
+        return (
+            parts.data_loop.turns
+            + parts.scheduler.slices
+            + sum(plane.requests for plane in parts.server.planes.values())
+        )
 
     async def stop(self, controlled: bool = True) -> None:
-        """Everything in the opposite order of the start; safe after a start that failed half-way."""
+        """Stops everything in the reverse order of the start; also correct after a start that failed half-way."""
         parts = self._parts
         if parts is not None:
             if controlled and self.config["controlled.shutdown.enable"] and self._housekeeping is not None:
                 await self._hand_over(parts)
             if self._housekeeping is not None:
                 await self._housekeeping.stop(_AUDIT_DRAIN_S if controlled else 0.0)
+            if self._store_guard is not None:
+                await self._store_guard.stop(controlled)
             await parts.stop()
         if self._store is not None:
             await self._store.close()
@@ -126,29 +142,35 @@ class Node:
             parts.data_loop.close()
 
     async def _hand_over(self, parts: NodeParts) -> None:
-        """Ask the controller to move leadership away; give up after the configured tries (KIP-291, C3)."""
+        """Ask the controller to move leadership to other brokers; give up after the configured retries (KIP-291,
+        C3)."""
         request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=parts.epochs.broker_epoch)
         tries = self.config["controlled.shutdown.max.retries"]
+        parts.controller.node_stops()
         parts.data.replicas.fetchers.follow_no_more()
         for attempt in range(tries + 1):
             try:
                 answer = await parts.ways.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)
             except KafkaError as error:
-                log.warning("controlled shutdown was not answered: %s", error)
+                log.info("Controlled shutdown was not answered (try=%d): %s", attempt + 1, error)
             else:
                 if answer.error_code == Error.NONE and not answer.remaining_partitions:
                     log.info("leadership has moved away")
                     return
-                log.warning(
-                    "controlled shutdown: %s, %d partitions remain",
+                log.info(
+                    "Controlled shutdown goes on (try=%d, error=%s, partitions led here=%d)",
+                    attempt + 1,
                     Error.of(answer.error_code).name,
                     len(answer.remaining_partitions),
                 )
             backoff_s = self.config["controlled.shutdown.retry.backoff.ms"] / 1000
-            # Alone, nobody is left to take over: waiting longer helps nobody.
+            # If this is the only live broker, no other broker can take the leadership: waiting does not help.
             if await parts.cache.wait_until(lambda image: len(image.brokers) <= 1, backoff_s if attempt < tries else 0):
                 break
-        log.warning("proceeding to an unclean shutdown: some partitions are still led here")
+        if len(parts.cache.image.brokers) <= 1:
+            log.info("Controlled shutdown ended: no other broker is alive that could lead the partitions led here")
+            return
+        log.warning("Proceeding to an unclean shutdown (tries=%d): some partitions are still led here", tries + 1)
 
     def _fail(self, reason: str) -> None:
         if not self._failure.done():

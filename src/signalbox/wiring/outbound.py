@@ -1,5 +1,5 @@
-"""How this broker dials its peers: TLS and SASL of the listener it connects to, with the server's own credentials of
-that listener, as Kafka does."""
+"""Security of this broker's connections to its peers: TLS and SASL settings of the target listener's name, with the
+broker's own credentials for that listener, as in Kafka."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from signalbox.network.network_settings import ListenerSettings, NetworkSettings
 from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS
 from signalbox.security.jaas import LoginModule
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER
+from signalbox.security.tls.collect_errors import collect_errors
 from signalbox.security.tls.contexts import client_context
-from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.settings import TlsConfigError, tls_settings
 
 INTER_BROKER_MECHANISM_KEY = "sasl.mechanism.inter.broker.protocol"
@@ -37,7 +37,7 @@ CONTROLLER_MECHANISM_KEY = "sasl.mechanism.controller.protocol"
 
 
 def mechanism_key(listener_name: str, settings: ListenerSettings) -> str:
-    """Which key says with what mechanism peers' listener of that name is logged in to."""
+    """The key of the SASL mechanism for connections to peers' listener of that name."""
     controllers = map(normalise_listener_name, settings.names(CONTROLLER_NAMES))
     return CONTROLLER_MECHANISM_KEY if listener_name in controllers else INTER_BROKER_MECHANISM_KEY
 
@@ -45,7 +45,7 @@ def mechanism_key(listener_name: str, settings: ListenerSettings) -> str:
 def outbound_security(
     listener_name: str, protocol: SecurityProtocol, settings: NetworkSettings, handshakes: Executor | None = None
 ) -> tuple[ConnectionSecurity, list[ConfigFault]]:
-    """The security of connections to peers' listener of that name, and what is wrong with its settings. `handshakes`
+    """Returns the security of connections to peers' listener of that name, and the faults of its settings. `handshakes`
     runs their TLS handshakes."""
     listener = settings.listener(listener_name)
     faults: list[ConfigFault] = []
@@ -55,7 +55,7 @@ def outbound_security(
         try:
             tls = OutboundTls(client_context(given), handshakes)
         except TlsConfigError:
-            faults += tls_faults(listener_name, listener, every_error(given, client_context))
+            faults += tls_faults(listener_name, listener, collect_errors(given, client_context))
     login = _login(listener_name, listener, settings, faults) if protocol.uses_sasl else None
     if tls is None and login is None:
         return PLAINTEXT, faults
@@ -65,13 +65,13 @@ def outbound_security(
 def own_mechanism_faults(
     listener_name: str, protocol: SecurityProtocol, settings: NetworkSettings
 ) -> list[ConfigFault]:
-    """Brokers with these settings must take each other on a listener of their own: what they log in with is enabled
-    there. A listener that only peers have is theirs to look at."""
+    """On their own listener, brokers with these settings must accept each other: the mechanism that they log in with
+    must be enabled there. A listener that only peers have is checked by the peers."""
     listener = settings.listener(listener_name)
     used_key = mechanism_key(listener_name, listener)
     mechanism, enabled_key = listener.text(used_key), listener.key_of(listener_name, ENABLED_MECHANISMS_KEY)
     taken = mechanism not in SUPPORTED_MECHANISMS or mechanism in listener.names(ENABLED_MECHANISMS_KEY)
-    if not protocol.uses_sasl or taken:  # one that is not supported is told where it would be used
+    if not protocol.uses_sasl or taken:  # an unsupported mechanism is reported where it is used
         return []
     problem = f"is not in {enabled_key}, so that no broker could log in on {listener_name}"
     remedy = f"Add it to {enabled_key}, or use one that is there"
@@ -81,7 +81,7 @@ def own_mechanism_faults(
 def _login(
     listener_name: str, listener: ListenerSettings, settings: NetworkSettings, faults: list[ConfigFault]
 ) -> SaslLogin | None:
-    """How this broker logs in at its peers: with the server's own login module of that listener."""
+    """This broker's login at its peers: it uses the broker's own login module of that listener."""
     used_key = mechanism_key(listener_name, listener)
     mechanism, key = listener.text(used_key), listener.key_of(listener_name, used_key)
     if mechanism not in SUPPORTED_MECHANISMS:
@@ -127,7 +127,7 @@ def _token_login(
 
 
 def connection_settings(node_id: int, security: ConnectionSecurity, values: Mapping[str, object]) -> ConnectionSettings:
-    """Connections of this broker; its client id is its node id, as in Kafka."""
+    """Settings of this broker's connections; the client id is the node id, as in Kafka."""
     connect_ms, request_ms = values["controller.socket.timeout.ms"], values["request.timeout.ms"]
     assert isinstance(connect_ms, int)
     assert isinstance(request_ms, int)

@@ -1,5 +1,5 @@
-"""This broker's id and epoch, and the newest controller epoch it has heard: what control requests are checked
-against. A new broker epoch comes with every registration."""
+"""This broker's id and epoch, and the newest controller epoch of an accepted request: control requests are checked
+against them. Each registration has a new broker epoch."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class OwnEpochs:
         self.on_broker_epoch: Callable[[int], None] = lambda epoch: None
 
     def registered(self, broker_epoch: int) -> None:
-        """The registration keeper's news."""
+        """Called by the registrar after each registration."""
         self.broker_epoch = broker_epoch
         self.on_broker_epoch(broker_epoch)
 
     def accept_controller_epoch(self, controller_epoch: int) -> bool:
-        """False when a newer controller has spoken; otherwise the epoch is remembered."""
+        """False if a newer controller epoch is known; otherwise the epoch is recorded."""
         if controller_epoch < self.controller_epoch:
             return False
         self.controller_epoch = controller_epoch

@@ -1,16 +1,21 @@
-"""What this node tells the cluster about itself: a broker at its start, and again when its listeners change; a
-dedicated controller at its start, at a place of its own (decision 0020)."""
+"""This node's registration: a broker registers at its start, and again when its listeners change; a dedicated
+controller registers at its start, under a path of its own (decision 0020)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from signalbox.metadata.feature_levels import SUPPORTED_FEATURES
-from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.registration import BrokerRegistration, RegisteredLogDir
 from signalbox.network.listener_table import ListenerTable
+from signalbox.storage.log_directory import LogDirectory
 from signalbox.wiring.configuration import NodeConfig
 
 
-def own_registration(config: NodeConfig, table: ListenerTable, now_ms: int) -> BrokerRegistration:
-    """`table` has the bound ports."""
+def own_registration(
+    config: NodeConfig, table: ListenerTable, now_ms: int, directories: Iterable[LogDirectory] = ()
+) -> BrokerRegistration:
+    """`table` has the bound ports; `directories` are those of log.dirs; the working ones are registered."""
     inter_broker, privileged = table.inter_broker_listener_name, table.privileged_listener_name
     told_here = privileged != inter_broker and privileged not in table.controller_listener_names
     return BrokerRegistration(
@@ -22,11 +27,17 @@ def own_registration(config: NodeConfig, table: ListenerTable, now_ms: int) -> B
         inter_broker_listener=inter_broker,
         control_plane_listener=table.control_plane_listener_name,
         privileged_listener=privileged if told_here else None,
+        log_dirs=tuple(
+            RegisteredLogDir(directory.directory_id, directory.previous_broker_epoch)
+            for directory in directories
+            if directory.online
+        ),
     )
 
 
 def own_controller_registration(config: NodeConfig, table: ListenerTable, now_ms: int) -> BrokerRegistration:
-    """The same of a dedicated controller: its listeners, of which brokers dial the first. Clients never see them."""
+    """The registration of a dedicated controller: its listeners; brokers connect to the first. Clients never see
+    them."""
     return BrokerRegistration(
         broker_id=config.node_id,
         endpoints=table.controller_endpoints(),

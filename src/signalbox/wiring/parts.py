@@ -1,7 +1,7 @@
-"""The parts list of a node: who is built from what. Nothing here decides; nothing is started here but recovery.
+"""Builds the components of a node. It decides nothing, and starts nothing but recovery.
 
-Order: who may enter (`guards`), the trail, metadata, the ways to the controller, the controller, the data side, and at
-last the router with its handlers behind the sockets.
+Order: security (`guards`), the audit trail, metadata, the channels to the controller, the controller, the replication
+components, and at last the router with its handlers behind the sockets.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from functools import partial
 from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.audit_rollups import AuditRollups
 from signalbox.broker.audit_trail import AuditTrail
+from signalbox.broker.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.config_description import ConfigDescription
+from signalbox.broker.epoch_checks import EpochChecks
+from signalbox.broker.fast_path import FastPath
+from signalbox.broker.filtering_forwarder import FilteringForwarder
 from signalbox.broker.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.forwarding_numbers import ForwardingNumbers
-from signalbox.broker.hot_path import HotPath
+from signalbox.broker.local_admin_handler import LocalAdminRequests
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
-from signalbox.broker.own_configs import OwnConfigs
-from signalbox.broker.partial_forwarding import PartialForwarder
+from signalbox.broker.new_topic_configs import NewTopicConfigs
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.request_metrics import RequestMetrics
 from signalbox.broker.request_observer import AuditingObserver
@@ -31,7 +34,6 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.throttling import Throttling
 from signalbox.broker.topic_creation import TopicCreator
-from signalbox.broker.unforwarded import UnforwardedRequests
 from signalbox.broker.version_ceilings import parse_ceilings
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.node import Address
@@ -40,13 +42,15 @@ from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import Metrics
 from signalbox.controller.runtime import Controller
+from signalbox.metadata.broker_registrar import BrokerRegistrar
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.layout import controller_id_path
+from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.metadata.registration import VERSION_WITH_FEATURES, VERSION_WITHOUT_FEATURES
-from signalbox.metadata.registration_keeper import RegistrationKeeper
 from signalbox.metadata.salt_secret import SaltSecretRepository
 from signalbox.metadata.store.port import MetadataStore
+from signalbox.metadata.stored_epochs import StoredEpochs
 from signalbox.network.ports import NetworkPorts
 from signalbox.network.socket_server import SocketServer
 from signalbox.security.principal import KafkaPrincipal
@@ -54,22 +58,22 @@ from signalbox.security.request_context import RequestContext
 from signalbox.security.sasl.salts import Salts
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.handshake_threads import HandshakeThreads
-from signalbox.transport.long_lane import LongLane
 from signalbox.transport.poll_gaps import MeasuredLoop
+from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.authorizers import keep_acls, with_broker_principal_rule
 from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.connection_audit import ConnectionEnds
+from signalbox.wiring.controller_channels import ControllerChannels, build_controller_ways
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.controller_to_broker import ControlRequests
-from signalbox.wiring.controller_ways import ControllerWays, build_controller_ways
 from signalbox.wiring.delegation_tokens import DelegationTokens, token_secret
+from signalbox.wiring.disk_metrics import measure_disks
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.wiring.fast_path import build_hot_path
 from signalbox.wiring.finalized_features import follow_features
-from signalbox.wiring.guards import Guards, read_guards
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
-from signalbox.wiring.hot_path import build_hot_path
 from signalbox.wiring.listeners.live_listeners import build_live_listeners
 from signalbox.wiring.listeners.reload import ListenerReload
 from signalbox.wiring.log_dir_failures import LogDirFailures
@@ -77,8 +81,9 @@ from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.policies import told
 from signalbox.wiring.quotas import follow_address_rates, follow_quotas
-from signalbox.wiring.replica_side import ReplicaSide, Surroundings, build_replica_side
+from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replica_side
 from signalbox.wiring.roll_out import NotIntersected, RollOut, build_roll_out, build_stored_isr, inter_broker_protocol
+from signalbox.wiring.security_config import SecurityConfig, read_guards
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
 from signalbox.wiring.topic_configs import ConfigValuesView
@@ -86,8 +91,8 @@ from signalbox.wiring.topic_shapes import creation_settings
 
 
 @dataclass(slots=True, kw_only=True)
-class Trail:
-    """What this broker tells about itself: metrics and audit."""
+class Telemetry:
+    """Metrics and audit of this broker."""
 
     metrics: MetricRegistry
     audit: AuditTrail
@@ -97,8 +102,9 @@ class Trail:
     software: ClientSoftware
 
     @classmethod
-    def begin(cls, config: NodeConfig, clock: Clock) -> Trail:
+    def begin(cls, config: NodeConfig, clock: Clock) -> Telemetry:
         metrics = MetricRegistry()
+        measure_disks(metrics)
         audit = AuditTrail(config.node_id, clock, metrics, config["audit.enable"])
         return cls(
             metrics=metrics,
@@ -112,18 +118,18 @@ class Trail:
 
 @dataclass(slots=True, kw_only=True)
 class NodeParts:
-    """What a running node consists of."""
+    """The components of a running node."""
 
-    around: Surroundings
-    trail: Trail
-    ways: ControllerWays
+    around: BrokerContext
+    trail: Telemetry
+    ways: ControllerChannels
     controller: Controller
     peers: PeerChannels
-    data: ReplicaSide
+    data: ReplicationComponents
     router: Router
     server: SocketServer
-    keeper: RegistrationKeeper
-    controller_keeper: RegistrationKeeper
+    keeper: BrokerRegistrar
+    controller_keeper: BrokerRegistrar
     reload: ListenerReload
     audit_delivery: TopicDelivery
     metrics_page: MetricsPage | None
@@ -141,15 +147,15 @@ class NodeParts:
         return self.around.cache
 
     @property
-    def lane(self) -> LongLane:
-        return self.around.lane
+    def scheduler(self) -> TaskScheduler:
+        return self.around.scheduler
 
     @property
     def data_loop(self) -> DataLoop:
         return self.around.data_loop
 
     async def stop(self) -> None:
-        """End everything but the store, from the outside in."""
+        """Stop everything but the store, the listeners first."""
         await self.server.stop_accepting()
         await self.reload.stop()
         self.router.close()
@@ -165,9 +171,11 @@ class NodeParts:
         if self.data.stored_isr is not None:
             await self.data.stored_isr.stop()
         self.data.logs.close(self.epochs.broker_epoch)
+        self.data.spare_descriptors.close()
         await self.around.repository.stop()
         await self.around.features.stop()
         await self.around.salt_secret.stop()
+        await self.around.peer_listeners.stop()
         if self.around.acls is not None:
             await self.around.acls.stop()
         if self.around.tokens is not None:
@@ -179,9 +187,9 @@ class NodeParts:
 async def build_parts(
     config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
 ) -> NodeParts:
-    """Build and connect. `fail` is told what the node cannot live with. StartRefused, KafkaError, OSError."""
+    """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
     threads = HandshakeThreads()
-    trail = Trail.begin(config, clock)
+    trail = Telemetry.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
     dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
@@ -210,7 +218,7 @@ async def build_parts(
     controller, peers = build_controller(
         config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
     )
-    around = Surroundings(
+    around = BrokerContext(
         config=config,
         cluster_id=cluster_id,
         epochs=OwnEpochs(config.node_id),
@@ -218,6 +226,8 @@ async def build_parts(
         repository=repository,
         acls=acls,
         features=features,
+        stored_epochs=StoredEpochs(store),
+        peer_listeners=PeerListeners(store, config.listeners.inter_broker_listener_name),
         tokens=tokens,
         salt_secret=salt_secret,
         users=users,
@@ -225,7 +235,7 @@ async def build_parts(
         guards=guards,
         channel=ways.channel,
         data_loop=build_data_loop(config, trail.metrics, threads),
-        lane=LongLane(asyncio.get_running_loop(), config["data.plane.slice.us"]),
+        scheduler=TaskScheduler(asyncio.get_running_loop(), config["data.plane.slice.us"]),
         metrics=trail.metrics,
         clock=clock,
     )
@@ -239,14 +249,16 @@ async def build_parts(
         _broker_context(config),
         creation_settings(config),
     )
-    own = OwnConfigs(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
-    router, hot_path = _router(around, trail, controller, roll_out, data, creation, own)
-    server = build_server(guards, trail, router, hot_path, repository, clock, around.data_loop)
+    own = BrokerConfigValidator(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
+    router, fast_path = _router(around, trail, controller, roll_out, data, creation, own)
+    server = build_server(guards, trail, router, fast_path, repository, clock, around.data_loop)
+    if tokens is not None:
+        tokens.on_changed = server.tokens_changed
     version = VERSION_WITH_FEATURES if inter_broker_protocol(config).registers_features else VERSION_WITHOUT_FEATURES
-    keeper = RegistrationKeeper(store, around.epochs.registered, registration_version=version)
+    keeper = BrokerRegistrar(store, around.epochs.registered, registration_version=version)
     page = None
     if config["metrics.http.port"] >= 0:
-        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], around.lane)
+        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], around.scheduler)
     return NodeParts(
         around=around,
         trail=trail,
@@ -257,10 +269,8 @@ async def build_parts(
         router=router,
         server=server,
         keeper=keeper,
-        controller_keeper=RegistrationKeeper(
-            store, lambda epoch: None, path_of=controller_id_path, renews_session=False
-        ),
-        reload=build_live_listeners(around, server, keeper, own),
+        controller_keeper=BrokerRegistrar(store, lambda epoch: None, path_of=controller_id_path, renews_session=False),
+        reload=build_live_listeners(around, server, keeper, own, data.logs.directories),
         audit_delivery=TopicDelivery(
             partial(_audit_client, server, config.node_id, guards), partial(creation.create, AUDIT_TOPIC, None)
         ),
@@ -269,7 +279,7 @@ async def build_parts(
 
 
 def build_data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThreads) -> DataLoop:
-    """Where the connections of data listeners live."""
+    """Returns the loop that runs the connections of data listeners."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, MeasuredLoop):
         loop.poll_gaps.register(metrics)
@@ -277,15 +287,15 @@ def build_data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThre
 
 
 def _router(
-    around: Surroundings,
-    trail: Trail,
+    around: BrokerContext,
+    trail: Telemetry,
     controller: Controller,
     roll_out: RollOut,
-    data: ReplicaSide,
+    data: ReplicationComponents,
     creation: TopicCreator,
-    own: OwnConfigs,
-) -> tuple[Router, HotPath]:
-    """What answers requests: the router, and the short cut before it."""
+    own: BrokerConfigValidator,
+) -> tuple[Router, FastPath]:
+    """Returns the router, and the fast path in front of it."""
     config, channel, serde = around.config, around.channel, around.guards.principals.serde
     timeout_ms = config["request.timeout.ms"]
     ruled = with_broker_principal_rule(config, around.guards.authorizer)
@@ -293,16 +303,16 @@ def _router(
     numbering = ForwardingNumbers(around.epochs)
     counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
     whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
-    forwarder, unforwarded = PartialForwarder(whole, around.lane), UnforwardedRequests()
+    forwarder, unforwarded = FilteringForwarder(whole, around.scheduler), LocalAdminRequests()
     router = Router(
         controller,
         forwarder if roll_out.forwards else unforwarded,
         AuditingObserver(trail.requests, trail.rollups, trail.audit),
         around.clock,
-        around.lane,
+        around.scheduler,
     )
     quotas = follow_quotas(config, around.repository, around.clock)
-    throttling = Throttling(quotas, around.clock.monotonic)
+    throttling = Throttling(quotas, around.clock.monotonic, data.replicas.withdraw_fetch)
     handlers = build_handlers(
         HandlerParts(
             cluster_id=around.cluster_id,
@@ -313,6 +323,7 @@ def _router(
             changes=roll_out.changes,
             forwards=roll_out.forwards,
             replicas=data.replicas,
+            peer_listeners=around.peer_listeners,
             vanished=data.vanished,
             software=trail.software,
             coordinator=data.coordinator,
@@ -323,6 +334,7 @@ def _router(
                 ChannelVersions(channel) if roll_out.forwards else NotIntersected(),
                 config.listeners.control_plane_forced,
                 ceilings,
+                around.peer_listeners,
             ),
             misroutes=trail.misroutes,
             creation=creation,
@@ -332,14 +344,16 @@ def _router(
             description=ConfigDescription(
                 config.node_id, NODE_CONFIG, config.given, ConfigValuesView(around.repository)
             ),
-            own_configs=own,
+            broker_config_validator=own,
             forwarder=forwarder,
             acls=around.acls,
             tokens=around.tokens,
             token_secret=around.tokens.secret if around.tokens is not None else None,
             stored=CurrentConfigs(around.repository),
             control=ControlRequests(data.replicas, around.cache, data.coordinator),
-            lane=around.lane,
+            epoch_checks=EpochChecks(around.epochs, around.stored_epochs, data.replicas.leader_epoch, around.clock),
+            new_topic_configs=NewTopicConfigs(around.repository.load),
+            scheduler=around.scheduler,
             throttling=throttling,
             default_partitions=config["num.partitions"],
         )
@@ -348,19 +362,19 @@ def _router(
     router.install(routes, throttling)
     unforwarded.install(routes)
     counters = (trail.requests, trail.rollups)
-    authorizer = around.guards.authorizer  # nothing is changed there
+    authorizer = around.guards.authorizer  # without F15's rule: the fast path has no changes of metadata
     return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)
 
 
 def build_server(
-    guards: Guards, trail: Trail, router: Router, hot_path: HotPath | None,
+    guards: SecurityConfig, trail: Telemetry, router: Router, fast_path: FastPath | None,
     repository: ConfigRepository, clock: Clock, data_loop: DataLoop,
 ) -> SocketServer:  # fmt: skip
-    """The sockets before the router, not yet bound."""
+    """Returns the server of the sockets in front of the router, not yet bound."""
     ports = NetworkPorts(
         request_sink=router,
         api_gate=RouteGate(),
-        hot_path=hot_path,
+        fast_path=fast_path,
         watcher=ConnectionEnds(trail.rollups, trail.software),
         audit=trail.audit,
         metrics=trail.metrics,
@@ -373,7 +387,7 @@ def build_server(
 
 
 def _broker_context(config: NodeConfig) -> RequestContext:
-    """The broker itself as a requester: what it creates without a client's asking is created in its own name."""
+    """Request context of the broker itself: topics that it creates on its own are created under this principal."""
     table = config.listeners
     name = f"broker-{config.node_id}"
     return RequestContext(
@@ -386,7 +400,7 @@ def _broker_context(config: NodeConfig) -> RequestContext:
     )
 
 
-def _audit_client(server: SocketServer, node_id: int, guards: Guards) -> ClientSettings:
+def _audit_client(server: SocketServer, node_id: int, guards: SecurityConfig) -> ClientSettings:
     endpoint = server.table.row(server.table.inter_broker_listener_name).advertised
     assert endpoint is not None
     return ClientSettings(

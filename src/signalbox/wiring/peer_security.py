@@ -1,8 +1,8 @@
-"""How this broker introduces itself at a peer's listener, by the listener that is dialled and not by what this broker's
-own inter-broker or control-plane listener happens to be: in a rolling change the two differ (SPEC L12, C6).
+"""Security of this broker's connections to peers. It depends on the target listener, not on this broker's own
+inter-broker or control-plane listener: in a rolling change the two differ (SPEC L12, C6).
 
-The endpoint comes from the peer's registration. Its protocol is taken from there, its TLS and SASL settings from this
-broker's own keys for a listener of that name, as Kafka does.
+The endpoint comes from the peer's registration. The security protocol is taken from there, the TLS and SASL settings
+from this broker's own keys for a listener of that name, as in Kafka.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class PeerSecurity:
-    """Made when first asked for and kept, so that an endpoint's security is the same object: what it holds is renewed
+    """Built on first use and kept, so that an endpoint's security is always the same object: its contents are renewed
     in place."""
 
     def __init__(self, settings: NetworkSettings, handshakes: Executor | None = None) -> None:
@@ -35,23 +35,23 @@ class PeerSecurity:
         self._logins: dict[_Key, SaslLogin] = {}
 
     def of(self, endpoint: Endpoint) -> ConnectionSecurity:
-        """For connections to this endpoint. Where this broker lacks the settings, connecting fails and is tried again;
-        the log says once which keys are missing."""
+        """Returns the security of connections to this endpoint. Without settings for it, connecting fails and is
+        retried; the missing keys are logged once."""
         key = (endpoint.listener_name, endpoint.security_protocol)
         if key not in self._known:
             security, faults = outbound_security(*key, self._settings, self._handshakes)
             for fault in faults:
-                log.error("peers cannot be reached on listener %s: %s", endpoint.listener_name, fault)
+                log.error("Brokers cannot be reached on listener %s: %s", endpoint.listener_name, fault)
             self._known[key] = _unusable(*key, faults) if faults else self._renewable(key, security)
         return self._known[key]
 
     def renew(self, settings: NetworkSettings, listener_names: Container[str]) -> None:
-        """Other settings from now on, and other users and passwords for new connections to these listeners. The login
-        that was known stays where the new settings are no use."""
+        """Use other settings from now on, and other users and passwords for new connections to these listeners. If the
+        new settings have faults, the previous login stays."""
         self._settings = settings
         for key, known in list(self._known.items()):
             if known.unusable:
-                del self._known[key]  # there may be settings for it now
+                del self._known[key]  # the new settings may be complete
             elif key in self._logins and key[0] in listener_names:
                 security, faults = outbound_security(*key, settings, self._handshakes)
                 if not faults and security.sasl is not None:
@@ -65,7 +65,7 @@ class PeerSecurity:
                 security.tls.context = context
 
     def _renewable(self, key: _Key, security: ConnectionSecurity) -> ConnectionSecurity:
-        """The same, but user and password, or token, are looked up at every login."""
+        """The same security, but user and password, or token, are looked up at every login."""
         if security.sasl is None:
             return security
         self._logins[key] = security.sasl
@@ -80,7 +80,8 @@ class PeerSecurity:
 
 
 def _unusable(listener_name: str, protocol: SecurityProtocol, faults: Sequence[ConfigFault]) -> ConnectionSecurity:
-    """Never the next best thing: who holds the peer's address would be told in the open what was meant for the peer."""
+    """No fallback to a weaker protocol: it would send data for the peer unprotected to any host that has the peer's
+    address."""
     keys = ", ".join(dict.fromkeys(fault.key for fault in faults))
     return ConnectionSecurity(
         listener_name=listener_name, unusable=f"listener {listener_name} wants {protocol.name}: set {keys}"

@@ -1,8 +1,8 @@
 """Policies by import path (`create.topic.policy.class.name`, `alter.config.policy.class.name`; KIP-108, KIP-133, F11).
 
-A policy is a class that takes the configuration and has the `validate` of its port (`controller/ports.py`). It is asked
-by the active controller alone, for internal topics too. Which policy refused what is told here: to the log and to the
-audit trail, since a client of an old version is told no more than a code.
+A policy is a class that takes the configuration and has the `validate` of its port (`controller/ports.py`). Only the
+active controller calls it, for internal topics too. The name of the policy that rejects a request is written to the log
+and to the audit trail, since a client of an old version receives only an error code.
 """
 
 from __future__ import annotations
@@ -25,34 +25,35 @@ _KEYS = _CREATE_TOPIC, _ALTER_CONFIG = "create.topic.policy.class.name", "alter.
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """None where the configuration names none."""
+    """A policy that the configuration does not name is None."""
 
     create_topic: CreateTopicPolicy | None = None
     alter_config: AlterConfigPolicy | None = None
 
 
 def read_policies(values: Mapping[str, Value], given: Mapping[str, str]) -> tuple[Policies, list[ConfigFault]]:
-    """The policies, and what is wrong with them. `given` is the configuration's text: each policy is made with it."""
+    """Returns the policies and their faults. `given` is the configuration's text, which each policy's constructor
+    receives."""
     faults = policy_faults(values)
     made: dict[str, Any] = {}
     for key in () if faults else _KEYS:
         if name := str(values[key] or ""):
             try:
                 made[key] = load_class(name)(given)
-            except Exception as error:  # the policy's own constructor may raise what it likes
+            except Exception as error:  # the policy's constructor may raise anything
                 faults.append(_fault(key, name, error))
     return Policies(made.get(_CREATE_TOPIC), made.get(_ALTER_CONFIG)), faults
 
 
 def policy_faults(values: Mapping[str, Value]) -> list[ConfigFault]:
-    """What can be seen to be wrong before one is made: the class is looked for, not called."""
+    """Returns the faults that show before a policy is made: the class is imported, not called."""
     faults = []
     for key in _KEYS:
         if name := str(values[key] or ""):
             try:
                 if not callable(getattr(load_class(name), "validate", None)):
                     raise TypeError("it has no method validate")
-            except Exception as error:  # somebody else's module is run: it may raise anything
+            except Exception as error:  # the import runs a user's module: it may raise anything
                 faults.append(_fault(key, name, error))
     return faults
 
@@ -63,7 +64,7 @@ def _fault(key: str, name: str, error: Exception) -> ConfigFault:
 
 
 class ToldCreateTopicPolicy:
-    """A policy whose refusals are told."""
+    """Records the rejections of a policy in the log and in the audit trail."""
 
     def __init__(self, policy: CreateTopicPolicy, audit: AuditSink) -> None:
         self._policy = policy
@@ -77,26 +78,26 @@ class ToldCreateTopicPolicy:
         assignments: Mapping[int, Sequence[int]] | None,
         configs: Mapping[str, str],
     ) -> None:
-        """The policy's own; a policy that breaks refuses with UNKNOWN_SERVER_ERROR."""
+        """Calls the policy; any error but PolicyViolation is returned as UNKNOWN_SERVER_ERROR."""
         asked = (topic, num_partitions, replication_factor, assignments, configs)
         _ask(self._policy, self._audit, f"topic:{topic}", lambda: self._policy.validate(*asked))
 
 
 class ToldAlterConfigPolicy:
-    """A policy whose refusals are told."""
+    """Records the rejections of a policy in the log and in the audit trail."""
 
     def __init__(self, policy: AlterConfigPolicy, audit: AuditSink) -> None:
         self._policy = policy
         self._audit = audit
 
     def validate(self, resource_type: str, resource_name: str, configs: Mapping[str, str]) -> None:
-        """The policy's own; a policy that breaks refuses with UNKNOWN_SERVER_ERROR."""
+        """Calls the policy; any error but PolicyViolation is returned as UNKNOWN_SERVER_ERROR."""
         resource = f"{resource_type.lower()}:{resource_name}"
         _ask(self._policy, self._audit, resource, lambda: self._policy.validate(resource_type, resource_name, configs))
 
 
 def told(policies: Policies, audit: AuditSink) -> Policies:
-    """The same policies, with their refusals in the log and in the audit trail."""
+    """Returns the same policies, with their rejections recorded in the log and in the audit trail."""
     create, alter = policies.create_topic, policies.alter_config
     return Policies(
         ToldCreateTopicPolicy(create, audit) if create is not None else None,
@@ -109,7 +110,7 @@ def _ask(policy: object, audit: AuditSink, resource: str, validate: Callable[[],
     try:
         validate()
     except PolicyViolation as violation:
-        log.info("the policy %s refuses %s: %s", name, resource, violation)
+        log.info("Policy %s rejected %s: %s", name, resource, violation)
         audit.record(
             AuditEvent(
                 kind=AuditKind.POLICY,
@@ -120,5 +121,5 @@ def _ask(policy: object, audit: AuditSink, resource: str, validate: Callable[[],
         )
         raise
     except Exception as error:
-        log.exception("the policy %s failed on %s", name, resource)
+        log.exception("Policy %s failed on %s", name, resource)
         raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"the policy {name} failed") from error

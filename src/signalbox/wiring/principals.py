@@ -1,9 +1,9 @@
-"""Who turns what a connection proved into a principal: `principal.builder.class` by import path, or Kafka's default
-with the rules of `ssl.principal.mapping.rules`; both for one listener or for all (L5, F7).
+"""Principal builders, which make a principal from a connection's authentication: `principal.builder.class` by import
+path, or Kafka's default with the rules of `ssl.principal.mapping.rules`; both for one listener or for all (L5, F7).
 
-A builder is made with the configuration. It must be a principal serde too, since a broker that cannot write a principal
-down cannot forward its requests: a start without is refused, as in Kafka. Below the gate of the roll-out, where nothing
-is forwarded, it is warned of. The serde of Envelopes is the builder of all listeners.
+A builder is made with the configuration. It must be a principal serde too, since a broker that cannot serialize a
+principal cannot forward requests: the start is rejected otherwise, as in Kafka. Below the gate of the roll-out, where
+nothing is forwarded, it is only a warning. The serde of Envelopes is the builder of all listeners.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Principals:
-    """A principal builder that asks each listener's own; `serde` is for Envelopes, `of_all` the builder of listeners
-    without their own."""
+    """A principal builder that calls the builder of the listener; `serde` is for Envelopes, `of_all` is the builder of
+    listeners without their own."""
 
     serde: PrincipalSerde = field(default_factory=DefaultPrincipalBuilder)
     of_all: PrincipalBuilder = field(default_factory=DefaultPrincipalBuilder)
@@ -51,8 +51,8 @@ class Principals:
         return self.builders[evidence.listener_name].build(evidence)
 
     def renew(self, network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str]) -> None:
-        """Make the builders of these listeners (anew): they were added, or have other rules. Faults are the judge's
-        business (`principal_faults`); a builder that cannot be made leaves its listener the one it has, or the
+        """Make new builders for these listeners: they were added, or their rules changed. Faults are reported by the
+        validator (`principal_faults`); if a builder cannot be made, its listener keeps the one it has, or gets the
         default."""
         for name in listener_names:
             faults: list[ConfigFault] = []
@@ -66,7 +66,7 @@ class Principals:
 def read_principals(
     network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str], forwards: bool = True
 ) -> tuple[Principals, list[ConfigFault]]:
-    """The builders of these listeners, and what is wrong with their keys; `forwards` asks for a serde."""
+    """Returns the builders of these listeners, and the faults of their keys; with `forwards` a serde is required."""
     names = list(listener_names)
     faults = principal_faults(network, names, forwards)
     if faults:
@@ -78,8 +78,8 @@ def read_principals(
     if all(callable(getattr(of_all, name, None)) for name in _OF_A_SERDE):
         return Principals(of_all, of_all, builders), faults
     log.warning(
-        "%s is no principal serde: this broker forwards nothing and takes nothing that is forwarded, and it will not"
-        " start with %s=%s or above",
+        "%s is no principal serde: this broker neither forwards requests nor accepts forwarded ones, and"
+        " does not start with %s=%s or above",
         *(network.everywhere.text(_CLASS_KEY), INTER_BROKER_PROTOCOL_KEY, FORWARDING_FROM),
     )
     return Principals(NoPrincipalSerde(), of_all, builders), faults
@@ -97,14 +97,14 @@ def _builder_of(
 def principal_faults(
     network: NetworkSettings, listener_names: Iterable[str], forwards: bool = True
 ) -> list[ConfigFault]:
-    """What can be seen to be wrong before a builder is made: its class is looked for, not called."""
+    """Returns the faults that show before a builder is made: its class is imported, not called."""
     faults = []
     for listener, settings in [("", network.everywhere), *((name, network.listener(name)) for name in listener_names)]:
         key, path = settings.key_of(listener, _CLASS_KEY), settings.text(_CLASS_KEY)
         if path not in _BUILT_IN:
             try:
                 _check_class(load_class(path), forwards)
-            except Exception as error:  # somebody else's module is run: it may raise anything
+            except Exception as error:  # the import runs a user's module: it may raise anything
                 faults.append(_fault(key, path, error))
         rules = settings.text(_RULES_KEY)
         try:
@@ -126,7 +126,7 @@ def _make(
     if path not in _BUILT_IN:
         try:
             return load_class(path)(given)
-        except Exception as error:  # a builder's own constructor may raise what it likes
+        except Exception as error:  # a builder's constructor may raise anything
             faults.append(_fault(settings.key_of(listener_name, _CLASS_KEY), path, error))
     return DefaultPrincipalBuilder(mappings)
 

@@ -1,4 +1,4 @@
-"""Client quotas, out of the dynamic configs of users, client ids and addresses."""
+"""Client quotas, read from the dynamic configs of users, client ids and addresses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ log = logging.getLogger("signalbox.quotas")
 
 
 def follow_quotas(config: NodeConfig, repository: ConfigRepository, clock: Clock) -> ClientQuotas:
-    """The quotas as they stand, and as they change from here on."""
-    # Kafka measures a rate over all windows but the one that is just filling; a change is let through over all.
+    """Returns the present quotas, and updates them with each change."""
+    # Kafka measures a rate over all windows except the current, incomplete one; controller mutations over all of them.
     windows = QuotaWindows(
         float((config["quota.window.num"] - 1) * config["quota.window.size.seconds"] or 1),
         float(config["controller.quota.window.num"] * config["controller.quota.window.size.seconds"]),
@@ -32,7 +32,7 @@ def follow_quotas(config: NodeConfig, repository: ConfigRepository, clock: Clock
 
 
 def follow_address_rates(repository: ConfigRepository, clock: Clock) -> AddressRates:
-    """How fast connections may come from which addresses."""
+    """Returns the connection creation rates by address, and updates them with each change."""
     rates = AddressRates(clock)
 
     def take(entity_path: str, configs: Configs) -> None:
@@ -43,7 +43,7 @@ def follow_address_rates(repository: ConfigRepository, clock: Clock) -> AddressR
             rate = quotas_of(entity, configs).get(CONNECTION_CREATION_RATE)
             address = None if entity[IP] is None else canonical_address(str(entity[IP]))
         except ValueError as error:
-            log.error("the quotas at %s are not obeyed: %s", entity_path, error)
+            log.error("Invalid quotas ignored (path=%s): %s", entity_path, error)
             return
         rates.set(address, None if rate is None else int(rate))
 

@@ -1,5 +1,6 @@
 """Reference pages rendered from the tables: docs/configuration.md from the config rows, docs/audit-trail.md from the
-audit event's columns. `python -m signalbox.wiring.reference` writes them, `--check` says whether they are current."""
+audit event's columns, docs/metrics.md from the table of metrics. `python -m signalbox.wiring.reference` writes them;
+`--check` compares them with the tables."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 from signalbox.broker.config_rows import BROKER_CONFIG
+from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.common.audit_event import AUDIT_FIELDS, AUDIT_SCHEMA_VERSION, AUDIT_TOPIC, AuditKind
 from signalbox.common.config_table import ConfigTable, ConfigType, format_value
 from signalbox.common.topic_config import TOPIC_CONFIG
@@ -17,48 +19,53 @@ from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
 from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
+from signalbox.wiring.metric_table.page import metrics_page
 
 _SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Broker", BROKER_CONFIG),
-    ("Metadata in ZooKeeper", METADATA_CONFIG),
+    ("ZooKeeper metadata store", METADATA_CONFIG),
     ("Listeners, connections, TLS, SASL", NETWORK_CONFIG),
     ("Controller", CONTROLLER_CONFIG),
     ("Logs", STORAGE_CONFIG),
     ("Replication", REPLICATION_CONFIG),
     ("Consumer groups", COORDINATOR_CONFIG),
     ("Topics", TOPIC_CONFIG),
+    ("Signalbox clients: the file of `--command-config`, `ClientSettings.from_properties`", CLIENT_CONFIG),
 )
+_CHANGES = {id(TOPIC_CONFIG): "per topic", id(CLIENT_CONFIG): "per client"}
 
+_CONFIG_COLUMNS = "| key | type | default | update mode | description |"
 _KINDS = {
-    AuditKind.ADMIN: "a change was decided by the active controller, here, or refused by the broker that was asked",
-    AuditKind.FORWARDED: "a change, or a part of it, was sent on to the active controller in an Envelope",
-    AuditKind.REFUSED: "a request that this listener or plane does not take",
-    AuditKind.MISROUTED: "a connection that meant another node or cluster (KIP-1242)",
-    AuditKind.DENIED: "authentication or authorisation failed",
-    AuditKind.POLICY: "a policy refused a change",
-    AuditKind.CONNECTION_OPEN: "a peer got as far as sending requests",
-    AuditKind.CONNECTION_CLOSE: "it left, and why",
-    AuditKind.ROLLUP: "many requests of one API on one connection",
+    AuditKind.ADMIN: "a change: decided by this node, the active controller, or rejected by the receiving broker",
+    AuditKind.FORWARDED: "the broker forwarded a change, or a part of it, to the active controller in an Envelope",
+    AuditKind.REJECTED: "a request that this listener or plane does not accept",
+    AuditKind.MISROUTED: "a connection that was meant for another node or cluster (KIP-1242)",
+    AuditKind.DENIED: "authentication or authorization failed",
+    AuditKind.POLICY: "a policy rejected a change",
+    AuditKind.CONNECTION_OPEN: "a connection was set up and can send requests",
+    AuditKind.CONNECTION_CLOSE: "a connection was closed, with the reason",
+    AuditKind.ROLLUP: "many requests of one API on one connection, counted over a time window",
 }
 
 
 def configuration_page() -> str:
-    """Every key with type, default, how it can change and what it means."""
+    """Every key with its type, its default, how it can change and its meaning."""
     lines = [
         "# Configuration",
         "",
-        "Rendered from the config rows that start-up and DescribeConfigs read. Names, types and defaults are Kafka's",
-        "where Kafka has the key; a row says where we differ. For one listener alone:",
-        "`listener.name.<lower-case name>.<key>`.",
+        "Every configuration key, rendered from the tables that the start and DescribeConfigs read. If Kafka has the",
+        "key, name, type and default are Kafka's unless the row says otherwise. A key of one listener has the prefix",
+        "`listener.name.<lower-case name>.`. Update modes are those of KIP-226: read-only keys need a restart,",
+        "per-broker keys change dynamically for one broker, and cluster-wide keys for one broker or for all.",
     ]
     for title, table in _SECTIONS:
-        lines += ["", f"## {title}", "", "| key | type | default | can change | meaning |", "|---|---|---|---|---|"]
+        lines += ["", f"## {title}", "", _CONFIG_COLUMNS, "|---|---|---|---|---|"]
         for row in sorted(table, key=lambda row: row.name):
             secret = row.type is ConfigType.PASSWORD
             default = "" if row.default is None or secret else f"`{format_value(row.default)}`"
-            change = "per topic" if table is TOPIC_CONFIG else row.dynamic.value
+            change = _CHANGES.get(id(table), row.dynamic.value)
             doc = row.doc.replace("|", "\\|")
-            if row.name in WITHOUT_EFFECT:
+            if row.name in WITHOUT_EFFECT and table is not CLIENT_CONFIG:
                 doc += f" No effect yet: {WITHOUT_EFFECT[row.name]}."
             lines.append(f"| `{row.name}` | {row.type.name.lower()} | {default} | {change} | {doc} |")
     return "\n".join(lines) + "\n"
@@ -67,26 +74,44 @@ def configuration_page() -> str:
 def audit_page() -> str:
     """The audit topic, its kinds of events and its columns."""
     lines = [
-        "# The audit trail",
+        "# Audit trail",
         "",
-        f"Topic `{AUDIT_TOPIC}`, schema version {AUDIT_SCHEMA_VERSION}. Brokers write it, over the inter-broker",
-        "listener, and so do dedicated controllers; on listeners of clients it can be read, but neither written nor",
-        "cut. One record is one event: a JSON object, keyed by the broker id, which is the node id where a dedicated",
-        "controller writes (`broker_epoch` is then that of its registration). A trail is complete when `seq` has no",
-        "gap per (`broker_id`, `broker_epoch`):",
-        "numbers are taken when events are recorded, so an event that had to be dropped leaves a gap. Requests on the",
-        "audit topic, its replication and AlterPartition are left out.",
+        f"The topic `{AUDIT_TOPIC}`, schema version {AUDIT_SCHEMA_VERSION}. Brokers write it over the inter-broker",
+        "listener, and dedicated controllers write it too. On client listeners it can be read, but clients can neither",
+        "produce to it nor delete its records. Each record is one event: a JSON object. The key is the broker id; for",
+        "a dedicated controller it is the node id (`broker_epoch` is then the epoch of its registration). Requests on",
+        "the audit topic, its replication, and AlterPartition are not recorded.",
         "",
-        "| kind | means |",
+        "## Completeness",
+        "",
+        "The audit trail is complete if `seq` counts from 0 without gap or repetition for each (`broker_id`,",
+        "`broker_epoch`). Numbers are assigned when events are recorded, so an event that was dropped leaves a gap.",
+        "",
+        "## Rejected connections",
+        "",
+        "Connections that are rejected before they send a request (too many connections of an address, too high a",
+        "creation rate, no TLS, incomplete set-up) are counted. The first is recorded at once as an event; those of",
+        "the next ten seconds with the same listener, kind, client address and reason are recorded as one event with",
+        "`count` and the start and end of the window.",
+        "",
+        "## Retention",
+        "",
+        "The topic is limited by time (`audit.topic.retention.ms`) and by size",
+        "(`signalbox.audit.topic.retention.bytes` for each partition). Both are set when the topic is created, and can",
+        "be changed later with `retention.ms` and `retention.bytes` of the topic.",
+        "",
+        "## Kinds of events",
+        "",
+        "| kind | meaning |",
         "|---|---|",
     ]
     lines += [f"| `{kind.value}` | {_KINDS[kind]} |" for kind in AuditKind]
-    lines += ["", "| column | type |", "|---|---|"]
+    lines += ["", "## Columns", "", "| column | type |", "|---|---|"]
     lines += [f"| `{field.name}` | {field.type} |" for field in AUDIT_FIELDS]
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"configuration.md": configuration_page, "audit-trail.md": audit_page}
+PAGES = {"configuration.md": configuration_page, "audit-trail.md": audit_page, "metrics.md": metrics_page}
 
 
 def main(arguments: list[str]) -> int:

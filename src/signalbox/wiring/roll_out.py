@@ -1,5 +1,5 @@
-"""Both sides of the gate of the roll-out (SPEC F17): what a broker is built of that forwards, and one that does not. Of
-an earlier gate too, below which leaders write their ISR by themselves (KIP-497)."""
+"""Both sides of the gate of the roll-out (SPEC F17): the components of a broker that forwards, and of one that does
+not. Also those of an earlier gate, below which leaders write their ISR to the store themselves (KIP-497)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from signalbox.broker.local_admin_handler import OwnTopicWriter, OwnWriter
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.unforwarded import OwnTopicWriter, OwnWriter
 from signalbox.common.clock import Clock
 from signalbox.common.inter_broker_protocol import (
     INTER_BROKER_PROTOCOL_KEY,
     InterBrokerProtocol,
     read_inter_broker_protocol,
 )
-from signalbox.controller.own_changes import OWN_CHANGES, OwnChanges, Patience
+from signalbox.controller.direct_metadata_writer import OWN_CHANGES, DirectMetadataWriter, Patience
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
@@ -25,12 +25,12 @@ from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_parts import controller_inputs
 from signalbox.wiring.policies import Policies
 
-_RETRY_S = 0.1  # of a change that the store did not take
+_RETRY_S = 0.1  # for a change that the store did not accept
 
 
 @dataclass(frozen=True, slots=True)
 class RollOut:
-    """`changes` decides what clients ask for, `creation` the topics that this broker needs."""
+    """`changes` executes the changes that clients request, `creation` creates the topics that this broker needs."""
 
     forwards: bool
     changes: ActiveController
@@ -38,14 +38,14 @@ class RollOut:
 
 
 class NotIntersected:
-    """`broker/advertised_versions.ControllerVersions` of a broker that forwards nothing."""
+    """Implements `broker/advertised_versions.ControllerVersions` for a broker that forwards nothing."""
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
         return None
 
 
 def inter_broker_protocol(config: NodeConfig) -> InterBrokerProtocol:
-    """What this broker behaves as."""
+    """The inter-broker protocol of this broker."""
     return read_inter_broker_protocol(config[INTER_BROKER_PROTOCOL_KEY])
 
 
@@ -57,11 +57,11 @@ def build_roll_out(
     policies: Policies,
     clock: Clock,
 ) -> RollOut:
-    """The controller itself from the gate on, and what stores changes beside it below."""
+    """From the gate on the controller executes changes; below it this broker makes direct metadata writes."""
     if inter_broker_protocol(config).forwards:
         return RollOut(True, controller, controller)
     patience = Patience(clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
-    own = OwnChanges(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
+    own = DirectMetadataWriter(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
     for_clients = frozenset(key for key, row in OWN_CHANGES.items() if row.for_clients)
     return RollOut(
         False, OwnWriter(controller, own, for_clients), OwnTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
@@ -69,7 +69,8 @@ def build_roll_out(
 
 
 def build_stored_isr(config: NodeConfig, store: MetadataStore, clock: Clock) -> StoredIsr | None:
-    """How leaders change their ISR below 2.7; from there on they ask the controller (None)."""
+    """Returns the writer with which leaders change their ISR below 2.7; None from there on: they send
+    AlterPartition."""
     if inter_broker_protocol(config).alters_partitions:
         return None
     return StoredIsr(store, IsrAnnouncements(store, clock))

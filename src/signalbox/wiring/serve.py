@@ -1,9 +1,9 @@
 """A node as a process, a broker or a dedicated controller: `python -m signalbox.wiring.serve server.properties`.
 
-Reads and checks the configuration, starts the node, says so on standard output in one JSON line (`event: ready`,
-with the real ports), serves until SIGTERM or SIGINT, then shuts down in a controlled way. A second signal ends it
-at once. Exit codes: 0 stopped as asked, 1 failed, 2 refused its configuration. What only the machine can
-refuse (a port that is taken, a folder of another broker) is a failure: the same file may start elsewhere or later.
+Reads and checks the configuration, starts the node, reports it on standard output in one JSON line (`event: ready`,
+with the real ports), serves until SIGTERM or SIGINT, then shuts down in a controlled way. A second signal ends it at
+once. Exit codes: 0 stopped by a signal, 1 failed, 2 configuration rejected. A fault that depends on the machine (a port
+that is in use, a folder of another broker) is a failure: the same file may start elsewhere or later.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from signalbox.wiring.config_file import ConfigFileError, read_config_file
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_node import ControllerNode
 from signalbox.wiring.garbage import Garbage
-from signalbox.wiring.guards import ConfigRefused
 from signalbox.wiring.log_format import start_logging
 from signalbox.wiring.node import Node
+from signalbox.wiring.security_config import ConfigRejected
 
 log = logging.getLogger("signalbox")
 
 
 def load_config(path: Path, overrides: list[str]) -> NodeConfig | None:
-    """The checked configuration of a file with `key=value` overrides; faults are printed, None is given then."""
+    """Returns the checked configuration of a file with `key=value` overrides; None after printing its faults."""
     try:
         properties = read_config_file(path, overrides)
     except ConfigFileError as error:
@@ -49,7 +49,7 @@ def load_config(path: Path, overrides: list[str]) -> NodeConfig | None:
 
 
 async def serve(config: NodeConfig) -> None:
-    """Run the node until it is told to stop."""
+    """Run the node until it is stopped."""
     node = Node(config) if config.runs_broker else ControllerNode(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -75,7 +75,7 @@ async def serve(config: NodeConfig) -> None:
     waiting.cancel()
     garbage.stop()
     if failure.done():
-        log.error("the node cannot go on: %s", failure.result())
+        log.error("Node cannot continue and stops: %s", failure.result())
         await node.stop(controlled=False)
         raise SystemExit(1)
     failure.cancel()
@@ -84,7 +84,7 @@ async def serve(config: NodeConfig) -> None:
 
 
 async def _started(node: Node | ControllerNode, waiting: asyncio.Future[Literal[True]]) -> bool:
-    """Start the node; False when it was told to stop meanwhile. A start that fails leaves nothing behind."""
+    """Start the node; False if it was stopped meanwhile. A start that fails is cleaned up."""
     starting = asyncio.ensure_future(node.start())
     either: set[asyncio.Future[Any]] = {starting, waiting}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -116,16 +116,22 @@ def main(arguments: list[str]) -> int:
     try:
         with asyncio.Runner(loop_factory=MeasuredLoop if config["data.plane.measure.polls"] else None) as runner:
             runner.run(serve(config))
-    except ConfigRefused as refused:
-        log.error("not started: %s", refused)
+    except ConfigRejected as rejected:
+        _log_start_failure(rejected)
         return 2
     except (OSError, RuntimeError, StoreError, KafkaError) as error:
-        log.error("not started: %s", error)
+        _log_start_failure(error)
         return 1
     except Exception:
-        log.exception("ended by an error that nobody foresaw: please report it with these lines")
+        log.exception("Unexpected error, the node stops: please report it with these lines")
         return 1
     return 0
+
+
+def _log_start_failure(error: Exception) -> None:
+    """Logs one line for each fault."""
+    for line in str(error).splitlines() or [repr(error)]:
+        log.error("not started: %s", line)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Which API versions the network lets in: the route table's, for every listener (`network/ports.ApiGate`). What a
-forced control plane keeps of them is the network's business."""
+"""The API versions that the network accepts: those of the route table, for every listener (`network/ports.ApiGate`).
+The network package itself limits a forced control plane further."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What must be in the metadata store before a first broker can start: its folders, the cluster's id, and the SCRAM
-users by which brokers log in to each other (KIP-900). Kafka's storage tool does this by `format`.
+"""Writes what a metadata store must contain before a first broker can start: its root entries, the cluster id, and the
+SCRAM users with which brokers log in to each other (KIP-900). Kafka's storage tool does this with `format`.
 
-Nothing that is there is changed, so the command can be repeated. While a controller is active it is the only writer.
+Existing entries are not changed, so the command can be repeated. It is rejected while a controller is active, which is
+then the only writer.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from signalbox.wiring.metadata_store import open_store
 
 
 class NotFormatted(RuntimeError):
-    """Why nothing was written."""
+    """Nothing was written; the message gives the reason."""
 
 
 async def format_storage(config: NodeConfig, users: Sequence[ScramArgument]) -> list[str]:
-    """One line for each thing that is there now. NotFormatted; StartRefused when the store cannot be opened."""
+    """Returns one line for the cluster id and one for each user. NotFormatted; StartError when the store cannot be
+    opened."""
     store = await open_store(config.values, SystemClock())
     try:
         return await _format(store, users)
@@ -42,7 +44,7 @@ async def format_storage(config: NodeConfig, users: Sequence[ScramArgument]) -> 
 
 async def _format(store: MetadataStore, users: Sequence[ScramArgument]) -> list[str]:
     await create_roots(store)
-    await _refuse_beside_a_controller(store)
+    await _reject_beside_a_controller(store)
     cluster_id = await read_or_create_cluster_id(store)
     operations: list[Operation] = []
     lines = [f"cluster {cluster_id}"]
@@ -65,7 +67,7 @@ async def _format(store: MetadataStore, users: Sequence[ScramArgument]) -> list[
 
 
 def _add(user: ScramArgument, configs: Configs) -> bool:
-    """Whether the credential was not there; NotFormatted when another one is."""
+    """Returns whether the credential was added; NotFormatted if a different one exists."""
     if user.mechanism in configs:
         if _agrees(user, configs):
             return False
@@ -84,7 +86,7 @@ def _agrees(user: ScramArgument, configs: Mapping[str, str]) -> bool:
         return False
 
 
-async def _refuse_beside_a_controller(store: MetadataStore) -> None:
+async def _reject_beside_a_controller(store: MetadataStore) -> None:
     entry = await store.read(CONTROLLER)
     if entry is not None:
         try:

@@ -1,4 +1,4 @@
-"""Stores opened for the commands that copy, back up and restore them, without a broker."""
+"""Opens stores for the commands that copy, back up and restore them, without a broker."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from pathlib import Path
 
 from signalbox.common.clock import SystemClock
 from signalbox.common.config_table import ConfigFault
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import MetadataStore, StoreError
 from signalbox.metadata.store_backup import BadBackup, opened_backup, take_backup
-from signalbox.metadata.store_copy import CopyRefused, CopyReport, Progress, copy_store
+from signalbox.metadata.store_copy import CopyRejected, CopyReport, Progress, copy_store
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import check_store, open_store
 from signalbox.wiring.zookeeper_access import ACCESS_KEYS
 
-TOOL_ERRORS = (CopyRefused, BadBackup, StartRefused, StoreError, OSError)
-"""What these functions raise; each says what is wrong and what to do."""
+TOOL_ERRORS = (CopyRejected, BadBackup, StartError, StoreError, OSError)
+"""Errors that these functions raise; each message says what is wrong and what to do."""
 
 
 async def copy(
     source: str, target: str, given: Mapping[str, str], progress: Progress, dry_run: bool = False
 ) -> CopyReport:
-    """From one setting of metadata.store to another. `given`: a broker's keys, for access to ZooKeeper."""
+    """Copies from one setting of metadata.store to another. `given`: a broker's keys, for access to ZooKeeper."""
     async with _opened(source, given, must_exist=True) as old, _opened(target, given) as new:
         return await copy_store(old, new, progress, dry_run)
 
 
 async def back_up(source: str, path: Path, given: Mapping[str, str]) -> int:
-    """The number of entries written to a new file."""
+    """Returns the number of entries written to a new file."""
     async with _opened(source, given, must_exist=True) as store:
         return await take_backup(store, path)
 
@@ -38,7 +38,7 @@ async def back_up(source: str, path: Path, given: Mapping[str, str]) -> int:
 async def restore(
     content: bytes, target: str, given: Mapping[str, str], progress: Progress, dry_run: bool = False
 ) -> CopyReport:
-    """From a backup file's bytes into an empty store."""
+    """Restores a backup file's bytes into an empty store."""
     backup = await opened_backup(content)
     async with _opened(target, given) as store:
         return await copy_store(backup, store, progress, dry_run)
@@ -47,13 +47,13 @@ async def restore(
 @asynccontextmanager
 async def _opened(setting: str, given: Mapping[str, str], must_exist: bool = False) -> AsyncIterator[MetadataStore]:
     if must_exist:
-        _refuse_missing(setting)
+        _reject_missing(setting)
     access = {key: value for key, value in given.items() if key.startswith("zookeeper.") or key in ACCESS_KEYS}
     access.pop("zookeeper.connect", None)
     values, faults = NODE_CONFIG.read({**access, "metadata.store": setting})
     faults += check_store(values)
     if faults:
-        raise StartRefused([ConfigFault(each.key, each.entry, each.problem, each.remedy) for each in faults])
+        raise StartError([ConfigFault(each.key, each.entry, each.problem, each.remedy) for each in faults])
     store = await open_store(values, SystemClock())
     try:
         if not must_exist:
@@ -63,8 +63,8 @@ async def _opened(setting: str, given: Mapping[str, str], must_exist: bool = Fal
         await store.close()
 
 
-def _refuse_missing(setting: str) -> None:
-    """A store to read from must not be made by the look at it."""
+def _reject_missing(setting: str) -> None:
+    """A source that does not exist is rejected: opening it would create it."""
     file = Path(setting.removeprefix("sqlite:"))
     if setting.startswith("sqlite:") and not file.exists():
-        raise CopyRefused(f"{file} is not there")
+        raise CopyRejected(f"{file} is not there")

@@ -1,8 +1,8 @@
-"""What no view of configs shows, out of the metadata store: the users whom SASL/SCRAM listeners let in, and the stored
-configs of every entity, for the APIs that tell of users and quotas.
+"""Users and configs read from the metadata store: the credentials of SASL/SCRAM users, and the stored configs of every
+entity, for the APIs that describe users and quotas.
 
-A user is looked up at every login, so one who was made or removed on another broker counts here as soon as the news
-came.
+A user is looked up at every login, so a user that was created or removed on another broker counts here as soon as the
+change is observed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from signalbox.wiring.delegation_tokens import DelegationTokens
 
 log = logging.getLogger(__name__)
 
-# Decoded for who has no credential, since that takes time.
+# Decoded for users without a credential: decoding takes time, and a login must not show whether the user exists.
 _NOBODYS = {
     each: encode_credential(credential_from_salted(each, secrets.token_bytes(32), random_salt(), MIN_ITERATIONS))
     for each in SCRAM_MECHANISMS
@@ -35,7 +35,7 @@ _NOBODYS = {
 
 
 class StoredUsers:
-    """`security/sasl/scram.ScramCredentials`."""
+    """Implements `security/sasl/scram.ScramCredentials`."""
 
     def __init__(self, repository: ConfigRepository, salts: Salts, tokens: DelegationTokens | None = None) -> None:
         self._repository = repository
@@ -59,7 +59,7 @@ class StoredUsers:
 
 
 class CurrentConfigs:
-    """`broker/ports.StoredConfigs`."""
+    """Implements `broker/ports.StoredConfigs`."""
 
     def __init__(self, repository: ConfigRepository) -> None:
         self._repository = repository
@@ -68,5 +68,5 @@ class CurrentConfigs:
         try:
             await self._repository.catch_up()
         except StoreError as error:
-            log.warning("users and quotas are told as they were: %s", error)
+            log.warning("Cached users and quotas are used, the metadata store is unavailable: %s", error)
         return self._repository.entities()

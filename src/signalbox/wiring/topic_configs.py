@@ -1,4 +1,4 @@
-"""Topic configs for storage and replication: a topic's own values over the broker's as they stand now."""
+"""Topic configs for storage and replication: a topic's own values, and the broker's current values as defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 
 
 class TopicConfigView:
-    """Asked for every partition of a LeaderAndIsr: the broker's defaults are worked out once for all of them."""
+    """Used for every partition of a LeaderAndIsr: the broker's defaults are computed once for all of them."""
 
     def __init__(self, repository: ConfigRepository, broker: DynamicBrokerConfig) -> None:
         self._repository = repository
@@ -29,12 +29,15 @@ class TopicConfigView:
 
     def settings(self, topic: str) -> TopicSettings:
         own = self._repository.topic_config(topic)
-        row = TOPIC_CONFIG["min.insync.replicas"]
-        if row.name in own:
-            min_insync_replicas: Any = row.parse(own[row.name])
-        else:
-            min_insync_replicas = self._broker_defaults().get(row.synonym or "", row.default)
-        return TopicSettings(min_insync_replicas=min_insync_replicas, deletes_records=self.log_config(topic).deletes)
+        return TopicSettings(
+            min_insync_replicas=self._value(own, "min.insync.replicas"),
+            deletes_records=self.log_config(topic).deletes,
+            unclean_leader_election=self._value(own, "unclean.leader.election.enable"),
+        )
+
+    def _value(self, own: Mapping[str, str], key: str) -> Any:
+        row = TOPIC_CONFIG[key]
+        return row.parse(own[key]) if key in own else self._broker_defaults().get(row.synonym or "", row.default)
 
     def _broker_defaults(self) -> Mapping[str, Any]:
         values = self._broker.values
@@ -44,7 +47,7 @@ class TopicConfigView:
 
 
 class ConfigValuesView:
-    """The same repository in the broker's words (`broker/ports.ConfigValues`)."""
+    """The same repository as an implementation of `broker/ports.ConfigValues`."""
 
     def __init__(self, repository: ConfigRepository) -> None:
         self._repository = repository

@@ -1,24 +1,48 @@
-"""How topics that nobody asked for by name are made: the offsets topic and the audit topic, from their config keys."""
+"""Settings of topics that the broker creates on its own: partitions, replication factor and configs of the topics of
+offsets, of transactions and of the audit trail, from their config keys."""
 
 from __future__ import annotations
 
 from signalbox.broker.topic_creation import TopicCreationSettings, TopicShape
 from signalbox.common.audit_event import AUDIT_TOPIC
-from signalbox.coordinator.config_rows import offsets_topic_configs
+from signalbox.coordinator.config_rows import offsets_topic_configs, transactions_topic_configs
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.coordinator_log import OFFSETS_TOPIC
 
+_AUDIT_SEGMENT_BYTES = 67_108_864
+_SMALLEST_AUDIT_SEGMENT_BYTES = 1_048_576
+
+_TRANSACTIONS_TOPIC = "__transaction_state"
+
 
 def creation_settings(config: NodeConfig) -> TopicCreationSettings:
-    """Shapes by name, and the request timeout as the deadline of a creation."""
+    """The settings by topic name, and the request timeout as the deadline of a creation."""
     offsets = TopicShape(
         config["offsets.topic.num.partitions"],
         config["offsets.topic.replication.factor"],
         offsets_topic_configs(config["offsets.topic.segment.bytes"]),
     )
+    transactions = TopicShape(
+        config["transaction.state.log.num.partitions"],
+        config["transaction.state.log.replication.factor"],
+        transactions_topic_configs(
+            config["transaction.state.log.min.isr"], config["transaction.state.log.segment.bytes"]
+        ),
+    )
     audit = TopicShape(
         config["audit.topic.partitions"],
         config["audit.topic.replication.factor"],
-        {"retention.ms": str(config["audit.topic.retention.ms"])},
+        audit_topic_configs(config["audit.topic.retention.ms"], config["signalbox.audit.topic.retention.bytes"]),
     )
-    return TopicCreationSettings({OFFSETS_TOPIC: offsets, AUDIT_TOPIC: audit}, config["request.timeout.ms"])
+    shapes = {OFFSETS_TOPIC: offsets, _TRANSACTIONS_TOPIC: transactions, AUDIT_TOPIC: audit}
+    return TopicCreationSettings(shapes, config["request.timeout.ms"])
+
+
+def audit_topic_configs(retention_ms: int, retention_bytes: int) -> dict[str, str]:
+    """Configs of a new audit topic. Retention deletes whole segments, but never the newest: with small segments the
+    topic exceeds its limit by one segment at most."""
+    configs = {"retention.ms": str(retention_ms)}
+    if retention_bytes >= 0:
+        segment_bytes = min(_AUDIT_SEGMENT_BYTES, max(_SMALLEST_AUDIT_SEGMENT_BYTES, retention_bytes // 4))
+        configs |= {"retention.bytes": str(retention_bytes), "segment.bytes": str(segment_bytes)}
+    return configs

@@ -1,11 +1,12 @@
-"""How the configuration gets a broker into ZooKeeper: TLS and login, read once for the checks and once for the start.
+"""A broker's access to ZooKeeper: TLS and login, read once for the checks and once for the start.
 
 | what | from |
 |---|---|
 | TLS | `zookeeper.ssl.*`, made by the same code as the listeners' |
-| login | the section `Client` of the JAAS file, where that file is for listeners too (L6) |
+| login | the section `Client` of the JAAS file, which is also the listeners' file (L6) |
 
-Kafka takes both as the identity that `zookeeper.set.acl` needs, and refuses a section that is there but switched off.
+Kafka accepts both as the identity that `zookeeper.set.acl` needs, and rejects a section that exists but is switched
+off.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from signalbox.network.jaas_location import JAAS_FILE_KEY, JAVA_PROPERTY
 from signalbox.network.listener_security import read_jaas_file
 from signalbox.network.network_settings import ListenerSettings
 from signalbox.security.jaas import LoginModule
+from signalbox.security.tls.collect_errors import collect_errors
 from signalbox.security.tls.contexts import client_context
-from signalbox.security.tls.every_error import every_error
 from signalbox.security.tls.settings import TlsSettings
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ _VERSIONS = ("TLSv1.2", "TLSv1.3")
 _DIGEST_MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
 
 ACCESS_KEYS = (JAAS_FILE_KEY, JAVA_PROPERTY)
-"""Keys of access to ZooKeeper that do not begin with `zookeeper.`."""
+"""Keys for the access to ZooKeeper that do not begin with `zookeeper.`."""
 
 
 def access_faults(values: Mapping[str, Value]) -> Iterator[ConfigFault]:
-    """What is wrong with the keys about access to ZooKeeper; reads the files they name."""
+    """Faults of the keys about access to ZooKeeper; reads the files that they name."""
     tls = _tls(values)
-    for error in every_error(tls, client_context) if tls is not None else ():
+    for error in collect_errors(tls, client_context) if tls is not None else ():
         key = _KEYSTORE_PASSWORD if error.key == "ssl.key.password" else f"zookeeper.{error.key}"
         yield ConfigFault(key, _told(values, key), error.problem, "Change it, or leave it out")
     module, faults = _login_module(values)
@@ -58,7 +59,7 @@ def access_faults(values: Mapping[str, Value]) -> Iterator[ConfigFault]:
 
 
 def zookeeper_access(values: Mapping[str, Value]) -> ZooKeeperAccess:
-    """How this broker gets in. `values` have passed `access_faults`."""
+    """Returns TLS, login and timeouts for ZooKeeper. `values` have passed `access_faults`."""
     from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 
     tls, session_timeout_ms = _tls(values), values["zookeeper.session.timeout.ms"]
@@ -75,7 +76,7 @@ def zookeeper_access(values: Mapping[str, Value]) -> ZooKeeperAccess:
 
 
 def _tls(values: Mapping[str, Value]) -> TlsSettings | None:
-    """None without TLS. In PEM the keystore's password is the key's, and a truststore has none (ZooKeeper's rule)."""
+    """None without TLS. With PEM the keystore's password is the key's, and a truststore has none (ZooKeeper's rule)."""
     if not values["zookeeper.ssl.client.enable"]:
         return None
 
@@ -117,7 +118,7 @@ def _login(values: Mapping[str, Value]) -> DigestLogin | None:
 
 
 def _login_module(values: Mapping[str, Value]) -> tuple[LoginModule | None, list[ConfigFault]]:
-    """The login module for ZooKeeper, None without one; and what is wrong with it."""
+    """Returns the login module for ZooKeeper, None without one; and its faults."""
     jaas_file, faults = read_jaas_file(ListenerSettings(values, frozenset(), {}))
     section = _section(values)
     modules = jaas_file.sections.get(section)
@@ -147,6 +148,6 @@ def _is_enabled(values: Mapping[str, Value]) -> bool:
 
 
 def _told(values: Mapping[str, Value], key: str) -> str:
-    """What stands there, unless it is a secret."""
+    """The value of a key, "" for a secret."""
     value = None if key.endswith("password") else values.get(key)
     return ",".join(value) if isinstance(value, list) else str(value or "")

@@ -1,4 +1,4 @@
-"""A running broker whose rooms are taken as they are: handlers are built over them with any authorizer."""
+"""A running broker with its components. Tests build handlers over these components, with any authorizer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.security.authorizer import AllowAllAuthorizer
+from signalbox.storage.log_config import LogConfig
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.parts import NodeParts
 from tests.broker.asking import as_read, context, handled, request_of
@@ -28,15 +29,17 @@ class House:
         return self.cluster.nodes[1].parts
 
     def answer(self, handler: Handler, request: ApiRequest) -> Any:
-        """What the client reads."""
+        """The response that the client decodes."""
         return as_read(request, self.cluster.run(handled(handler, request)))
 
-    def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Returns when the topic is in the broker's own image."""
-        wanted = CreateTopicsRequest(
-            topics=[CreateTopicsRequest.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)],
-            timeout_ms=5_000,
-        )
+    def create_topic(self, name: str, partitions: int = 1, **configs: str) -> None:
+        """Returns when the topic is in this broker's metadata image."""
+        topic = CreateTopicsRequest.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        topic.configs = [
+            CreateTopicsRequest.CreatableTopicConfig(name=key.replace("_", "."), value=value)
+            for key, value in configs.items()
+        ]
+        wanted = CreateTopicsRequest(topics=[topic], timeout_ms=5_000)
         made = self.cluster.run(self.parts.controller.handle(ApiKey.CREATE_TOPICS, wanted, context()))
         assert isinstance(made, CreateTopicsResponse)
         [result] = made.topics
@@ -44,12 +47,17 @@ class House:
         assert self.cluster.run(self.parts.cache.wait_until(lambda image: name in image.topics, 5))
 
     def open_coordinator(self) -> None:
-        """Returns when this broker coordinates every group."""
+        """Returns when this broker is the coordinator of every group."""
         self.create_topic("__consumer_offsets", 1)
         handler = OffsetFetchHandler(self.parts.data.coordinator, self.parts.cache, AllowAllAuthorizer())
         asked = request_of(OffsetFetchRequest(group_id="g", topics=None), 7)
         while self.answer(handler, asked).error_code != Error.NONE:
             pass  # its partition is being loaded
+
+    def log_config(self, topic: str) -> LogConfig:
+        """The current config of the log of partition 0: a new topic's configs may be applied after its creation."""
+        partition = self.parts.data.replicas.partition(topic, 0)
+        return partition.log.config if partition is not None and partition.log is not None else LogConfig()
 
     def topic_id(self, topic: str) -> bytes:
         return self.parts.cache.image.topic_id(topic)

@@ -1,4 +1,4 @@
-"""ACLs at a real controller: who may ask, what is refused where nobody obeys them, and that they take hold."""
+"""ACLs at a real controller: required rights, SECURITY_DISABLED without an authorizer, and the effect of a change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPEN: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[House]:
-    """A broker whose authorizer decides by ACLs; everybody is its super user."""
+    """A broker with an ACL authorizer; ANONYMOUS is a super user."""
     overrides = {
         "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
         "super.users": "User:ANONYMOUS;User:broker-1",
@@ -81,7 +81,7 @@ def test_they_take_hold(guarded: House) -> None:
     authorizer = guarded.parts.around.guards.authorizer
 
     def allowed() -> bool:
-        describe(guarded)  # returns when all that is stored is known here
+        describe(guarded)  # returns when this broker has applied all stored ACLs
         return authorizer.authorize(context("carol"), AclOperation.WRITE, ResourceType.TOPIC, "held")
 
     assert not allowed()
@@ -110,15 +110,15 @@ def test_the_rights_on_the_cluster(guarded: House) -> None:
     describes, alters = acl(("alice", "DESCRIBE", "cluster")), acl(("alice", "ALTER", "cluster"))
     assert describe(guarded, describes).error_code == describe(guarded, alters).error_code == 0
     assert describe(guarded, acl(("bob", "DESCRIBE", "cluster"))).error_code == Error.CLUSTER_AUTHORIZATION_FAILED
-    refused = create(guarded, creation("r1"), creation("r2"), authorizer=describes)
-    assert [row.error_code for row in refused] == [Error.CLUSTER_AUTHORIZATION_FAILED] * 2
+    rejected = create(guarded, creation("r1"), creation("r2"), authorizer=describes)
+    assert [row.error_code for row in rejected] == [Error.CLUSTER_AUTHORIZATION_FAILED] * 2
     assert [row.error_code for row in create(guarded, creation("r3"), authorizer=alters)] == [0]
     assert delete(guarded, describes).error_code == Error.CLUSTER_AUTHORIZATION_FAILED
     assert delete(guarded, alters, resource_name_filter="r3").error_code == 0
 
 
-def test_where_nobody_obeys_them_they_are_refused(house: House) -> None:
-    """The package's broker has no authorizer."""
+def test_where_nobody_obeys_them_they_are_rejected(house: House) -> None:
+    """The broker of this package's fixture has no authorizer."""
     assert house.parts.around.acls is None
     told = describe(house)
     assert (told.error_code, told.resources) == (Error.SECURITY_DISABLED, [])

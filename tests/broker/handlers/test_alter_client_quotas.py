@@ -1,4 +1,4 @@
-"""AlterClientQuotas at a real controller: who may, what is stored, and each entity for itself."""
+"""AlterClientQuotas at a real controller: required rights, stored quotas, one result per entity."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_validated_only_stores_nothing(house: House) -> None:
     assert stored(house) == {}
 
 
-def test_an_entity_that_is_refused_leaves_the_others_alone(house: House) -> None:
+def test_an_entity_that_is_rejected_leaves_the_others_alone(house: House) -> None:
     assert alter(house, entry("", **{RATE: 5.0}), entry("carl", **{RATE: 5.0})) == [Error.INVALID_REQUEST, 0]
     assert stored(house) == {"carl": {RATE: 5.0}}
     alter(house, entry("carl", **{RATE: None}))
@@ -60,7 +60,7 @@ def test_an_entity_that_is_refused_leaves_the_others_alone(house: House) -> None
 
 def test_the_right_on_the_cluster(house: House) -> None:
     describes = acl(("alice", "DESCRIBE_CONFIGS", "cluster"))
-    refused = alter(house, entry("eve", **{RATE: 5.0}), authorizer=describes)
-    assert refused == [Error.CLUSTER_AUTHORIZATION_FAILED]
+    rejected = alter(house, entry("eve", **{RATE: 5.0}), authorizer=describes)
+    assert rejected == [Error.CLUSTER_AUTHORIZATION_FAILED]
     assert stored(house) == {}
     assert alter(house, entry("eve", **{RATE: None}), authorizer=acl(("alice", "ALTER_CONFIGS", "cluster"))) == [0]

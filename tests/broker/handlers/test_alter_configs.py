@@ -1,4 +1,4 @@
-"""AlterConfigs and IncrementalAlterConfigs at a real controller: each resource for itself."""
+"""AlterConfigs and IncrementalAlterConfigs at a real controller: one result per resource."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from tests.broker.asking import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.house import House
+
+pytestmark = pytest.mark.spec("D15")
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 

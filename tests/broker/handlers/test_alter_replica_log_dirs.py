@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: a result for each partition, and what DescribeLogDirs tells of a move."""
+"""AlterReplicaLogDirs: a result for each partition, and what DescribeLogDirs returns during a move."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Disks:
         }
 
     def described(self) -> dict[str, dict[int, tuple[bool, bool]]]:
-        """By directory, what is there: whether it is a future replica, whether it lags."""
+        """By directory and partition: whether the log is a future replica, whether it lags."""
         handler = DescribeLogDirsHandler(self.logs, ALLOW_ALL)
         answer = answer_to(handler, request_of(DescribeLogDirsRequest(topics=None), 4))
         return {
@@ -90,6 +90,6 @@ def test_each_partition_has_its_result(tmp_path: Path, version: int) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_alter_on_the_cluster_is_needed(tmp_path: Path, version: int) -> None:
     disks = Disks(tmp_path)
-    refused = disks.ask((disks.b, "flights", [0]), version=version, authorizer=acl(("alice", "DESCRIBE", "cluster")))
-    assert refused == {"flights-0": Error.CLUSTER_AUTHORIZATION_FAILED}
+    rejected = disks.ask((disks.b, "flights", [0]), version=version, authorizer=acl(("alice", "DESCRIBE", "cluster")))
+    assert rejected == {"flights-0": Error.CLUSTER_AUTHORIZATION_FAILED}
     assert list(disks.logs.moves) == []

@@ -1,4 +1,4 @@
-"""ApiVersions: what is refused, in which order and in whose words."""
+"""ApiVersions: which requests are rejected, the order of the checks, and the response at each version."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def test_a_version_nobody_has_is_answered_in_the_layout_of_0_without_a_look_at_t
         ("cluster", -1, Error.INVALID_REQUEST),
         (None, 1, Error.INVALID_REQUEST),
         (None, 0, Error.INVALID_REQUEST),
-        ("other", -1, Error.INVALID_REQUEST),  # half an identity is no identity, right or wrong
+        ("other", -1, Error.INVALID_REQUEST),  # an incomplete identity is invalid, even with the wrong cluster id
         ("cluster", 2, Error.REBOOTSTRAP_REQUIRED),
         ("other", 1, Error.REBOOTSTRAP_REQUIRED),
         ("Cluster", 1, Error.REBOOTSTRAP_REQUIRED),
-        ("", 1, Error.REBOOTSTRAP_REQUIRED),  # set, and not ours
+        ("", 1, Error.REBOOTSTRAP_REQUIRED),  # an empty cluster id is not null and not this cluster's
     ],
 )
 def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:
@@ -106,7 +106,7 @@ def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:
 
 @pytest.mark.spec("R2")
 def test_before_authentication_as_after_it() -> None:
-    stranger = context("ANONYMOUS")  # who a SASL connection is until it has logged in
+    stranger = context("ANONYMOUS")  # principal of a SASL connection before authentication
     assert ask(5, stranger, cluster_id="cluster", node_id=2, **NAMED).error_code == Error.REBOOTSTRAP_REQUIRED
 
 

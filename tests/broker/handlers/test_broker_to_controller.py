@@ -1,4 +1,4 @@
-"""What only brokers ask of the controller: with CLUSTER_ACTION, of the active one."""
+"""Requests that only brokers send to the active controller: they need CLUSTER_ACTION."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CreateTopics at a real controller: who may, what is said twice, what is shown."""
+"""CreateTopics at a real controller: required rights, duplicate names, and the configs in the response."""
 
 from __future__ import annotations
 

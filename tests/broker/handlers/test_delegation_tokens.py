@@ -1,4 +1,4 @@
-"""Delegation tokens at a real controller: who may ask over which connection, for whom, and what they are told."""
+"""Delegation tokens at a real controller: allowed connections, owners and renewers, and the tokens in the response."""
 
 from __future__ import annotations
 
@@ -150,14 +150,14 @@ def test_what_was_forwarded_is_judged_by_its_principal_and_not_by_the_brokers_co
     hop = by("alice", SecurityProtocol.PLAINTEXT)
     assert create(house, hop, forwarded_by="User:broker").error_code == 0
     by_token = by("alice", SecurityProtocol.PLAINTEXT, by_token=True)
-    refused = create(house, by_token, forwarded_by="User:broker")
-    assert refused.error_code == Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    rejected = create(house, by_token, forwarded_by="User:broker")
+    assert rejected.error_code == Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
 def test_a_token_for_another_needs_create_tokens(house: House) -> None:
-    refused = create(house, by("carol"), creation("dora"))
-    assert refused.error_code == Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
-    assert (refused.principal_name, refused.token_requester_principal_name, refused.hmac) == ("dora", "carol", b"")
+    rejected = create(house, by("carol"), creation("dora"))
+    assert rejected.error_code == Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    assert (rejected.principal_name, rejected.token_requester_principal_name, rejected.hmac) == ("dora", "carol", b"")
     may = allowed("carol", AclOperation.CREATE_TOKENS, ResourceType.USER, "User:dora")
     made = create(house, by("carol"), creation("dora"), authorizer=may)
     assert (made.error_code, made.principal_name, made.token_requester_principal_name) == (0, "dora", "carol")
@@ -198,13 +198,13 @@ def test_without_a_secret_there_are_none() -> None:
     assert told.error_code == Error.DELEGATION_TOKEN_AUTH_DISABLED
 
 
-def test_the_broker_that_the_client_speaks_to_refuses_by_itself(house: House) -> None:
-    def refused(body: Any, who: RequestContext) -> Any:
+def test_the_broker_that_the_client_speaks_to_rejects_by_itself(house: House) -> None:
+    def rejected(body: Any, who: RequestContext) -> Any:
         handler = ChangeTokenHandler(ApiKey(body.api_key), house.parts.controller, NOBODY, None)
-        return handler.refused(request_of(body, 2 if body.api_key != CREATE else 3, who))
+        return handler.rejected(request_of(body, 2 if body.api_key != CREATE else 3, who))
 
-    assert refused(creation(), by("alice")) == {}, "all of it is the controller's"
-    assert refused(RenewDelegationTokenRequest(hmac=b"h"), by("alice")) == {}
+    assert rejected(creation(), by("alice")) == {}, "all of it is the controller's"
+    assert rejected(RenewDelegationTokenRequest(hmac=b"h"), by("alice")) == {}
     for body, who, error in (
         (creation("bob"), by("alice"), Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED),
         (creation(), by("alice", SecurityProtocol.PLAINTEXT), Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED),
@@ -215,4 +215,4 @@ def test_the_broker_that_the_client_speaks_to_refuses_by_itself(house: House) ->
             Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
         ),
     ):
-        assert refused(body, who).error_code == error
+        assert rejected(body, who).error_code == error

@@ -1,4 +1,4 @@
-"""DeleteTopics: by name, by id, in any mix; what may not be seen is not told."""
+"""DeleteTopics: by name, by id, or both; the response hides topics that the client may not describe."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_name_given_twice_is_answered_once_to_those_who_may_nothing(house: Hou
     ],
 )
 def test_rights(rights: Any, by_name: int, by_id: tuple[str | None, int]) -> None:
-    """With a controller that says yes to everything."""
+    """The controller accepts every deletion."""
 
     class Yes:
         is_active = True
@@ -144,7 +144,7 @@ def test_whether_there_is_a_topic_is_told_to_who_may_delete_it(
 def test_an_id_that_this_broker_does_not_know_is_left_to_the_controller() -> None:
     handler = DeleteTopicsHandler(_NeverAsked(), acl(("bob", "READ", "t")), cache_of(), NO_THROTTLING)
     states = [State(name=None, topic_id=UNKNOWN), State(name="secret")]
-    assert list(handler.refused(request_of(DeleteTopicsRequest(topics=states), 6))) == ["secret"]
+    assert list(handler.rejected(request_of(DeleteTopicsRequest(topics=states), 6))) == ["secret"]
 
 
 @pytest.mark.parametrize(

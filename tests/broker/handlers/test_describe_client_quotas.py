@@ -1,4 +1,4 @@
-"""Stored quotas as Kafka's brokers under ZooKeeper tell them (KIP-546)."""
+"""DescribeClientQuotas returns stored quotas as Kafka's brokers do under ZooKeeper (KIP-546)."""
 
 from __future__ import annotations
 
@@ -113,5 +113,5 @@ def test_what_is_stored_and_no_quota_is_named() -> None:
 
 def test_needs_describe_configs_on_the_cluster() -> None:
     assert describe(authorizer=acl(("alice", "DESCRIBE_CONFIGS", "cluster"))).error_code == 0
-    refused = describe(authorizer=acl(("alice", "DESCRIBE", "cluster")))
-    assert (refused.error_code, refused.entries) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
+    rejected = describe(authorizer=acl(("alice", "DESCRIBE", "cluster")))
+    assert (rejected.error_code, rejected.entries) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)

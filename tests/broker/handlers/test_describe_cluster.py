@@ -1,4 +1,4 @@
-"""DescribeCluster: brokers of the listener; the real controller is nobody's business."""
+"""DescribeCluster: brokers of the request's listener; clients do not receive the active controller's id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeConfigs: sources, synonyms, secrets; a broker answers for itself alone."""
+"""DescribeConfigs: sources, synonyms, secrets; a broker describes only its own broker configs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.wiring.configuration import NODE_CONFIG
 from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of
+
+pytestmark = pytest.mark.spec("D15")
 
 STATIC = {"log.retention.ms": "1000", "ssl.keystore.password": "hunter-2-open", "num.partitions": "3"}
 
@@ -153,5 +155,5 @@ def test_loggers_with_the_levels_that_hold() -> None:
     assert {config.config_type for config in result.configs} == {0}
     assert "signalbox.shown" in values(result), "also what is only a part of longer names"
     assert "root" in values(ask(8, "1"))
-    refused = ask(8, "2")
-    assert refused.error_message == "Unexpected broker id, expected 1 but received 2"
+    rejected = ask(8, "2")
+    assert rejected.error_message == "Unexpected broker id, expected 1 but received 2"

@@ -1,4 +1,4 @@
-"""DescribeGroups, ListGroups, DeleteGroups: each group for itself, none that may not be seen."""
+"""DescribeGroups, ListGroups, DeleteGroups: one result per group, and rights per group."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
 from signalbox.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
 from tests.broker.handlers.house import House
+
+pytestmark = pytest.mark.spec("D8")
 
 
 class Listing:

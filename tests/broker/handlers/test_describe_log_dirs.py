@@ -1,4 +1,4 @@
-"""DescribeLogDirs of a real broker: what lies where, at every version."""
+"""DescribeLogDirs of a real broker: directories and their partitions, at every version."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_what_lies_where(tmp_path: Path, version: int) -> None:
 @pytest.mark.parametrize("version", [2, 3])
 def test_without_the_right_nothing_is_listed(tmp_path: Path, version: int) -> None:
     logs = start(tmp_path / "a")
-    refused = ask(logs, version, authorizer=acl(("alice", "DESCRIBE", "t")))
-    assert refused.results == []
-    assert refused.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if version >= 3 else Error.NONE)
+    rejected = ask(logs, version, authorizer=acl(("alice", "DESCRIBE", "t")))
+    assert rejected.results == []
+    assert rejected.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if version >= 3 else Error.NONE)
     assert listed(ask(logs, version, authorizer=acl(("alice", "DESCRIBE", "cluster")))) == {"a": {}}
     logs.close()
 

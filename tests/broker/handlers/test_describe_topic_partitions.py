@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of, topic_id
+
+pytestmark = pytest.mark.spec("D1")
 
 TOPICS = {
     "a": {index: (1, [1]) for index in range(3)},
@@ -69,7 +73,7 @@ def test_a_topic_of_which_only_the_name_is_known() -> None:
 
 def test_cursors() -> None:
     assert page(ask(cursor=("b", 1))) == ([("b", [1]), ("c", [0])], None)
-    assert page(ask(cursor=("aa", 1))) == ([("b", [0, 1]), ("c", [0])], None)  # the topic is gone: the next one
+    assert page(ask(cursor=("aa", 1))) == ([("b", [0, 1]), ("c", [0])], None)  # topic deleted: the next one
     assert page(ask(cursor=("b", 7))) == ([("b", []), ("c", [0])], None)
     assert page(ask(cursor=("z", 0))) == ([], None)
     assert page(ask("a", "c", cursor=("b", 0))) == ([("c", [0])], None)
@@ -91,3 +95,22 @@ def test_the_newest_rules_of_metadata_hold() -> None:
     assert [p.error_code for p in topic.partitions] == [Error.LISTENER_NOT_FOUND, Error.NONE]
     assert (topic.partitions[0].eligible_leader_replicas, topic.partitions[0].last_known_elr) == ([], [])
     assert topic.topic_authorized_operations & 1 << 3
+
+
+@pytest.mark.spec("D3")
+def test_a_partition_without_a_leader_says_why() -> None:
+    cache = cache_of(topics=TOPICS)
+    offline = UpdateMetadataRequest.UpdateMetadataPartitionState(partition_index=0, leader=-1, leader_epoch=3)
+    own_tags.put_offline_reason(offline, "broker 1 came back without its log")
+    live = [
+        UpdateMetadataRequest.UpdateMetadataBroker(id=1, endpoints=[UpdateMetadataRequest.UpdateMetadataEndpoint()])
+    ]
+    topic = UpdateMetadataRequest.UpdateMetadataTopicState(
+        topic_name="a", topic_id=topic_id("a"), partition_states=[offline]
+    )
+    cache.apply_update_metadata(UpdateMetadataRequest(live_brokers=live, topic_states=[topic]))
+    handler = DescribeTopicPartitionsHandler(cache, ALLOW_ALL, 2000)
+    body = DescribeTopicPartitionsRequest(topics=[DescribeTopicPartitionsRequest.TopicRequest(name="a")])
+    answer = answer_to(handler, request_of(body, 0))
+    reasons = {each.partition_index: own_tags.offline_reason(each) for each in answer.topics[0].partitions}
+    assert reasons == {0: "broker 1 came back without its log", 1: "", 2: ""}

@@ -1,4 +1,4 @@
-"""ElectLeaders at a real controller: every version, and who may ask."""
+"""ElectLeaders at a real controller: every version, and the required rights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.elect_leaders import ElectLeadersHandler
-from signalbox.controller.refusals import refuse
+from signalbox.controller.error_responses import reject
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -49,9 +49,9 @@ def test_an_answer_per_partition(house: House, version: int) -> None:
 @pytest.mark.parametrize("version", range(3))
 def test_alter_on_the_cluster_is_needed(house: House, version: int) -> None:
     house.create_topic("elected", 2)
-    refused = ask(house, wanted(("elected", [0])), version, acl(("alice", "ALTER", "elected")))
-    assert results(refused) == {"elected-0": Error.CLUSTER_AUTHORIZATION_FAILED}
-    assert refused.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if version else Error.NONE)
+    rejected = ask(house, wanted(("elected", [0])), version, acl(("alice", "ALTER", "elected")))
+    assert results(rejected) == {"elected-0": Error.CLUSTER_AUTHORIZATION_FAILED}
+    assert rejected.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if version else Error.NONE)
 
 
 class Resigned:
@@ -60,7 +60,7 @@ class Resigned:
     is_active = False
 
     async def handle(self, api_key: int, request: Any, context: object = None) -> Message:
-        return refuse(api_key, request, Error.NOT_CONTROLLER)
+        return reject(api_key, request, Error.NOT_CONTROLLER)
 
 
 @pytest.mark.parametrize("version", range(3))

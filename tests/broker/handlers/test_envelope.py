@@ -1,4 +1,4 @@
-"""Envelopes at the active controller: whose are taken, and what the inner request may do (F3, F4)."""
+"""Envelopes at the active controller: which senders are accepted, and the rights of the inner request (F3, F4)."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def test_what_an_envelope_carried_is_audited_as_what_it_is(house: House, monkeyp
 def test_a_listener_that_is_not_privileged_closes_and_changes_nothing(house: House) -> None:
     answer, sink = ask(house, envelope("e-2"), ALLOW_ALL, privileged=False)
     assert isinstance(answer, CloseConnection)
-    assert [event.kind for event in sink.events] == ["refused"]
+    assert [event.kind for event in sink.events] == ["rejected"]
     assert "e-2" not in house.parts.cache.image.topics
 
 
 @pytest.mark.spec("F4")
-def test_a_forged_envelope_is_refused_on_the_privileged_listener_too(house: House) -> None:
+def test_a_forged_envelope_is_rejected_on_the_privileged_listener_too(house: House) -> None:
     answer, sink = ask(house, envelope("e-3"), principal="mallory")
     assert (answer.error_code, answer.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
     assert sink.events[0].principal == "User:mallory"

@@ -1,4 +1,4 @@
-"""Fetch on a real leader: who may read, and where a new leader is on the listener of the request."""
+"""Fetch on a real leader: required rights, and the new leader's endpoint on the listener of the request."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import pytest
 
 from signalbox.broker.handlers.fetch import FetchHandler
 from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.records.record_batch import decode_records
-from tests.broker.asking import ALLOW_ALL, acl, context, request_of
+from signalbox.security.request_context import RequestContext
+from tests.broker.asking import ALLOW_ALL, acl, context, from_broker, request_of
 from tests.broker.handlers.house import House, batch
+
+pytestmark = pytest.mark.spec("D1")
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +40,18 @@ def ask(
     partition: int = 0,
     offset: int = 0,
     authorizer: Any = ALLOW_ALL,
+    who: RequestContext | None = None,
     **more: Any,
 ) -> Any:
-    handler = FetchHandler(house.parts.data.replicas, house.parts.cache, authorizer)
+    replicas, cache = house.parts.data.replicas, house.parts.cache
+    handler = FetchHandler(replicas, cache, authorizer, NO_THROTTLING, {"FORMER"})
     wanted = FetchRequest.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
     if version >= 13:
         asked = FetchRequest.FetchTopic(topic_id=house.topic_id(topic), partitions=[wanted])
     else:
         asked = FetchRequest.FetchTopic(topic=topic, partitions=[wanted])
     fields = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1 << 20, **more}
-    return house.answer(handler, request_of(FetchRequest(topics=[asked], **fields), version, context()))
+    return house.answer(handler, request_of(FetchRequest(topics=[asked], **fields), version, who))
 
 
 @pytest.mark.parametrize("version", range(4, 19))
@@ -64,15 +70,46 @@ def test_what_may_not_be_read_gives_nothing(house: House, filled: str, version: 
     assert (partition.error_code, bytes(partition.records or b"")) == (Error.TOPIC_AUTHORIZATION_FAILED, b"")
 
 
-@pytest.mark.parametrize(("version", "replica"), [(12, {"replica_id": 7}), (17, None)])
+AS_REPLICA = [(version, {"replica_id": 7}) for version in (4, 12, 14)] + [
+    (version, {"replica_state": FetchRequest.ReplicaState(replica_id=7)}) for version in (15, 18)
+]
+
+
+@pytest.mark.parametrize(("version", "replica"), AS_REPLICA)
 def test_a_follower_needs_cluster_action_not_read(house: House, filled: str, version: int, replica: Any) -> None:
-    fields = replica or {"replica_state": FetchRequest.ReplicaState(replica_id=7)}
-    reader = acl(("alice", "READ", filled))
-    [partition] = ask(house, filled, version, authorizer=reader, **fields).responses[0].partitions
+    reader, broker = acl(("alice", "READ", filled)), acl(("alice", "CLUSTER_ACTION", "cluster"))
+    answer = ask(house, filled, version, authorizer=reader, who=from_broker(), **replica)
+    [partition] = answer.responses[0].partitions
     assert partition.error_code == Error.TOPIC_AUTHORIZATION_FAILED
-    broker = acl(("alice", "CLUSTER_ACTION", "cluster"))
-    [partition] = ask(house, filled, version, authorizer=broker, **fields).responses[0].partitions
+    [partition] = ask(house, filled, version, authorizer=broker, who=from_broker(), **replica).responses[0].partitions
     assert partition.error_code != Error.TOPIC_AUTHORIZATION_FAILED
+
+
+@pytest.mark.spec("F15")
+@pytest.mark.parametrize("authorizer", [ALLOW_ALL, acl(("alice", "CLUSTER_ACTION", "cluster"))])
+@pytest.mark.parametrize(("version", "replica"), AS_REPLICA)
+def test_a_client_cannot_fetch_as_a_replica(
+    house: House, filled: str, version: int, replica: Any, authorizer: Any
+) -> None:
+    answer = ask(house, filled, version, authorizer=authorizer, **replica)
+    [partition] = answer.responses[0].partitions
+    assert (answer.error_code, partition.error_code) == (0, Error.TOPIC_AUTHORIZATION_FAILED)
+    assert not partition.records
+
+
+@pytest.mark.spec("L12")
+@pytest.mark.parametrize(("version", "replica"), AS_REPLICA)
+def test_where_a_broker_still_speaks_its_login_counts(house: House, filled: str, version: int, replica: Any) -> None:
+    who, broker = context(listener="FORMER"), acl(("alice", "CLUSTER_ACTION", "cluster"))
+    [partition] = ask(house, filled, version, authorizer=broker, who=who, **replica).responses[0].partitions
+    assert partition.error_code != Error.TOPIC_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize("version", [4, 11])
+def test_ids_of_consumers_read_like_any_client(house: House, filled: str, version: int) -> None:
+    for replica_id in (-1, -2):
+        [partition] = ask(house, filled, version, replica_id=replica_id).responses[0].partitions
+        assert (partition.error_code, partition.high_watermark) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +131,7 @@ def test_places_that_are_none(house: House, filled: str, partition: int, offset:
 @pytest.mark.parametrize("topic_id", [b"\7" * 16, bytes(16)])
 @pytest.mark.parametrize("version", [12, 13, 18])
 def test_an_unknown_id(house: House, version: int, topic_id: bytes) -> None:
-    handler = FetchHandler(house.parts.data.replicas, house.parts.cache, ALLOW_ALL)
+    handler = FetchHandler(house.parts.data.replicas, house.parts.cache, ALLOW_ALL, NO_THROTTLING)
     topic = FetchRequest.FetchTopic(topic_id=topic_id, partitions=[FetchRequest.FetchPartition()])
     answer = house.answer(handler, request_of(FetchRequest(topics=[topic]), version))
     error = Error.UNKNOWN_TOPIC_ID if version >= 13 else Error.UNKNOWN_TOPIC_OR_PARTITION

@@ -45,21 +45,32 @@ def test_many_keys_each_with_its_own_error(version: int) -> None:
     assert [(c.key, c.node_id, c.host, c.port, c.error_code) for c in answer.coordinators] == [
         ("g", 2, "client2", 9002, 0),
         ("secret", -1, "", -1, Error.GROUP_AUTHORIZATION_FAILED),
-        ("h", -1, "", -1, Error.COORDINATOR_NOT_AVAILABLE),  # broker 3 lacks the listener: its address stays inside
+        ("h", -1, "", -1, Error.COORDINATOR_NOT_AVAILABLE),  # broker 3 lacks the listener: its address is not returned
     ]
+    assert next(c.error_message for c in answer.coordinators) == "", "empty, not null: as Kafka answers"
     assert ask(FindCoordinatorRequest(), version).coordinators == []
 
 
-@pytest.mark.parametrize(("version", "key_type"), [(1, 1), (3, 1), (3, 2), (3, 9)])
-def test_coordinators_that_do_not_exist_here(version: int, key_type: int) -> None:
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize(
+    ("version", "key_type", "error"),
+    [
+        (1, 1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (3, 1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (3, 2, Error.INVALID_REQUEST),
+        (3, 9, Error.INVALID_REQUEST),
+    ],
+)
+def test_coordinators_that_are_not_served_are_final_errors(version: int, key_type: int, error: Error) -> None:
+    """librdkafka retries FindCoordinator for transactions until its deadline, unless it treats the error as final."""
     answer = ask(FindCoordinatorRequest(key="g", key_type=key_type), version)
-    assert (answer.error_code, answer.node_id, answer.port) == (Error.INVALID_REQUEST, -1, -1)
+    assert (answer.error_code, answer.node_id, answer.port) == (error, -1, -1)
     batched = ask(FindCoordinatorRequest(coordinator_keys=["g"], key_type=key_type), 6)
-    assert batched.coordinators[0].error_code == Error.INVALID_REQUEST
+    assert batched.coordinators[0].error_code == error
 
 
 def test_an_offsets_topic_of_which_only_the_name_is_known_is_not_made_anew() -> None:
-    """Its entry in the store is damaged: how many partitions it has, and so who coordinates, is not known."""
+    """Its entry in the store is corrupt. Without the number of partitions the coordinator cannot be computed."""
     creation = Creation()
     answer = ask(
         FindCoordinatorRequest(key="g"), 3, cache=cache_of(topics={"__consumer_offsets": {}}), creation=creation
@@ -69,11 +80,11 @@ def test_an_offsets_topic_of_which_only_the_name_is_known_is_not_made_anew() -> 
 
 @pytest.mark.spec("F10", "F11")
 def test_a_missing_topic_is_created_by_the_broker_itself() -> None:
-    creation = Creation((Error.POLICY_VIOLATION, "RequiredTags refused it"))
+    creation = Creation((Error.POLICY_VIOLATION, "RequiredTags rejected it"))
     answer = ask(FindCoordinatorRequest(key="g"), 3, cache=cache_of(), creation=creation)
     assert creation.asked == [("__consumer_offsets", None)]
     assert answer.error_code == Error.COORDINATOR_NOT_AVAILABLE
-    assert "RequiredTags refused it" in answer.error_message
+    assert "RequiredTags rejected it" in answer.error_message
 
 
 @pytest.mark.parametrize("offsets", [{0: (3, [3])}, {1: (-1, [2]), 0: (1, [1])}, {1: (9, [9]), 0: (1, [1])}])

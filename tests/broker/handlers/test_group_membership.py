@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup at a real coordinator: READ on the group, errors as the API has them."""
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup at a real coordinator: READ on the group, errors of every version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.handlers.group_membership import GroupMembershipHandler, client_context
-from signalbox.broker.paced_answers import PacedAnswers
+from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
@@ -15,6 +15,8 @@ from signalbox.protocol.messages.leave_group import LeaveGroupRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest
 from tests.broker.asking import ALLOW_ALL, AtOnce, acl, request_of
 from tests.broker.handlers.house import House
+
+pytestmark = pytest.mark.spec("D8")
 
 CALLS = {
     JoinGroupRequest: ("join_group", range(10)),
@@ -27,7 +29,7 @@ CASES = [pytest.param(kind, v, id=f"{kind.__name__}-{v}") for kind, (_, versions
 
 def ask(house: House, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
     call = getattr(house.parts.data.coordinator, CALLS[type(body)][0])
-    return house.answer(GroupMembershipHandler(call, authorizer, PacedAnswers(AtOnce())), request_of(body, version))
+    return house.answer(GroupMembershipHandler(call, authorizer, ResponsePacer(AtOnce())), request_of(body, version))
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
@@ -41,6 +43,8 @@ def test_a_group_that_is_not_here_has_an_error_at_every_version(house: House, ki
     body = kind(group_id="g", member_id="m")
     if kind is LeaveGroupRequest and version >= 3:
         body = kind(group_id="g", members=[LeaveGroupRequest.MemberIdentity(member_id="m")])
+    if kind is SyncGroupRequest and version >= 5:
+        body = kind(group_id="g", member_id="m", protocol_type="consumer", protocol_name="range")
     answer = ask(house, body, version, acl(("alice", "READ", "group:g")))
     assert answer.error_code in (
         Error.NOT_COORDINATOR,

@@ -1,4 +1,4 @@
-"""InitProducerId: ids for idempotent producers who may write somewhere."""
+"""InitProducerId: ids for idempotent producers that may write to at least one topic."""
 
 from __future__ import annotations
 
@@ -46,9 +46,12 @@ def test_who_may(authorizer: Any, code: int) -> None:
     assert ask(4, authorizer)[0] == code
 
 
-@pytest.mark.parametrize("transactional_id", ["tx", ""])
-def test_transactions_are_refused(transactional_id: str) -> None:
-    assert ask(4, transactional_id=transactional_id) == (Error.INVALID_REQUEST, -1, -1)
+@pytest.mark.spec("D4")
+@pytest.mark.parametrize(
+    ("transactional_id", "error"), [("tx", Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", Error.INVALID_REQUEST)]
+)
+def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error) -> None:
+    assert ask(4, transactional_id=transactional_id) == (error, -1, -1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""ListConfigResources: what has configs, by type (KIP-1142)."""
+"""ListConfigResources: resources that have configs, by type (KIP-1142)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def named(answer: Any) -> list[tuple[int, str]]:
     ("types", "found"),
     [
         ([METRICS], [(16, "b"), (16, "slow ones")]),
-        ([BROKER], [(4, "1"), (4, "2")]),  # the third lacks the listener that was asked
+        ([BROKER], [(4, "1"), (4, "2")]),  # broker 3 lacks the request's listener
         ([LOGGER, TOPIC], [(8, "1"), (8, "2"), (2, "t")]),
         ([GROUP], []),
         ([], [(16, "b"), (16, "slow ones"), (8, "1"), (8, "2"), (4, "1"), (4, "2"), (2, "t")]),
@@ -54,11 +54,11 @@ def test_the_first_version_knows_client_metrics_alone() -> None:
 
 
 def test_a_type_that_is_none() -> None:
-    refused = ask(TOPIC, 64)
-    assert (refused.error_code, refused.config_resources) == (Error.UNSUPPORTED_VERSION, [])
+    rejected = ask(TOPIC, 64)
+    assert (rejected.error_code, rejected.config_resources) == (Error.UNSUPPORTED_VERSION, [])
 
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_describe_configs_on_the_cluster_is_needed(version: int) -> None:
-    refused = ask(version=version, authorizer=acl(("alice", "DESCRIBE_CONFIGS", "t")))
-    assert (refused.error_code, refused.config_resources) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
+    rejected = ask(version=version, authorizer=acl(("alice", "DESCRIBE_CONFIGS", "t")))
+    assert (rejected.error_code, rejected.config_resources) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])

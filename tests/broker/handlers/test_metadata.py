@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.all_topics_response_cache import WORTH_KEEPING_FROM
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.metadata import MetadataHandler
-from signalbox.broker.vanished_brokers import VanishedBrokers
-from signalbox.broker.whole_metadata import WORTH_KEEPING_FROM
+from signalbox.broker.recent_disconnects import RecentDisconnects
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
@@ -26,7 +26,7 @@ EVERYWHERE = ("CLIENT", "REPLICATION", "CONTROL")
 
 
 class Creation:
-    """Answers `outcome`; on success the topic appears in the cache if there is one."""
+    """Returns `outcome`. With a cache, the topic appears in it."""
 
     def __init__(self, outcome: tuple[int, str] = (0, ""), cache: Any = None) -> None:
         self.outcome, self.cache = outcome, cache
@@ -72,7 +72,7 @@ def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
 
 @pytest.mark.parametrize("version", range(14))
 def test_a_topic_of_which_only_the_name_is_known_is_asked_for_again(version: int) -> None:
-    """Its entry in the store is damaged. Nobody makes it anew."""
+    """Its entry in the store is corrupt. The topic is not created again."""
     creation = Creation()
     answer = ask(by_name("torn"), version, creation=creation, cache=cache_of(topics={"torn": {}}))
     assert (found(answer), answer.topics[0].partitions) == ([("torn", Error.LEADER_NOT_AVAILABLE)], [])
@@ -120,7 +120,7 @@ def test_by_id() -> None:
 
 @pytest.mark.parametrize("version", [10, 11])
 @pytest.mark.parametrize("name", ["a", None])
-def test_ids_are_refused_where_the_field_is_there_but_not_usable(version: int, name: str | None) -> None:
+def test_ids_are_rejected_where_the_field_is_there_but_not_usable(version: int, name: str | None) -> None:
     topic = MetadataRequest.MetadataRequestTopic(name=name, topic_id=topic_id("a") if name else ZERO_UUID)
     [answered] = ask(MetadataRequest(topics=[topic]), version).topics
     assert (answered.name, answered.error_code) == (name or "", Error.INVALID_REQUEST)
@@ -170,7 +170,7 @@ def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal
         (9, (Error.POLICY_VIOLATION, "no"), Error.TOPIC_AUTHORIZATION_FAILED),
         (9, (Error.INVALID_REPLICATION_FACTOR, "no"), Error.INVALID_REPLICATION_FACTOR),
         (9, (Error.REQUEST_TIMED_OUT, ""), Error.LEADER_NOT_AVAILABLE),
-        (9, (0, ""), Error.LEADER_NOT_AVAILABLE),  # created, yet not in this broker's image
+        (9, (0, ""), Error.LEADER_NOT_AVAILABLE),  # created, but not yet in this broker's image
     ],
 )
 def test_the_controllers_answer_reaches_who_asked(version: int, outcome: tuple[int, str], code: Error) -> None:
@@ -196,7 +196,7 @@ def test_creating_needs_a_right(right: Any, code: int) -> None:
 def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_otherwise_soon() -> None:
     async def story() -> None:
         cache = cache_of({1: EVERYWHERE, 3: EVERYWHERE}, {"b": {0: (3, [3, 1])}})
-        vanished = VanishedBrokers(cache, ManualClock())
+        vanished = RecentDisconnects(cache, ManualClock())
         asked = MetadataHandler(cache, "cluster", ALLOW_ALL, ExposedController(cache, Random(1)), None, vanished)
         vanished.connection_lost(3)
         answer = asked(request_of(by_name("b"), 12))
@@ -234,8 +234,20 @@ def test_a_large_answer_is_kept_as_the_bytes_it_would_have_been(version: int) ->
         decoded = MetadataResponse.decode(body_of(answer, version), version)
         assert decoded.topics == plain.topics
         assert decoded.brokers == plain.brokers
-    inside = answer_to(keeps, request_of(wanted, version, context(listener="REPLICATION")))
-    assert len(MetadataResponse.decode(body_of(inside, version), version).brokers) == 3, "its own listener's addresses"
+
+
+@pytest.mark.spec("L10")
+@pytest.mark.parametrize("version", range(14))
+def test_kept_answers_belong_to_one_listener(version: int) -> None:
+    """Each listener is queried until the response for each controller id that can be returned is in the cache."""
+    keeps = handler(cache=cache_of(topics=MANY))
+    wanted = MetadataRequest(topics=None if version else [])
+    for listener in ("CLIENT", "REPLICATION", "CLIENT"):
+        request = request_of(wanted, version, context(listener=listener))
+        answers = [MetadataResponse.decode(body_of(answer_to(keeps, request), version), version) for _ in range(30)]
+        hosts = [[broker.host for broker in answer.brokers] for answer in answers]
+        nodes = (1, 2) if listener == "CLIENT" else (1, 2, 3)
+        assert hosts == [[f"{listener.lower()}{node_id}" for node_id in nodes]] * 30
 
 
 def test_a_kept_answer_goes_with_the_image() -> None:

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetDelete at a real coordinator: what may not be touched is answered beside what may."""
+"""OffsetCommit and OffsetDelete at a real coordinator: the response lists rejected and accepted topics together."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_known_unknown_and_forbidden(house: House, version: int) -> None:
         ("oc-b", 0, Error.TOPIC_AUTHORIZATION_FAILED),
         ("oc-nope", 0, Error.UNKNOWN_TOPIC_OR_PARTITION),
     }
-    assert len(answer.topics) == 3  # each topic once
+    assert len(answer.topics) == 3  # each topic appears once
 
 
 def test_by_id_from_version_10(house: House) -> None:

@@ -1,4 +1,4 @@
-"""OffsetFetch at a real coordinator: one group or many, by name or id, and nothing that may not be seen."""
+"""OffsetFetch at a real coordinator: one group or many, by name or id, only topics that the client may describe."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEES_A = (("alice", "DESCRIBE", "group:of"), ("alice", "READ", "of-a"))
 
 @pytest.fixture(scope="module", autouse=True)
 def committed(house: House) -> None:
-    """Group `of` stands at 5 in of-a-0 and of-b-0."""
+    """Group `of` has committed offset 5 in of-a-0 and of-b-0."""
     house.open_coordinator()
     partition = OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=5)
     topics = []

@@ -1,4 +1,4 @@
-"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: who may ask the leader."""
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: required rights at the leader."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
-from tests.broker.asking import ALLOW_ALL, acl, request_of
+from signalbox.security.request_context import RequestContext
+from tests.broker.asking import ALLOW_ALL, acl, context, from_broker, request_of
 from tests.broker.handlers.house import House
+
+pytestmark = pytest.mark.spec("D1")
 
 NOBODY = acl(("alice", "READ", "somewhere else"))
 
@@ -29,11 +32,14 @@ def list_offsets(house: House, version: int, authorizer: Any, partition: int = 0
     return int(answer.topics[0].partitions[0].error_code)
 
 
-def leader_epoch(house: House, version: int, authorizer: Any) -> int:
+def leader_epoch(
+    house: House, version: int, authorizer: Any, replica_id: int = -2, who: RequestContext | None = None
+) -> int:
     asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(partition=0, leader_epoch=0)
     topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic="o-1", partitions=[asked])
-    handler = OffsetForLeaderEpochHandler(house.parts.data.replicas, authorizer)
-    answer = house.answer(handler, request_of(OffsetForLeaderEpochRequest(topics=[topic]), version))
+    handler = OffsetForLeaderEpochHandler(house.parts.data.replicas, authorizer, {"FORMER"})
+    body = OffsetForLeaderEpochRequest(replica_id=replica_id, topics=[topic])
+    answer = house.answer(handler, request_of(body, version, who))
     return int(answer.topics[0].partitions[0].error_code)
 
 
@@ -59,6 +65,20 @@ def test_offset_for_leader_epoch(house: House, version: int) -> None:
     assert leader_epoch(house, version, acl(("alice", "DESCRIBE", "o-1"))) == 0
     assert leader_epoch(house, version, acl(("alice", "CLUSTER_ACTION", "cluster"))) == 0
     assert leader_epoch(house, version, NOBODY) == Error.TOPIC_AUTHORIZATION_FAILED
+
+
+@pytest.mark.spec("F15")
+@pytest.mark.parametrize("version", [3, 4])
+def test_offset_for_leader_epoch_with_a_replica_id(house: House, version: int) -> None:
+    house.create_topic("o-1")
+    denied, broker = Error.TOPIC_AUTHORIZATION_FAILED, acl(("alice", "CLUSTER_ACTION", "cluster"))
+    assert leader_epoch(house, version, ALLOW_ALL, 2) == denied
+    assert leader_epoch(house, version, broker, 2) == denied
+    assert leader_epoch(house, version, acl(("alice", "DESCRIBE", "o-1")), 2, from_broker()) == denied
+    assert leader_epoch(house, version, broker, 2, from_broker()) == 0
+    assert leader_epoch(house, version, broker, 2, context(listener="FORMER")) == 0
+    assert leader_epoch(house, version, ALLOW_ALL, 2, context(listener="FORMER")) == denied
+    assert leader_epoch(house, version, ALLOW_ALL, -1) == 0  # a consumer's request
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments and ListPartitionReassignments at a real controller: every version, and who may ask."""
+"""AlterPartitionReassignments and ListPartitionReassignments at a real controller: every version, required rights."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_an_answer_per_partition(house: House, version: int) -> None:
 @pytest.mark.parametrize("version", range(2))
 def test_alter_and_describe_on_the_cluster_are_needed(house: House, version: int) -> None:
     reader, writer, creator = (acl(("alice", each, "cluster")) for each in ("DESCRIBE", "ALTER", "CREATE"))
-    refused = ask(house, ALTER, wanted([1]), version, reader)
-    assert [refused.error_code, *errors(refused)] == [Error.CLUSTER_AUTHORIZATION_FAILED] * 2
+    rejected = ask(house, ALTER, wanted([1]), version, reader)
+    assert [rejected.error_code, *errors(rejected)] == [Error.CLUSTER_AUTHORIZATION_FAILED] * 2
     assert ask(house, ALTER, wanted([1]), version, writer).error_code == Error.NONE
     asked = ListPartitionReassignmentsRequest(topics=None)
     assert ask(house, LIST, asked, 0, reader).error_code == Error.NONE

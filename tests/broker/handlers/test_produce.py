@@ -1,4 +1,4 @@
-"""Produce on a real leader: rights, shapes of errors, acknowledgements."""
+"""Produce on a real leader: required rights, form of errors, acknowledgements."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from tests.broker.asking import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.house import House, batch
+from tests.waiting import until
+
+pytestmark = pytest.mark.spec("D1")
 
 Partition = ProduceRequest.PartitionProduceData
 
@@ -30,7 +33,7 @@ def ask(house: House, *topics: Any, version: int = 12, authorizer: Any = ALLOW_A
     for asked in request.body.topic_data:
         for partition in asked.partition_data:
             if partition.records is not None:
-                partition.records = memoryview(bytearray(partition.records))  # as network hands it over
+                partition.records = memoryview(bytearray(partition.records))  # as the network layer passes it
     return house.answer(handler, request)
 
 
@@ -98,7 +101,7 @@ def test_acks_that_are_none(house: House, acks: int) -> None:
     assert [code for _, _, code, _ in found(answer)] == [Error.INVALID_REQUIRED_ACKS]
 
 
-def test_transactions_are_refused(house: House) -> None:
+def test_transactions_are_rejected(house: House) -> None:
     answer = ask(house, topic("pr-a", (0, batch(b"x"))), transactional_id="tx")
     assert [code for _, _, code, _ in found(answer)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
 
@@ -109,8 +112,8 @@ def test_without_acknowledgements(house: House) -> None:
     failed = ask(house, topic("pr-0", (0, batch(b"a"))), topic("pr-nope", (0, batch(b"a"))), acks=0)
     assert isinstance(failed, CloseConnection)
     assert failed.reason == "produce with acks=0 failed for pr-nope-0: UNKNOWN_TOPIC_OR_PARTITION"
-    refused = ask(house, topic("pr-0", (0, batch(b"a"))), acks=0, transactional_id="tx")
-    assert isinstance(refused, CloseConnection)
+    rejected = ask(house, topic("pr-0", (0, batch(b"a"))), acks=0, transactional_id="tx")
+    assert isinstance(rejected, CloseConnection)
 
 
 def test_nothing_to_produce(house: House) -> None:
@@ -128,7 +131,7 @@ def test_zstd_needs_version_7(house: House, version: int) -> None:
     assert [code for _, _, code, _ in found(answer)] == [error, 0]
 
 
-def test_a_transactional_batch_is_refused_without_a_transactional_id_too(house: House) -> None:
+def test_a_transactional_batch_is_rejected_without_a_transactional_id_too(house: House) -> None:
     house.create_topic("pr-tx", 2)
     record = Record(timestamp=1, value=b"v")
     in_transaction = encode_batch([record], transactional=True, producer_id=5, producer_epoch=0, base_sequence=0)
@@ -155,3 +158,21 @@ def test_of_a_partition_that_comes_twice_the_last_batch_counts(house: House) -> 
     assert found(answer) == [("pr-twice", 0, 0, 0), ("pr-twice", 1, 0, 0)]
     again = ask(house, topic("pr-twice", (0, batch(b"x")), (1, batch(b"x"))))
     assert [offset for _, _, _, offset in found(again)] == [2, 1]
+
+
+@pytest.mark.parametrize("version", [7, 8, 12])
+def test_bad_records_are_named_from_version_8_on(house: House, version: int) -> None:
+    """KIP-467: the index of each record in its batch, and the reason."""
+    name = f"pr-bad-{version}"
+    house.create_topic(name, cleanup_policy="compact")
+    until(lambda: "compact" in house.log_config(name).cleanup_policy, "the topic's config at its log")
+    rows = [Record(key=key, value=b"v", timestamp=1) for key in (b"a", None, b"b", None)]
+    [row] = ask(house, topic(name, (0, encode_batch(rows))), version=version).responses[0].partition_responses
+    assert (row.error_code, row.base_offset) == (Error.INVALID_RECORD, -1)
+    if version >= 8:
+        message = "Compacted topic cannot accept message without key."
+        assert [(bad.batch_index, bad.batch_index_error_message) for bad in row.record_errors] == [
+            (1, message),
+            (3, message),
+        ]
+        assert "2 record errors in total" in row.error_message

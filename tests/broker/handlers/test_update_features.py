@@ -1,4 +1,4 @@
-"""UpdateFeatures: who may ask, and whom."""
+"""UpdateFeatures at a real controller: every version, and the required rights."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_a_level_is_finalized_and_taken_back(house: House, version: int) -> None
     named = [(each.feature, each.error_code, each.error_message) for each in raised.results]
     assert named == ([("signalbox.version", 0, None)] if version < 2 else [])
     assert house.parts.cache.image.features.levels == {"signalbox.version": 1}, "shown when it is answered"
-    refused = ask(house, version, 0)
-    assert refused.error_code == Error.INVALID_UPDATE_VERSION
+    rejected = ask(house, version, 0)
+    assert rejected.error_code == Error.INVALID_UPDATE_VERSION
     assert ask(house, version, 0, **down).error_code == Error.NONE
     assert house.parts.cache.image.features.levels == {}
 
 
 @pytest.mark.parametrize("version", range(3))
 def test_alter_on_the_cluster_is_needed(house: House, version: int) -> None:
-    refused = ask(house, version, 1, acl(("alice", "ALTER_CONFIGS", "cluster")))
-    assert (refused.error_code, refused.results) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
+    rejected = ask(house, version, 1, acl(("alice", "ALTER_CONFIGS", "cluster")))
+    assert (rejected.error_code, rejected.results) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
     assert house.parts.cache.image.features.levels == {}

@@ -1,4 +1,4 @@
-"""SCRAM users at a real controller: what is told of them, and who may ask."""
+"""SCRAM users at a real controller: described credentials, changes, and the required rights."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def describe(house: House, *users: str, every: bool = False, authorizer: Any = A
 
 
 def told(answer: Any) -> dict[str, Any]:
-    """Mechanisms with their iterations by user, or the user's error."""
+    """Mechanisms with their iterations by user, or the error for that user."""
     return {
         row.user: row.error_code or {info.mechanism: info.iterations for info in row.credential_infos}
         for row in answer.results
@@ -97,7 +97,7 @@ def test_the_rights_on_the_cluster(house: House) -> None:
     nobody = acl(("bob", "ALL", "cluster"))
     assert describe(house, "x", authorizer=describes).error_code == 0
     assert describe(house, "x", authorizer=nobody).error_code == Error.CLUSTER_AUTHORIZATION_FAILED
-    refused = alter(house, put("a"), deletions=[drop("b")], authorizer=describes)
-    assert refused == {"a": Error.CLUSTER_AUTHORIZATION_FAILED, "b": Error.CLUSTER_AUTHORIZATION_FAILED}
+    rejected = alter(house, put("a"), deletions=[drop("b")], authorizer=describes)
+    assert rejected == {"a": Error.CLUSTER_AUTHORIZATION_FAILED, "b": Error.CLUSTER_AUTHORIZATION_FAILED}
     assert alter(house, put("eve"), authorizer=alters) == {"eve": 0}
     alter(house, deletions=[drop("eve")])

@@ -1,4 +1,4 @@
-"""Pictures as SVG: well-formed whatever the values and names."""
+"""Charts as SVG: well-formed for any values and names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from signalbox.cli.demo.charts import bars, quantile, quantile_dots
+from signalbox.cli.demo.charts import MOST_DOTS, bars, quantile, quantile_dots
 
 
 def test_bars_are_as_long_as_their_counts() -> None:
@@ -29,9 +29,16 @@ def test_quantiles(values: list[float], share: float, found: float) -> None:
 
 @pytest.mark.parametrize(
     "series",
-    [{}, {"idle": []}, {"idle": [0.0, 0.0]}, {"a<b": [0.1, 1.0, 10.0]}, {"many": [float(n) for n in range(5000)]}],
+    [
+        {},
+        {"idle": []},
+        {"idle": [0.0, 0.0]},
+        {"a<b": [0.1, 1.0, 10.0]},
+        {"many": [float(n) for n in range(5000)]},
+        {"just over": [float(n) for n in range(799)]},
+    ],
 )
 def test_dots_of_anything(series: dict[str, list[float]]) -> None:
     picture = ElementTree.fromstring(quantile_dots(series))
-    assert len(list(picture.iter("circle"))) <= 500
+    assert len(list(picture.iter("circle"))) <= MOST_DOTS
     assert len(list(picture.iter("path"))) == 2 * len(series)

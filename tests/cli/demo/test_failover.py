@@ -1,4 +1,5 @@
-"""The controller is killed under load: another takes over, nothing is missing; it comes back where it was."""
+"""The controller is killed under load: another one takes over, no record is lost; the killed broker restarts with its
+logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data set: whole, as plain values, one record a row."""
+"""The data set: complete, as plain values, one record per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swapped addresses: refused with 129, started over, nothing lost (R1, R5)."""
+"""Swapped addresses: rejected with 129, the client rebootstraps, no record is lost (R1, R5)."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def test_a_swap_under_a_producing_client(stage: Stage, monkeypatch: pytest.Monke
     monkeypatch.setattr(misroute, "_HEAL_AFTER_S", 0.3)
     misroute.swap_addresses(stage)
     seen = stage.facts["misroute"]
-    assert seen["refused"] > 0
+    assert seen["rejected"] > 0
     assert (seen["rebootstraps"] > 0, seen["records"]) == (True, 600)

@@ -1,4 +1,4 @@
-"""Produced by one client, read back by a group of another, each record once."""
+"""Produced by one client, consumed by a group of another, each record once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_there_and_back(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     admin.create_topics([NewTopic("sample", 4, replication_factor=3)])["sample"].result(20)
     records.produce_flights(stage, SAMPLE)
     assert stage.facts["produce"]["records"] == 500
-    with suppress(CheckFailed):  # so few may all be read before the second member has joined: then it has no share
+    with suppress(CheckFailed):  # the first member may read all of them before the second has joined
         records.read_back(stage, SAMPLE)
     assert "every flight read exactly once by the group" in [check.claim for check in stage.checks[-2:]]
     assert sum(stage.facts["read_back"]["members"]) == 500

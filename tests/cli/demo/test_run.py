@@ -1,4 +1,4 @@
-"""The demo's frame: a broker that does not start ends it with one word and exit code 1."""
+"""The demo's command: a broker that does not start ends it with one error line and exit code 1."""
 
 from __future__ import annotations
 
@@ -17,6 +17,22 @@ def test_the_fourth_listener_leads_through_the_switchboard(stage: Stage) -> None
         assert broker.address("ROUTED") != broker.ready["bound"]["ROUTED"]
         host, port = stage.switchboard.line(f"broker-{node_id}").address
         assert broker.address("ROUTED") == f"{host}:{port}"
+
+
+def test_a_missing_package_is_named_before_anything_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(run._PACKAGES, "no_such_module", "no-such-package")
+    (tmp_path / "old").write_text("from an earlier demo")
+    result = CliRunner().invoke(app, ["demo", "--folder", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "the demo needs the Python packages no-such-package" in result.output
+    assert (tmp_path / "old").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(app, ["demo", "--folder", str(tmp_path / "file" / "demo")])
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "cannot be made: Not a directory" in result.output
 
 
 def test_a_check_that_fails_is_exit_code_1_and_the_cluster_is_gone(

@@ -1,4 +1,4 @@
-"""The stage: checks that count, metrics read from the brokers' own pages."""
+"""The stage: checks that are counted, metrics read from the brokers' own pages."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def test_metrics_are_summed_over_labels(stage: Stage) -> None:
     name = "kafka_controller_kafkacontroller_activecontrollercount"
     assert sum(stage.metric(node_id, name) for node_id in stage.cluster.brokers) == 1
     assert stage.metric(controller, "no_such_metric") == 0
-    requests = "kafka_network_requestmetrics_requestspersec"
-    assert stage.metric(1, requests, request="API_VERSIONS") <= stage.metric(1, requests)
+    requests = "kafka_network_requestmetrics_requests_total"
+    assert stage.metric(1, requests, request="ApiVersions") <= stage.metric(1, requests)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
+from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, subscription, transcript
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -12,7 +12,7 @@ def describe(bench: Bench, *groups: str, version: int = 6) -> list:  # type: ign
     reply = bench.coordinator.describe_groups(
         DescribeGroupsRequest(groups=list(groups)), CLIENT._replace(api_version=version)
     )
-    return list(Pending(reply).response.groups)
+    return list(BenchCall(reply).response.groups)
 
 
 def listed(bench: Bench, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> list:  # type: ignore[type-arg]

@@ -1,12 +1,15 @@
-"""KIP-211: when offsets and groups go, and DeleteGroups."""
+"""KIP-211: expiration of offsets and groups, and DeleteGroups."""
 
 from __future__ import annotations
 
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
+import pytest
+from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, subscription, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
+
+pytestmark = pytest.mark.spec("D8")
 
 RETENTION_MS = 100_000
 SETTINGS = GroupSettings(offsets_retention_ms=RETENTION_MS)
@@ -17,8 +20,8 @@ async def expiring_bench() -> Bench:
     return await Bench(SETTINGS, runtime_settings=HOURLY).start()
 
 
-def delete(bench: Bench, *groups: str) -> Pending:
-    return Pending(bench.coordinator.delete_groups(DeleteGroupsRequest(groups_names=list(groups)), CLIENT))
+def delete(bench: Bench, *groups: str) -> BenchCall:
+    return BenchCall(bench.coordinator.delete_groups(DeleteGroupsRequest(groups_names=list(groups)), CLIENT))
 
 
 @transcript
@@ -158,7 +161,7 @@ async def test_a_deletion_that_cannot_be_written_changes_nothing() -> None:
     bench = await Bench().start()
     bench.commit({("t", 0): 5})
     await settle()
-    bench.log.refusal = Error.NOT_ENOUGH_REPLICAS
+    bench.log.rejection = Error.NOT_ENOUGH_REPLICAS
     deleted = delete(bench, "g")
     await settle()
     assert deleted.response.results[0].error_code == Error.COORDINATOR_NOT_AVAILABLE

@@ -1,4 +1,4 @@
-"""The bytes of `__consumer_offsets`, written out by hand from Kafka's definitions."""
+"""The bytes of records in `__consumer_offsets`, written by hand from Kafka's definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a coordinator knows after it took over from another one."""
+"""The state of a new coordinator after a failover."""
 
 from __future__ import annotations
 

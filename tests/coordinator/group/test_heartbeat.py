@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pytest
 from tests.coordinator.bench import CLIENT, SESSION_MS, Bench, transcript
 
 from signalbox.coordinator.group.states import HEARTBEAT_ANSWER, GroupState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
+
+pytestmark = pytest.mark.spec("D8")
 
 
 @transcript

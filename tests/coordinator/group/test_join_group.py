@@ -9,6 +9,8 @@ from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
 
+pytestmark = pytest.mark.spec("D8")
+
 
 @transcript
 async def test_a_member_without_an_id_gets_one_and_must_come_again() -> None:
@@ -70,7 +72,7 @@ async def test_the_initial_wait_never_exceeds_the_rebalance_timeout() -> None:
     ],
 )
 @transcript
-async def test_joins_that_are_refused(fields: dict[str, Any], error: Error) -> None:
+async def test_joins_that_are_rejected(fields: dict[str, Any], error: Error) -> None:
     bench = await Bench().start()
     response = bench.join(**fields).response
     assert response.error_code == error
@@ -83,7 +85,7 @@ async def test_joins_that_are_refused(fields: dict[str, Any], error: Error) -> N
     ids=["other type", "no common protocol"],
 )
 @transcript
-async def test_a_member_that_shares_no_protocol_is_refused(fields: dict[str, Any]) -> None:
+async def test_a_member_that_shares_no_protocol_is_rejected(fields: dict[str, Any]) -> None:
     bench = await Bench().start()
     await bench.stable_group(b"a")
     assert bench.join(**fields).response.error_code == Error.INCONSISTENT_GROUP_PROTOCOL

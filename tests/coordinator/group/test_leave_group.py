@@ -6,6 +6,8 @@ from tests.coordinator.bench import Bench, settle, transcript
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
 
+pytestmark = pytest.mark.spec("D8")
+
 
 @transcript
 async def test_the_others_rebalance_when_one_leaves() -> None:

@@ -4,7 +4,13 @@ import pytest
 from tests.coordinator.group.test_classic_group import group_of, member
 
 from signalbox.coordinator.group.client_context import ClientContext
-from signalbox.coordinator.group.membership_answers import joined, protocols_of, refused_join, refused_sync, timeouts_of
+from signalbox.coordinator.group.membership_answers import (
+    joined,
+    protocols_of,
+    rejected_join,
+    rejected_sync,
+    timeouts_of,
+)
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 
@@ -25,11 +31,11 @@ def test_every_answer_can_be_said_at_every_version(version: int) -> None:
     answers = [
         joined(group, group.members["a"], with_members=True, skip_assignment=version >= 9),
         joined(group, group.members["b"], with_members=False),
-        refused_join("", Error.GROUP_MAX_SIZE_REACHED),
+        rejected_join("", Error.GROUP_MAX_SIZE_REACHED),
     ]
     assert all(answer.encode(version) for answer in answers)
     if version <= 5:
-        assert refused_sync(Error.REBALANCE_IN_PROGRESS).encode(version)
+        assert rejected_sync(Error.REBALANCE_IN_PROGRESS).encode(version)
 
 
 def test_who_asks_is_compared_by_value() -> None:
@@ -37,7 +43,7 @@ def test_who_asks_is_compared_by_value() -> None:
 
 
 def test_a_protocol_named_twice_is_one_vote() -> None:
-    """Two would be more votes than members, and no protocol anybody's choice."""
+    """Two votes of one member would be more votes than members, and no protocol would be elected."""
     named = [JoinGroupRequest.JoinGroupRequestProtocol(name=name, metadata=data) for name, data in
              (("range", b"1"), ("sticky", b"2"), ("range", b"3"))]  # fmt: skip
     assert protocols_of(JoinGroupRequest(protocols=named)) == (("range", b"1"), ("sticky", b"2"))

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, transcript
+from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.offset_commit import utf16_length
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest
 
+pytestmark = pytest.mark.spec("D8")
 
-def errors(pending: Pending) -> list[int]:
+
+def errors(pending: BenchCall) -> list[int]:
     return [partition.error_code for topic in pending.response.topics for partition in topic.partitions]
 
 
@@ -46,7 +48,7 @@ async def test_a_member_commits_with_its_generation() -> None:
     ],
 )
 @transcript
-async def test_commits_that_the_group_refuses(fields: dict[str, object], error: Error) -> None:
+async def test_commits_that_the_group_rejects(fields: dict[str, object], error: Error) -> None:
     bench = await Bench().start()
     await bench.stable_group(b"a")
     commit = bench.commit({("t", 0): 5, ("t", 1): 6}, **fields)
@@ -78,7 +80,7 @@ async def test_during_a_rebalance_members_may_still_commit_and_live_by_it() -> N
 
 @pytest.mark.parametrize("length", [4, 5])
 @transcript
-async def test_metadata_that_is_too_long_is_refused_alone(length: int) -> None:
+async def test_metadata_that_is_too_long_is_rejected_alone(length: int) -> None:
     bench = await Bench(GroupSettings(offset_metadata_max_size=4)).start()
     commit = bench.commit({("t", 0): 5}, metadata="x" * length)
     await settle()
@@ -128,7 +130,7 @@ async def test_readers_see_a_commit_only_when_the_log_has_committed_it() -> None
 
 
 @pytest.mark.parametrize(
-    ("refusal", "told"),
+    ("rejection", "told"),
     [
         (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.COORDINATOR_NOT_AVAILABLE),
@@ -139,9 +141,9 @@ async def test_readers_see_a_commit_only_when_the_log_has_committed_it() -> None
     ],
 )
 @transcript
-async def test_a_log_that_refuses(refusal: Error, told: Error) -> None:
+async def test_a_log_that_rejects(rejection: Error, told: Error) -> None:
     bench = await Bench().start()
-    bench.log.refusal = refusal
+    bench.log.rejection = rejection
     commit = bench.commit({("t", 0): 5})
     await settle()
     assert errors(commit) == [told]
@@ -182,7 +184,7 @@ async def test_topic_ids_come_back_as_they_came() -> None:
     row = OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=3, committed_offset=9)
     topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="t", topic_id=topic_id, partitions=[row])
     request = OffsetCommitRequest(group_id="g", topics=[topic])
-    commit = Pending(bench.coordinator.offset_commit(request, CLIENT._replace(api_version=10)))
+    commit = BenchCall(bench.coordinator.offset_commit(request, CLIENT._replace(api_version=10)))
     await settle()
     assert [(answer.name, answer.topic_id) for answer in commit.response.topics] == [("t", topic_id)]
     assert commit.response.encode(10)

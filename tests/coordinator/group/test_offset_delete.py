@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, subscription, transcript
+import pytest
+from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, subscription, transcript
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest
 
+pytestmark = pytest.mark.spec("D8")
 
-def delete(bench: Bench, topics: dict[str, list[int]], group: str = "g") -> Pending:
+
+def delete(bench: Bench, topics: dict[str, list[int]], group: str = "g") -> BenchCall:
     request = OffsetDeleteRequest(
         group_id=group,
         topics=[
@@ -17,7 +20,7 @@ def delete(bench: Bench, topics: dict[str, list[int]], group: str = "g") -> Pend
             for name, indexes in topics.items()
         ],
     )
-    return Pending(bench.coordinator.offset_delete(request, CLIENT._replace(api_version=0)))
+    return BenchCall(bench.coordinator.offset_delete(request, CLIENT._replace(api_version=0)))
 
 
 @transcript
@@ -49,7 +52,7 @@ async def test_topics_that_members_subscribe_to_keep_theirs() -> None:
 
 
 @transcript
-async def test_groups_that_refuse() -> None:
+async def test_groups_that_reject() -> None:
     bench = await Bench().start()
     await bench.stable_group(b"a", group="connect", protocol_type="connect", protocols=(("p", b""),))
     assert delete(bench, {"t": [0]}, group="").response.error_code == Error.INVALID_GROUP_ID

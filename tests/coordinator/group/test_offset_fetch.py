@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.bench import CLIENT, Bench, Pending, settle, transcript
+from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, transcript
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 
+pytestmark = pytest.mark.spec("D8")
 
-def ask(bench: Bench, request: OffsetFetchRequest, version: int) -> Pending:
-    return Pending(bench.coordinator.offset_fetch(request, CLIENT._replace(api_version=version)))
+
+def ask(bench: Bench, request: OffsetFetchRequest, version: int) -> BenchCall:
+    return BenchCall(bench.coordinator.offset_fetch(request, CLIENT._replace(api_version=version)))
 
 
 def group_of(group_id: str, topics: dict[str, list[int]] | None) -> OffsetFetchRequest.OffsetFetchRequestGroup:
@@ -107,9 +109,11 @@ async def test_where_the_error_of_a_whole_group_stands(version: int) -> None:
 
 
 @transcript
-async def test_a_member_epoch_is_checked_where_one_is_given() -> None:
+async def test_a_classic_group_does_not_look_at_member_id_and_epoch() -> None:
+    """As in Kafka: both are for groups of KIP-848."""
     bench = await Bench().start()
     (leader,) = await bench.stable_group(b"a")
     asked = group_of("g", {"t": [0]})
-    asked.member_id, asked.member_epoch = leader.member_id, 1
-    assert ask(bench, OffsetFetchRequest(groups=[asked]), 9).response.groups[0].error_code == Error.NONE
+    for member_id in (leader.member_id, "nobody"):
+        asked.member_id, asked.member_epoch = member_id, 1
+        assert ask(bench, OffsetFetchRequest(groups=[asked]), 9).response.groups[0].error_code == Error.NONE

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pytest
 from tests.coordinator.bench import Bench, settle, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
+
+pytestmark = pytest.mark.spec("D8")
 
 
 @transcript

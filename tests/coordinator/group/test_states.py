@@ -28,7 +28,7 @@ def test_only_empty_groups_may_be_deleted() -> None:
     assert [state for state, error in DELETE_ANSWER.items() if error is Error.NONE] == [GroupState.EMPTY]
 
 
-def test_a_step_outside_the_table_is_refused() -> None:
+def test_a_step_outside_the_table_is_rejected() -> None:
     group = ClassicGroup("g", lambda: 5)
     with pytest.raises(RuntimeError, match="cannot go from Empty to Stable"):
         group.transition_to(GroupState.STABLE)

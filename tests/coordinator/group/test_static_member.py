@@ -1,4 +1,4 @@
-"""KIP-345: a static member keeps its place across restarts; its former self is fenced."""
+"""KIP-345: a static member keeps its membership across restarts; its former member id is fenced."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from tests.coordinator.bench import Bench, settle, subscription, transcript
 
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
+
+pytestmark = pytest.mark.spec("D8")
 
 
 async def static_pair(bench: Bench) -> tuple[str, str]:
@@ -168,7 +170,7 @@ async def test_when_nobody_joins_static_members_are_waited_for_once_more() -> No
 async def test_a_return_that_cannot_be_written_is_taken_back(version: int) -> None:
     bench = await Bench().start()
     one, two = await static_pair(bench)
-    bench.log.refusal = Error.NOT_ENOUGH_REPLICAS
+    bench.log.rejection = Error.NOT_ENOUGH_REPLICAS
     back = bench.join(instance="i2", version=version)
     await settle()
     assert (back.response.error_code, back.response.member_id) == (Error.COORDINATOR_NOT_AVAILABLE, "")

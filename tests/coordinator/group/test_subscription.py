@@ -15,7 +15,7 @@ def test_all_versions_begin_alike(version: int) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_anything_else_is_refused_with_a_word(data: bytes) -> None:
+def test_anything_else_is_rejected_with_a_word(data: bytes) -> None:
     try:
         topics = subscribed_topics(data)
     except ValueError:

@@ -8,6 +8,8 @@ from tests.coordinator.bench import Bench, settle, transcript
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
 
+pytestmark = pytest.mark.spec("D8")
+
 
 async def joined_pair(bench: Bench):  # type: ignore[no-untyped-def]
     joins = [bench.join(version=3), bench.join(version=3)]
@@ -69,7 +71,9 @@ async def test_in_a_stable_group_the_assignment_is_told_again() -> None:
         ({"generation": 7}, Error.ILLEGAL_GENERATION),
         ({"protocol_type": "connect"}, Error.INCONSISTENT_GROUP_PROTOCOL),
         ({"protocol_name": "sticky"}, Error.INCONSISTENT_GROUP_PROTOCOL),
-        ({"protocol_type": None, "protocol_name": None}, Error.NONE),
+        ({"protocol_type": None, "protocol_name": None, "version": 4}, Error.NONE),
+        ({"protocol_type": None, "version": 5}, Error.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_name": None, "version": 5}, Error.INCONSISTENT_GROUP_PROTOCOL),
         ({"instance": "i1"}, Error.UNKNOWN_MEMBER_ID),
     ],
 )
@@ -103,7 +107,7 @@ async def test_a_join_during_the_sync_phase_sends_those_that_wait_back_to_join()
 
 
 @pytest.mark.parametrize(
-    ("refusal", "told"),
+    ("rejection", "told"),
     [
         (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_COORDINATOR),
@@ -112,18 +116,18 @@ async def test_a_join_during_the_sync_phase_sends_those_that_wait_back_to_join()
     ],
 )
 @transcript
-async def test_an_assignment_that_cannot_be_written_is_refused_and_the_group_rebalances(
-    refusal: Error, told: Error
+async def test_an_assignment_that_cannot_be_written_is_rejected_and_the_group_rebalances(
+    rejection: Error, told: Error
 ) -> None:
     bench = await Bench().start()
     leader, follower = await joined_pair(bench)
     waiting = bench.sync(follower)
-    bench.log.refusal = refusal
+    bench.log.rejection = rejection
     given = bench.sync(leader, {leader.member_id: b"one", follower.member_id: b"two"})
     await settle()
     assert given.response.error_code == waiting.response.error_code == told
     assert bench.group().state is GroupState.PREPARING_REBALANCE
-    bench.log.refusal = None
+    bench.log.rejection = None
     again = [bench.join(leader.member_id), bench.join(follower.member_id)]
     await settle()
     assert {join.response.generation_id for join in again} == {2}

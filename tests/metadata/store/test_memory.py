@@ -1,4 +1,4 @@
-"""What only the memory store can do: expire and pause participants by hand. The contract is in `test_port.py`."""
+"""Features of the memory store only: a test can expire and pause participants. The contract is in `test_port.py`."""
 
 from __future__ import annotations
 

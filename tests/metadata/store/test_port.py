@@ -1,4 +1,4 @@
-"""The contract of the metadata store, shown on every adapter (SPEC M1)."""
+"""The contract of the metadata store, tested on every adapter (SPEC M1)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ from signalbox.metadata.store.port import (
 )
 from tests.metadata.store.worlds import WORLDS, World
 
+pytestmark = pytest.mark.spec("M1")
+
 Scenario = Callable[[World], Awaitable[None]]
 Show = Callable[[Scenario], None]
 
 
 @pytest.fixture(params=sorted(WORLDS))
 def show(request: pytest.FixtureRequest, tmp_path: Path) -> Show:
-    """Runs a scenario in one world."""
+    """Runs a scenario with one adapter."""
 
     def run(scenario: Scenario) -> None:
         async def in_world() -> None:
@@ -60,14 +62,14 @@ async def entry(store: MetadataStore, path: str) -> Entry:
     return found
 
 
-async def refused(store: MetadataStore, *operations: Operation, fence: Fence | None = None) -> StoreError:
+async def rejected(store: MetadataStore, *operations: Operation, fence: Fence | None = None) -> StoreError:
     with pytest.raises(StoreError) as caught:
         await store.commit(operations, fence)
     return caught.value
 
 
 class Ear:
-    """Counts what a watch says and lets a test wait for it."""
+    """Records that a watch has fired, and lets a test wait for it."""
 
     def __init__(self) -> None:
         self._heard = asyncio.Event()
@@ -81,7 +83,7 @@ class Ear:
         self._heard.clear()
 
     async def is_still(self) -> None:
-        """Wait until calls that are one too many, or belong to the same change, have come."""
+        """Waits until the watch has not fired for 0.3 s: late or repeated calls for the same change have arrived."""
         while not await self.hears_nothing_for(0.3):
             self._heard.clear()
 
@@ -148,16 +150,16 @@ def test_children_and_trees(show: Show) -> None:
         ([Write("/a", b""), Write("/a", b"", 0)], VersionConflict, "/a"),
     ],
 )
-def test_one_refused_operation_refuses_all(
+def test_one_rejected_operation_rejects_all(
     show: Show, operations: Sequence[Operation], error: type[StoreError], path: str | None
 ) -> None:
     async def scenario(world: World) -> None:
         store = world.participant()
         await store.open_session()
         await store.commit([Create("/a"), Create("/a/b"), Create("/s", of_session=True)])
-        refusal = await refused(store, Create("/first"), *operations)
-        assert type(refusal) is error
-        assert path in (None, getattr(refusal, "path", None))
+        rejection = await rejected(store, Create("/first"), *operations)
+        assert type(rejection) is error
+        assert path in (None, getattr(rejection, "path", None))
         assert await store.read("/first") is None
         assert (await entry(store, "/a")).version == 0
 
@@ -202,16 +204,16 @@ def test_numbered_entries_count_up_and_never_repeat(show: Show) -> None:
     show(scenario)
 
 
-def test_a_moved_fence_refuses_everything(show: Show) -> None:
+def test_a_moved_fence_rejects_everything(show: Show) -> None:
     async def scenario(world: World) -> None:
         old, new = world.participant(), world.participant()
         await old.commit([Create("/epoch", b"1")])
         fence = Fence("/epoch", 0)
         await old.commit([Create("/mine")], fence)
         await new.commit([Write("/epoch", b"2", 0)])
-        refusal = await refused(old, Create("/late"), fence=fence)
-        assert isinstance(refusal, FencedOut)
-        assert isinstance(await refused(old, Create("/late"), fence=Fence("/no-such", 0)), FencedOut)
+        rejection = await rejected(old, Create("/late"), fence=fence)
+        assert isinstance(rejection, FencedOut)
+        assert isinstance(await rejected(old, Create("/late"), fence=Fence("/no-such", 0)), FencedOut)
         assert await new.read("/late") is None
         await new.commit([Delete("/mine")], Fence("/epoch", 1))
 
@@ -225,7 +227,7 @@ def test_an_empty_commit_checks_fence_and_session_and_writes_nothing(show: Show)
         await store.commit([Create("/epoch", b"1")])
         before = await entry(store, "/epoch")
         assert await store.commit([], Fence("/epoch", 0)) == []
-        assert isinstance(await refused(store, fence=Fence("/epoch", 1)), FencedOut)
+        assert isinstance(await rejected(store, fence=Fence("/epoch", 1)), FencedOut)
         assert await entry(store, "/epoch") == before
         assert await store.children("/") == ["epoch"]
 
@@ -268,7 +270,7 @@ def test_closing_ends_the_session(show: Show) -> None:
         assert await other.read("/mine") is None
         assert await other.read("/lasting") is not None
         await ear.hears()
-        assert isinstance(await refused(owner, Create("/x")), StoreUnavailable)
+        assert isinstance(await rejected(owner, Create("/x")), StoreUnavailable)
 
     show(scenario)
 
@@ -289,7 +291,7 @@ def test_a_killed_owner_is_noticed(show: Show) -> None:
     show(scenario)
 
 
-def test_a_silent_session_is_ended_and_its_writes_refused(show: Show) -> None:
+def test_a_silent_session_is_ended_and_its_writes_rejected(show: Show) -> None:
     async def scenario(world: World) -> None:
         other = world.participant()
         await other.open_session()
@@ -302,7 +304,7 @@ def test_a_silent_session_is_ended_and_its_writes_refused(show: Show) -> None:
         await ear.hears()
         while await other.read("/mine") is not None:
             await ear.hears()
-        assert isinstance(await refused(owner, Create("/late")), SessionLost)
+        assert isinstance(await rejected(owner, Create("/late")), SessionLost)
         async with asyncio.timeout(5):
             await lost.wait()
         assert await other.read("/late") is None
@@ -343,7 +345,7 @@ def test_opening_again_drops_what_the_old_session_owned(show: Show) -> None:
 def test_an_entry_of_a_session_needs_one(show: Show) -> None:
     async def scenario(world: World) -> None:
         store = world.participant()
-        assert isinstance(await refused(store, Create("/mine", of_session=True)), SessionLost)
+        assert isinstance(await rejected(store, Create("/mine", of_session=True)), SessionLost)
         await store.commit([Create("/lasting")])
         assert (await entry(store, "/lasting")).session_id == 0
 
@@ -359,7 +361,7 @@ def test_watches_hear_entries_and_children(show: Show) -> None:
         for operation in (Create("/a"), Write("/a", b"1"), Create("/a/b"), Delete("/a/b"), Delete("/a")):
             await writer.commit([operation])
             await ear.hears()
-            await watcher.read("/a")  # whoever has heard and read is told of what comes after
+            await watcher.read("/a")  # a watch fires again for the changes after a read
 
     show(scenario)
 
@@ -376,7 +378,8 @@ def test_watches_hear_their_own_participant(show: Show) -> None:
 
 
 def test_what_came_and_went_before_the_watch_looked_is_heard(show: Show) -> None:
-    """Somebody may have read it in between: a broker that registers and is expelled at once must hear of it."""
+    """Another participant may have read it meanwhile: a broker that is expelled at once after its registration must be
+    notified."""
 
     async def scenario(world: World) -> None:
         writer, watcher = world.participant(), world.participant()
@@ -456,17 +459,17 @@ def test_paths_know_their_parents() -> None:
     assert parent_of("/a") == "/"
 
 
-def test_what_there_is_no_room_for_is_refused_whole_and_the_rest_goes_on(show: Show) -> None:
+def test_what_there_is_no_room_for_is_rejected_whole_and_the_rest_goes_on(show: Show) -> None:
     async def scenario(world: World) -> None:
         store, other = world.participant(), world.participant()
         session_id = await store.open_session()
         await store.commit([Create("/a", b"before"), Create("/mine", of_session=True)])
         await world.fill(store)
         large, fence = Create("/large", b"x" * 500_000), Fence("/a", 0)
-        full = await refused(store, Write("/a", b"half of it"), large, fence=fence)
+        full = await rejected(store, Write("/a", b"half of it"), large, fence=fence)
         assert isinstance(full, StoreFull)
         assert "full" in str(full) or "used up" in str(full)
-        assert isinstance(await refused(store, large, fence=Fence("/a", 7)), FencedOut), "the fence is looked at first"
+        assert isinstance(await rejected(store, large, fence=Fence("/a", 7)), FencedOut), "the fence is looked at first"
         await store.commit([], fence)
         assert ((await entry(other, "/a")).data, await other.read("/large")) == (b"before", None)
         assert (await entry(other, "/mine")).session_id == session_id

@@ -1,4 +1,4 @@
-"""The worlds the store's contract is shown in: each gives participants of one store, and ways to lose them."""
+"""The stores for the contract tests of the port. Each one creates participants of one store, and can kill them."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ class World(Protocol):
     """One store and its participants."""
 
     def participant(self) -> Any:
-        """A new participant, not joined yet."""
+        """A new participant without a session."""
         ...
 
     async def doomed(self) -> MetadataStore:
-        """A participant with a session that the others will end for its silence."""
+        """A participant with a session that the others will expire because it sends no heartbeat."""
         ...
 
     def kill(self, store: Any) -> None:
-        """Let a participant vanish as a killed process does."""
+        """Ends a participant like a killed process."""
         ...
 
     async def fill(self, store: Any) -> None:
-        """Leave the participant room for small commits only, as on a disk that is nearly full."""
+        """Leaves the participant space for small commits only, as on a disk that is nearly full."""
         ...
 
     async def make_room(self, store: Any) -> None:
-        """Undo `fill`."""
+        """Undoes `fill`."""
         ...
 
     async def close(self) -> None:
-        """Close every participant."""
+        """Closes every participant."""
         ...
 
 
-ROOM_PAGES = 20  # of 4096 bytes: what `fill` leaves
+ROOM_PAGES = 20  # of 4096 bytes: the space that `fill` leaves
 
 
 async def fill(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
@@ -60,7 +60,7 @@ async def make_room(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
 
 
 async def _limit_pages(store: SqliteMetadataStore, more: int) -> None:
-    """SQLite answers as for a full disk when the file would get longer than so many pages more. Of one connection."""
+    """Makes SQLite report a full disk if the file would grow by more than `more` pages; for this connection only."""
 
     def limit() -> None:
         connection = store._started().database()._connection
@@ -112,7 +112,7 @@ class SqliteWorld:
         return store
 
     async def doomed(self) -> MetadataStore:
-        # A timeout shorter than the heartbeat's interval: to all others this participant is silent.
+        # The timeout is shorter than the interval of heartbeats: the other participants expire this session.
         store = self.participant(session_timeout_ms=1)
         await store.open_session()
         return store

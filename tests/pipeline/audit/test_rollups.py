@@ -13,6 +13,8 @@ from signalbox.pipeline.audit.event_table import event_ddl
 from signalbox.pipeline.audit.rollups import ROLLUPS, renew_rollups, rollup_path
 from signalbox.pipeline.delta_log import read_table
 
+pytestmark = pytest.mark.spec("P1")
+
 
 def events(spark: SparkSession, *changed: dict[str, Any]) -> DataFrame:
     known: dict[str, Any] = {column.name: "" if column.type == "string" else -1 for column in AUDIT_FIELDS}

@@ -17,6 +17,8 @@ from signalbox.pipeline.options import AuditOptions
 from signalbox.pipeline.profile import Profile
 from tests.pipeline.topics import Topics
 
+pytestmark = pytest.mark.spec("P1")
+
 BEGUN_MS = 1_760_000_000_000
 
 
@@ -56,7 +58,7 @@ FIRST_BROKER = [
     event(
         AuditKind.FORWARDED, 3, api="CREATE_TOPICS", api_version=7, target_node=2, correlation_id=9, duration_us=5000
     ),
-    event(AuditKind.REFUSED, 4, api="METADATA", plane="control", listener="CONTROL", reason="data API"),
+    event(AuditKind.REJECTED, 4, api="METADATA", plane="control", listener="CONTROL", reason="data API"),
     event(AuditKind.MISROUTED, 5, api="API_VERSIONS", expected="c/1", actual="c/2", error="REBOOTSTRAP_REQUIRED"),
 ]
 SECOND_BROKER = [
@@ -103,14 +105,14 @@ def test_the_whole_trail_becomes_events_and_figures(engine: Engine, warehouse: P
     assert (decided["broker_id"], decided["forwarding_principal"]) == (2, "User:broker-1")
     assert [row["broker_id"] for row in figures["requests"] if row["api"] == "CREATE_TOPICS"] == [1]
     assert only(figures["requests"], api="ALTER_CONFIGS")["errors"] == 1
-    assert only(figures["refused"], kind="refused")["listener"] == "CONTROL"
+    assert only(figures["rejected"], kind="rejected")["listener"] == "CONTROL"
     assert (figures["misrouted"][0]["expected"], figures["misrouted"][0]["actual"]) == ("c/1", "c/2")
     assert only(figures["clients"], client_software="librdkafka/2.16.1")["connections"] == 1
     assert figures["latency"][0]["window_ms"] % 10_000 == 0
     assert figures["totals"] == {
         "requests": 102,
         "forwarded": 1,
-        "refused": 1,
+        "rejected": 1,
         "denied": 0,
         "misrouted": 1,
         "connections": 1,

@@ -1,4 +1,4 @@
-"""A schema from values."""
+"""A schema that is inferred from values."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def ddl(*values: Any) -> str | None:
     return infer_ddl([json.dumps(value).encode() for value in values])
 
 
+@pytest.mark.spec("P4")
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

@@ -1,4 +1,4 @@
-"""Records become rows, bad ones get their reason."""
+"""Records become rows; invalid ones get their reason."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ CASES: list[tuple[bytes | None, str | None]] = [
 ]
 
 
+@pytest.mark.spec("P6")
 def test_every_bad_record_is_kept_aside_with_its_reason(spark: SparkSession, shape: RecordShape) -> None:
     frame = parsed(records(spark, *(value for value, _ in CASES)), shape)
     good = {row.offset for row in good_rows(frame, shape).collect()}
@@ -55,6 +56,7 @@ def test_every_bad_record_is_kept_aside_with_its_reason(spark: SparkSession, sha
     assert good == {offset for offset, (_, reason) in enumerate(CASES) if reason is None}
 
 
+@pytest.mark.spec("P4")
 def test_good_rows_have_their_fields_and_the_records_own_columns(spark: SparkSession, shape: RecordShape) -> None:
     frame = parsed(records(spark, b'{"a":1,"b":2,"c":"x","key":"inner","d":[3]}'), shape)
     (row,) = good_rows(frame, shape).collect()
@@ -62,6 +64,7 @@ def test_good_rows_have_their_fields_and_the_records_own_columns(spark: SparkSes
     assert (row.key, row.topic, row.partition, row.offset) == (b"k", "t", 0, 0)
 
 
+@pytest.mark.spec("P6")
 def test_dead_rows_are_the_whole_record(spark: SparkSession, shape: RecordShape) -> None:
     frame = parsed(records(spark, b"nonsense"), shape)
     dead = dead_rows(frame, shape)
@@ -69,13 +72,15 @@ def test_dead_rows_are_the_whole_record(spark: SparkSession, shape: RecordShape)
     assert dead.collect()[0].value == b"nonsense"
 
 
-def test_a_further_rule_refuses_with_its_own_reason(spark: SparkSession) -> None:
+@pytest.mark.spec("P6")
+def test_a_further_rule_rejects_with_its_own_reason(spark: SparkSession) -> None:
     rule = "CASE WHEN _parsed.a > 5 THEN concat('too_big:', _parsed.a) END"
-    shape = RecordShape(fields_of("a INT"), refused=rule, takes_tombstones=False)
+    shape = RecordShape(fields_of("a INT"), rejected=rule, takes_tombstones=False)
     frame = parsed(records(spark, b'{"a":9}', b'{"a":1}', None), shape)
     assert [row.reason for row in dead_rows(frame, shape).orderBy("offset").collect()] == ["too_big:9", "no_value"]
 
 
+@pytest.mark.spec("P4")
 def test_without_fields_the_value_stays_raw(spark: SparkSession) -> None:
     (row,) = good_rows(records(spark, b"\xff"), RecordShape()).collect()
     assert row.value == b"\xff"

@@ -34,6 +34,7 @@ def numbers(result: TablesResult) -> list[int]:
     return sorted(column)
 
 
+@pytest.mark.spec("P3")
 def test_a_topic_becomes_a_table_and_the_next_run_goes_on(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("rows")
     topics.fill(topic, json_values(0, 250))
@@ -50,6 +51,7 @@ def test_a_topic_becomes_a_table_and_the_next_run_goes_on(engine: Engine, wareho
     assert (third.rows, third.table_rows) == (0, 300)
 
 
+@pytest.mark.spec("P4")
 def test_the_raw_table_is_the_record_byte_for_byte(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("raw", partitions=1)
     topics.fill_records(topic, [(b"\x00k", b"\xff", [("h", b"\x01"), ("n", None)]), (None, None, None)])
@@ -64,6 +66,7 @@ def test_the_raw_table_is_the_record_byte_for_byte(engine: Engine, warehouse: Pa
     assert rows[1]["headers"] is None
 
 
+@pytest.mark.spec("P6")
 def test_bad_records_are_kept_aside_with_reason_and_offset(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("bad", partitions=1)
     topics.fill(topic, [b'{"n":1}', b"nonsense", b'{"n":"x"}', b'{"n":4}'])
@@ -74,6 +77,7 @@ def test_bad_records_are_kept_aside_with_reason_and_offset(engine: Engine, wareh
     assert dead == {1: ("not_json", b"nonsense"), 2: ("type:n", b'{"n":"x"}')}
 
 
+@pytest.mark.spec("P4")
 def test_an_inferred_schema_is_remembered(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("inferred")
     topics.fill(topic, json_values(0, 10))
@@ -84,6 +88,7 @@ def test_an_inferred_schema_is_remembered(engine: Engine, warehouse: Path, topic
     assert numbers(again) == list(range(11))
 
 
+@pytest.mark.spec("P3")
 def test_a_recreated_topic_ends_the_run_instead_of_mixing_both(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("recreated", partitions=1)
     topics.fill(topic, json_values(0, 20))
@@ -95,6 +100,7 @@ def test_a_recreated_topic_ends_the_run_instead_of_mixing_both(engine: Engine, w
         run(engine, warehouse, topics, topic)
 
 
+@pytest.mark.spec("P9")
 def test_a_run_that_goes_on_takes_what_comes_until_it_is_told_to_stop(
     engine: Engine, warehouse: Path, topics: Topics
 ) -> None:
@@ -122,6 +128,7 @@ def test_a_run_that_goes_on_takes_what_comes_until_it_is_told_to_stop(
     assert time.monotonic() - begun >= 12.0
 
 
+@pytest.mark.spec("P3")
 def test_a_lost_checkpoint_is_not_begun_again_over_the_same_table(
     engine: Engine, warehouse: Path, topics: Topics
 ) -> None:
@@ -136,12 +143,12 @@ def test_a_lost_checkpoint_is_not_begun_again_over_the_same_table(
     assert run(engine, warehouse, topics, topic).table_rows == 10
 
 
-def test_what_cannot_be_run_is_refused_and_leaves_nothing_behind(
+def test_what_cannot_be_run_is_rejected_and_leaves_nothing_behind(
     engine: Engine, warehouse: Path, topics: Topics
 ) -> None:
     with pytest.raises(TopicError, match="nowhere"):
         run(engine, warehouse, topics, "nowhere")
-    topic = topics.create("refused")
+    topic = topics.create("rejected")
     topics.fill(topic, [b"no json"])
     with pytest.raises(SchemaError, match="none of its first 1 values is a JSON object"):
         run(engine, warehouse, topics, topic, schema="infer")

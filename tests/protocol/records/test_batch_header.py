@@ -62,9 +62,9 @@ def test_batches_lie_one_behind_the_other() -> None:
 @pytest.mark.parametrize("cut", [1, 11, 12, 16, 17, 60, 61, len(BATCH) - 1])
 def test_a_cut_tail_is_corrupt_unless_it_is_allowed(cut: int) -> None:
     buffer = BATCH + BATCH[:cut]
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         list(iter_batch_headers(buffer))
-    assert refused.value.error is Error.CORRUPT_MESSAGE
+    assert rejected.value.error is Error.CORRUPT_MESSAGE
     assert len(list(iter_batch_headers(buffer, allow_partial_tail=True))) == 1
 
 
@@ -79,14 +79,14 @@ def test_a_cut_tail_is_corrupt_unless_it_is_allowed(cut: int) -> None:
         (8, b"\x7f\xff\xff\xff", Error.CORRUPT_MESSAGE),
     ],
 )
-def test_headers_that_lie_are_refused(position: int, replacement: bytes, error: Error) -> None:
+def test_headers_that_lie_are_rejected(position: int, replacement: bytes, error: Error) -> None:
     broken = BATCH[:position] + replacement + BATCH[position + len(replacement) :]
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         list(iter_batch_headers(broken))
-    assert refused.value.error is error
+    assert rejected.value.error is error
 
 
-def test_old_formats_are_refused_in_words() -> None:
+def test_old_formats_are_rejected_in_words() -> None:
     with pytest.raises(KafkaError, match="message format 1 is not supported"):
         read_batch_header(BATCH[:16] + b"\x01" + BATCH[17:])
 

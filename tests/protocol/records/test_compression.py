@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.records.compression import CODES, NAMES, compress, compression_name, decompress
+from signalbox.protocol.records.compression import (
+    CODES,
+    NAMES,
+    UnpacksTooLarge,
+    compress,
+    compression_name,
+    decompress,
+    unpack,
+)
+
+pytestmark = pytest.mark.spec("D1")
 
 CODECS = [name for name in NAMES if name != "none"]
 
@@ -59,15 +69,15 @@ def test_frames_in_a_row_are_one_payload() -> None:
 
 
 @pytest.mark.parametrize("name", CODECS)
-def test_a_bomb_is_refused_before_the_memory_is_taken(name: str) -> None:
+def test_a_bomb_is_rejected_before_the_memory_is_taken(name: str) -> None:
     bomb = compress(name, bytes(50_000_000))
     assert len(bomb) < 3_000_000
     tracemalloc.start()
-    with pytest.raises(KafkaError, match="exceed") as refused:
+    with pytest.raises(KafkaError, match="exceed") as rejected:
         decompress(name, bomb, limit_bytes=1_000_000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert refused.value.error is Error.CORRUPT_MESSAGE
+    assert rejected.value.error is Error.CORRUPT_MESSAGE
     assert peak < 10_000_000
 
 
@@ -82,9 +92,9 @@ def test_exactly_the_limit_is_allowed(name: str) -> None:
 @pytest.mark.parametrize("name", CODECS)
 @pytest.mark.parametrize("hurt", [b"", b"\x01", b"garbage garbage", b"\xff" * 40])
 def test_what_is_no_payload_is_corrupt(name: str, hurt: bytes) -> None:
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         decompress(name, hurt)
-    assert refused.value.error is Error.CORRUPT_MESSAGE
+    assert rejected.value.error is Error.CORRUPT_MESSAGE
 
 
 @settings(max_examples=150, deadline=None, database=None)
@@ -94,6 +104,20 @@ def test_damage_is_corrupt_or_goes_unnoticed_but_never_anything_else(name: str, 
     for hurt in (packed[:cut], packed[:cut] + bytes([byte]) + packed[cut + 1 :]):
         try:
             outcome: object = decompress(name, hurt, limit_bytes=10_000)
-        except KafkaError as refused:
-            outcome = refused.error
+        except KafkaError as rejected:
+            outcome = rejected.error
         assert outcome is Error.CORRUPT_MESSAGE or isinstance(outcome, bytes)
+
+
+@pytest.mark.parametrize("name", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("size", [0, 10, 3_000_000])
+def test_unpacking_into_memory_of_its_own(name: str, size: int) -> None:
+    payload = bytes(range(256)) * (size // 256) + b"end"
+    unpacked = unpack(name, compress(name, payload), len(payload))
+    assert unpacked.records == payload
+    unpacked.release()
+    with pytest.raises(UnpacksTooLarge):
+        unpack(name, compress(name, payload), len(payload) - 1)
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+        unpack(name, b"no codec has written this", 1_000_000)
+    assert compress(name, memoryview(payload)) == compress(name, payload)

@@ -1,4 +1,4 @@
-"""Whole batches, judged by aiokafka, which reads and writes the same format with code of its own."""
+"""Complete batches, compared with aiokafka, an independent implementation of the same format."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_aiokafka_writes_is_read(compression: str) -> None:
 
 
 def test_by_hand() -> None:
-    """One record: length 10, attributes, deltas 0 0, key "k", value "vv", no headers."""
+    """One record: length 10, attributes, both deltas 0, key "k", value "vv", no headers."""
     batch = encode_batch([Record(timestamp=5, key=b"k", value=b"vv")])
     assert batch[61:].hex(" ") == "12 00 00 00 02 6b 04 76 76 00"
     assert batch[:8] == bytes(8)
@@ -127,9 +127,9 @@ def with_records(records: bytes, **changes: Any) -> bytes:
     ],
 )
 def test_batches_that_lie_are_corrupt(broken: bytes) -> None:
-    with pytest.raises(KafkaError) as refused:
+    with pytest.raises(KafkaError) as rejected:
         list(decode_records(broken))
-    assert refused.value.error is Error.CORRUPT_MESSAGE
+    assert rejected.value.error is Error.CORRUPT_MESSAGE
 
 
 @settings(max_examples=300, deadline=None, database=None)
@@ -138,6 +138,13 @@ def test_a_changed_byte_inside_is_read_or_corrupt(place: int, byte: int) -> None
     hurt = GOOD[:place] + bytes([byte]) + GOOD[place + 1 :]
     try:
         outcome: object = len(list(records_of(memoryview(hurt), read_batch_header(hurt))))
-    except KafkaError as refused:
-        outcome = refused.error
+    except KafkaError as rejected:
+        outcome = rejected.error
     assert outcome in (3, Error.CORRUPT_MESSAGE)
+
+
+def test_a_header_name_that_is_not_utf_8_is_read_with_replacement_characters() -> None:
+    batch = bytearray(encode_batch([Record(value=b"x", headers=[("ab", b"y")])]))
+    batch[batch.index(b"ab")] = 0xFF
+    [record] = decode_records(bytes(batch))
+    assert record.headers == [("\ufffdb", b"y")]

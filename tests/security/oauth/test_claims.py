@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from signalbox.security.oauth.access_token import AccessToken, TokenRefused
-from signalbox.security.oauth.claims import read_claims
+from signalbox.security.oauth.access_token import AccessToken, TokenRejected
+from signalbox.security.oauth.claims import TokenRules, check_rules, read_claims
 
 GOOD: dict[str, Any] = {"sub": " alice ", "iat": 1, "exp": 2.5}
 
@@ -45,8 +45,8 @@ def test_what_a_token_says() -> None:
         ({"scope": ["read", "read "]}, "scope"),
     ],
 )
-def test_what_is_refused(wrong: dict[str, Any], named: str) -> None:
-    with pytest.raises(TokenRefused, match=f"the {named} claim") as caught:
+def test_what_is_rejected(wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(TokenRejected, match=f"the {named} claim") as caught:
         read(GOOD | wrong)
     assert caught.value.status == "invalid_token"
 
@@ -54,6 +54,16 @@ def test_what_is_refused(wrong: dict[str, Any], named: str) -> None:
 def test_scopes_that_are_asked_for() -> None:
     wanted = frozenset({"read", "write"})
     assert read(GOOD | {"scope": "write read admin"}, wanted).scopes >= wanted
-    with pytest.raises(TokenRefused, match="lacks write") as caught:
+    with pytest.raises(TokenRejected, match="lacks write") as caught:
         read(GOOD | {"scope": ["read"]}, wanted)
     assert (caught.value.status, caught.value.scope) == ("insufficient_scope", "read write")
+
+
+@pytest.mark.parametrize(("issued_s", "good"), [(100, True), (130, True), (130.5, False), (10_000, False)])
+def test_a_token_that_was_issued_in_the_future(issued_s: float, good: bool) -> None:
+    claims = {"sub": "alice", "iat": issued_s, "exp": 20_000}
+    if good:
+        check_rules(claims, TokenRules(), now_ms=100_000)
+        return
+    with pytest.raises(TokenRejected, match="issued in the future"):
+        check_rules(claims, TokenRules(), now_ms=100_000)

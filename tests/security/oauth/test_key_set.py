@@ -42,7 +42,7 @@ def test_by_id_and_without() -> None:
     assert [key.key_id for key in keys.candidates("ec", "ES256")] == ["ec"]
     assert keys.candidates("ec", "RS256") == []
     assert keys.candidates("other", "ES256") == []
-    assert len(keys.candidates(None, "ES256")) == 4  # a token without a key id costs no more than that
+    assert len(keys.candidates(None, "ES256")) == 4  # the most that a token without a key id costs
     assert keys.knows("ec")
     assert not keys.knows("other")
 

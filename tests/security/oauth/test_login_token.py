@@ -57,8 +57,8 @@ def test_a_request_for_a_token(url_encoded: bool, credentials: bytes) -> None:
         (1000, 0.0, 700),  # the buffer of 300 s is kept
         (370, 1.0, 70),
         (365, 0.0, 65),
-        (360, 0.0, 60),  # the least period is kept
-        (300, 0.0, 240),  # both cannot be kept: neither is
+        (360, 0.0, 60),  # the minimum period is kept
+        (300, 0.0, 240),  # both cannot be kept: neither applies
         (10, 1.0, 8.5),
     ],
 )

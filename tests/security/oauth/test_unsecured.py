@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.security.oauth.access_token import AccessToken, TokenRefused
+from signalbox.security.oauth.access_token import AccessToken, TokenRejected
 from signalbox.security.oauth.unsecured import UnsecuredOptionError, UnsecuredTokenValidator
 from tests.security.issuer import Issuer, forged
 
@@ -47,13 +47,13 @@ def test_what_kafka_takes() -> None:
         ("." * 20_000, "unsecured"),
     ],
 )
-def test_what_kafka_refuses(token: str, reason: str) -> None:
-    with pytest.raises(TokenRefused, match=reason):
+def test_what_kafka_rejects(token: str, reason: str) -> None:
+    with pytest.raises(TokenRejected, match=reason):
         validate(token)
 
 
 def test_scopes_that_are_asked_for() -> None:
-    with pytest.raises(TokenRefused) as caught:
+    with pytest.raises(TokenRejected) as caught:
         validate(unsecured(scope="read"), RequiredScope="read write")
     assert caught.value.as_json() == '{"status":"insufficient_scope", "scope":"read write"}'
 

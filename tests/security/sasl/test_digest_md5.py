@@ -1,10 +1,10 @@
-"""DIGEST-MD5 by RFC 2831's own example, and what a server may not get away with."""
+"""DIGEST-MD5 by RFC 2831's own example, and responses of a server that the client rejects."""
 
 from __future__ import annotations
 
 import pytest
 
-from signalbox.security.sasl.digest_md5 import DigestMd5Client, DigestRefused
+from signalbox.security.sasl.digest_md5 import DigestMd5Client, DigestRejected
 
 CHALLENGE = b'realm="elwood.innosoft.com",nonce="OA6MG9tEQGm2hh",qop="auth",algorithm=md5-sess,charset=utf-8'
 LAST_WORD = b"rspauth=ea40f60335c427b5527b84dbabcdfffd"
@@ -33,7 +33,7 @@ def test_names_are_quoted_and_passwords_are_not_said() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("ä", "Ã¤"), ("日", "æ\x97¥")])
 def test_latin_1_where_it_can_be_and_else_utf_8(one: str, other: str) -> None:
-    """The second of each pair is the UTF-8 of the first, read as Latin-1."""
+    """The second of each pair is the UTF-8 encoding of the first, read as Latin-1."""
     responses = {client(password=password).respond(CHALLENGE) for password in (one, other)}
     assert len(responses) == (2 if one == "ä" else 1)
 
@@ -49,7 +49,7 @@ def test_latin_1_where_it_can_be_and_else_utf_8(one: str, other: str) -> None:
     ],
 )
 def test_a_challenge_that_is_none(challenge: bytes, gist: str) -> None:
-    with pytest.raises(DigestRefused, match=gist):
+    with pytest.raises(DigestRejected, match=gist):
         client().respond(challenge)
 
 
@@ -57,6 +57,6 @@ def test_a_challenge_that_is_none(challenge: bytes, gist: str) -> None:
 def test_a_server_that_does_not_know_the_password(word: bytes) -> None:
     login = client()
     login.respond(CHALLENGE)
-    with pytest.raises(DigestRefused, match="could not show"):
+    with pytest.raises(DigestRejected, match="could not show"):
         login.respond(word)
     assert not login.complete

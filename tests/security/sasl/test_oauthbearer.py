@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from signalbox.security.oauth.access_token import INSUFFICIENT_SCOPE, AccessToken, TokenRefused
+from signalbox.security.oauth.access_token import INSUFFICIENT_SCOPE, AccessToken, TokenRejected
 from signalbox.security.sasl.mechanism import SaslError
 from signalbox.security.sasl.oauthbearer import (
     OAuthBearerClientExchange,
@@ -14,18 +14,18 @@ from signalbox.security.sasl.oauthbearer import (
 
 
 class Validator:
-    """Takes the token `good`."""
+    """Accepts only the token `good`."""
 
     def validate(self, token: str) -> AccessToken:
         if token == "scopeless":
-            raise TokenRefused("lacks read", INSUFFICIENT_SCOPE, "read")
+            raise TokenRejected("lacks read", INSUFFICIENT_SCOPE, "read")
         if token == "broken":
             raise RuntimeError(f"cannot look up {token}")
         if token != "good":
-            raise TokenRefused("unknown")
+            raise TokenRejected("unknown")
         return AccessToken("alice", 7000)
 
-    def refused_extensions(self, token: AccessToken, extensions: Mapping[str, str]) -> Mapping[str, str]:
+    def rejected_extensions(self, token: AccessToken, extensions: Mapping[str, str]) -> Mapping[str, str]:
         if extensions.get("bad") == "raise":
             raise RuntimeError
         return {name: "not here" for name in extensions if name == "bad"}
@@ -63,13 +63,13 @@ def test_a_bad_token_is_told_and_acknowledged(token: str, json: str, reason: str
     server, ours = begin(), client(token)
     answer = server.respond(ours.first())
     assert answer == json.encode()
-    assert (server.complete, server.refused) == (False, reason)
+    assert (server.complete, server.rejected) == (False, reason)
     acknowledged = ours.respond(answer)
     assert acknowledged == b"\x01"
     with pytest.raises(SaslError) as caught:
         server.respond(acknowledged)
     assert (str(caught.value), caught.value.reason) == (json, reason)
-    assert not server.refused
+    assert not server.rejected
 
 
 def test_nobody_guesses_on_within_one_exchange() -> None:
@@ -98,7 +98,7 @@ def test_a_validator_that_breaks_lets_nobody_in_and_its_text_is_not_told(caplog:
     assert "cannot look up" not in caplog.text
 
 
-def test_a_server_that_goes_on_after_a_refusal() -> None:
+def test_a_server_that_goes_on_after_a_rejection() -> None:
     ours = client("good")
     ours.first()
     ours.respond(b'{"status":"invalid_token"}')

@@ -72,4 +72,4 @@ def test_long_garbage_takes_no_longer_than_its_length() -> None:
     ):
         with pytest.raises(SaslError):
             parse_initial_response(message)
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 30

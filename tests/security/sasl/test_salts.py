@@ -1,4 +1,4 @@
-"""Salts where none are stored: by name, the same on every node, in the form of those that Kafka's clients make."""
+"""Salts for names without a stored one: by name, the same on every node, in the form that Kafka's clients make."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from signalbox.security.sasl.salts import Salts, random_salt
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 
-# What java.math.BigInteger(130, random).toString(36) comes to, but for one in sixty million.
+# The form of java.math.BigInteger(130, random).toString(36); one in sixty million is different.
 KAFKAS = re.compile(rb"[1-9a-z][0-9a-z]{20,25}")
 
 
@@ -31,7 +31,7 @@ def test_a_salt_is_a_names_and_a_mechanisms() -> None:
 
 
 def test_made_and_random_ones_are_as_long() -> None:
-    """25 digits in three of five, 26 in two: a length that only one kind has would tell."""
+    """Three of five have 25 digits, two have 26: the length must not show which kind a salt is."""
     salts = Salts()
     random = [random_salt() for _ in range(2_000)]
     made = [salts.of("SCRAM-SHA-256", f"user-{number}") for number in range(2_000)]

@@ -1,4 +1,4 @@
-"""The state table of the module, row by row."""
+"""The state table of `sasl_server.py`, row by row."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_authenticating_again() -> None:
     authenticate(of, RIGHT)
     assert handshake_error(handshake(of)) == 0
     assert authenticate(of, RIGHT).outcome is not None
-    # Kafka answers the handshake of another mechanism and fails what follows, without an answer
+    # Kafka accepts the handshake of another mechanism and fails the request after it, without a response
     assert handshake_error(handshake(of, "SCRAM-SHA-256")) == 0
     reply = authenticate(of, RIGHT)
     assert (reply.answer, reply.outcome, of.state) == (None, None, SaslState.FAILED)
@@ -147,7 +147,7 @@ def test_out_of_place(api: ApiKey) -> None:
 
 
 class Expiring:
-    """A mechanism whose peers show something that ends."""
+    """A mechanism whose credentials expire at `expires_at_ms`."""
 
     name = "EXPIRING"
     blocking = False

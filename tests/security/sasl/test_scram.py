@@ -32,7 +32,7 @@ class Users(NoCredentials):
 
 
 class Made(NoCredentials):
-    """One user as our own tools make them, one token; two nodes of it are of one cluster."""
+    """One user, with a random salt as our own tools make it. Two instances are two nodes of one cluster."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ def test_every_node_shows_an_unknown_name_the_same(mechanism: str, extension: st
 
 @pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
 def test_nobody_logs_in_by_what_was_made_up(mechanism: str) -> None:
-    """Not even with the very keys."""
+    """Not even if the client's proof matches the made-up credential."""
     server, client = ScramMechanism(mechanism, Made()).begin(), ScramClientExchange(mechanism, "ghost", "")
     server.respond(client.first())
     server._credential = make_credential(mechanism, "", server._credential.salt if server._credential else b"")
@@ -109,6 +109,23 @@ def test_a_delegation_token_speaks_for_its_owner() -> None:
     assert final is not None
     server.respond(final)
     assert (server.authorization_id, server.token_authenticated, server.expires_at_ms) == ("owner", True, 5_000)
+
+
+def test_a_token_that_ends_during_the_exchange_lets_nobody_in() -> None:
+    class Ending(Users):
+        ended = False
+
+        def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
+            return None if self.ended else super().token_login(mechanism, token_id)
+
+    users = Ending()
+    server = ScramMechanism("SCRAM-SHA-512", users).begin()
+    client = ScramClientExchange("SCRAM-SHA-512", "token-1", "hmac", token_auth=True)
+    final = client.respond(server.respond(client.first()))
+    assert final is not None
+    users.ended = True
+    with pytest.raises(SaslError, match="invalid credentials"):
+        server.respond(final)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +186,7 @@ def test_a_server_that_does_not_know_the_password() -> None:
     assert not client.complete
 
 
-def test_another_identity_and_a_changed_nonce_are_refused() -> None:
+def test_another_identity_and_a_changed_nonce_are_rejected() -> None:
     server = ScramMechanism("SCRAM-SHA-256", Users()).begin()
     with pytest.raises(SaslError, match="different from username"):
         server.respond(b"n,a=bob,n=alice,r=x")
@@ -185,7 +202,7 @@ def test_another_identity_and_a_changed_nonce_are_refused() -> None:
 
 @pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
 def test_a_client_that_says_its_nonce_twice_is_let_in_as_by_kafka(mechanism: str) -> None:
-    """librdkafka before 2.6.1; its proof covers what it sends."""
+    """librdkafka before 2.6.1 does so; its proof covers the nonce as it was sent."""
     server = ScramMechanism(mechanism, Users()).begin()
     challenge = parse_server_first(server.respond(b"n,,n=alice,r=mine"))
     final = f"c=biws,r=mine{challenge.nonce}"

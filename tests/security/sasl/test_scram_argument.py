@@ -1,4 +1,4 @@
-"""`--add-scram` as Kafka's storage tool takes it (KIP-900)."""
+"""`--add-scram` in the syntax of Kafka's storage tool (KIP-900)."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_what_is_there_already_is_known_by_the_password() -> None:
         ("SCRAM-SHA-256=[name=a,password=SECRET,iterations=many]", "from 4096 to 16384"),
     ],
 )
-def test_what_names_no_user_is_refused_without_repeating_it(text: str, says: str) -> None:
-    with pytest.raises(BadScramArgument) as refused:
+def test_what_names_no_user_is_rejected_without_repeating_it(text: str, says: str) -> None:
+    with pytest.raises(BadScramArgument) as rejected:
         parse_scram_argument(text)
-    assert says in str(refused.value)
-    assert "SECRET" not in str(refused.value)
+    assert says in str(rejected.value)
+    assert "SECRET" not in str(rejected.value)

@@ -43,7 +43,7 @@ def test_the_other_messages() -> None:
 
 
 @pytest.mark.parametrize("token", [b"e=other-error", b"v=!!", b"v=A", b""])
-def test_final_messages_of_a_server_that_refuses(token: bytes) -> None:
+def test_final_messages_of_a_server_that_rejects(token: bytes) -> None:
     with pytest.raises(SaslError):
         parse_server_final(token)
 

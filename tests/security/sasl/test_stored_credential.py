@@ -35,10 +35,10 @@ def test_the_text() -> None:
     ],
 )
 def test_what_is_none_is_not_repeated(text: str) -> None:
-    with pytest.raises(BadCredential) as refused:
+    with pytest.raises(BadCredential) as rejected:
         decode_credential(text)
-    assert "WG5d8oPm3" not in str(refused.value)
-    assert "many" not in str(refused.value)
+    assert "WG5d8oPm3" not in str(rejected.value)
+    assert "many" not in str(rejected.value)
 
 
 def test_a_credential_does_not_show_its_keys() -> None:

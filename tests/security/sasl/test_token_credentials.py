@@ -1,4 +1,4 @@
-"""What a token's holder shows is the HMAC in base64; credentials are derived ahead and forgotten with the token."""
+"""The password of a delegation token is its HMAC in base64; credentials are derived ahead and end with the token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_password_is_the_hmac(mechanism: str) -> None:
 
 
 def test_a_token_has_the_salt_of_an_id_that_is_none() -> None:
-    """Also when the cluster's secret became known late."""
+    """Also when the cluster's secret became known after the first look-up."""
     salts = Salts()
     credentials = TokenCredentials(SECRET, salts)
     for _ in range(2):

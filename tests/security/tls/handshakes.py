@@ -1,4 +1,4 @@
-"""Handshakes in memory, and the settings of a broker that has everything as text."""
+"""Handshakes in memory, and the settings of a broker whose key material is given as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BROKER = AUTHORITY.identity("broker")
 
 
 def inline(identity: Identity = BROKER, authority: Authority = AUTHORITY, /, **others: Any) -> TlsSettings:
-    """Key, chain and trust as text."""
+    """Settings with key, certificate chain and trusted certificates as text."""
     given: dict[str, Any] = {
         "keystore_key": identity.key_pem(),
         "keystore_certificate_chain": identity.certificate_pem,
@@ -29,7 +29,7 @@ TRUSTING = TlsSettings(truststore_certificates=AUTHORITY.pem)
 def shake_hands(
     server: ssl.SSLContext, client: ssl.SSLContext | None = None, host: str = "localhost"
 ) -> tuple[ssl.SSLObject, ssl.SSLObject]:
-    """(server's side, client's side) of a handshake that is through; ssl.SSLError when it fails."""
+    """(server's side, client's side) of a completed handshake; ssl.SSLError if it fails."""
     client = client or client_context(TRUSTING)
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     dialling = client.wrap_bio(to_client, to_server, server_hostname=host)

@@ -16,7 +16,7 @@ def names(context: ssl.SSLContext) -> set[str]:
 
 
 def negotiated(suites: str, **others: object) -> tuple[str, str]:
-    """(suite, TLS version) with a client that takes everything."""
+    """(suite, TLS version) with a client that accepts every suite."""
     server, _ = shake_hands(server_context(inline(cipher_suites=tuple(suites.split(",")), **others)))
     suite = server.cipher()
     assert suite is not None

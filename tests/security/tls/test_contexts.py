@@ -97,7 +97,7 @@ def test_the_host_name_is_checked_unless_the_algorithm_is_empty() -> None:
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_no_private_key_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: bool) -> None:
     if in_memory:
-        monkeypatch.setattr("tempfile.mkstemp", None)  # no file was ever there
+        monkeypatch.setattr("tempfile.mkstemp", None)  # no file is made at all
     else:
         monkeypatch.setattr("signalbox.security.tls.contexts._OWN_FILES", "/no/such/folder")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

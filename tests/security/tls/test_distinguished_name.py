@@ -1,4 +1,4 @@
-"""What Java prints was looked up by asking Java: X500Principal.getName() of certificates made in this way."""
+"""The expected names are the output of Java: X500Principal.getName() of certificates made in this way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Attribute = x509.NameAttribute[str]
 
 
 def certificate(*parts: list[Attribute]) -> bytes:
-    """Self-signed, with a subject of these relative names, the most general first."""
+    """A certificate, signed with its own key, with a subject of these relative names, the most general first."""
     made = (
         x509.CertificateBuilder()
         .subject_name(x509.Name([x509.RelativeDistinguishedName(part) for part in parts]))

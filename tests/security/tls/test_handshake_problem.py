@@ -1,4 +1,4 @@
-"""Contexts shake hands before anybody depends on it."""
+"""A handshake in memory between two contexts, before connections depend on them."""
 
 from __future__ import annotations
 

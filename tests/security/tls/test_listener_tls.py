@@ -33,18 +33,18 @@ def test_the_same_file_name_is_read_again(tmp_path: Path) -> None:
     )
     old = serving(settings)
     assert old.replaced_files == []
-    os.utime(path, (1, 1))  # a second write may fall into the same tick of the clock
+    os.utime(path, (1, 1))  # the second write may get the same modification time
     AUTHORITY.identity("broker").pkcs12_file(path, "pass")
     assert old.replaced_files == [str(path)]
     new = renewed_listener_tls(old, settings)
-    assert serial(new) != serial(old)  # what is in use stays as it is
+    assert serial(new) != serial(old)  # the old context keeps its certificate
     assert new.replaced_files == []
     path.unlink()
     assert new.replaced_files == []
 
 
 def renewal(identity: Identity, *, dialled: bool = False, **changes: Any) -> str:
-    """What is said to this certificate in the place of the broker's."""
+    """The error when this certificate replaces the broker's; "taken" if there is none."""
     try:
         renewed_listener_tls(serving(inline(), dialled=dialled), inline(identity, **changes))
     except TlsConfigError as error:
@@ -58,7 +58,7 @@ def test_another_name_needs_a_switch() -> None:
     assert said.startswith("ssl.keystore.certificate.chain: the new certificate is for CN=other,")
     assert "ssl.allow.dn.changes" in said
     assert renewal(other, allow_dn_changes=True) == "taken"
-    assert renewal(AUTHORITY.identity("BROKER")) == "taken"  # Kafka compares without case
+    assert renewal(AUTHORITY.identity("BROKER")) == "taken"  # Kafka ignores case
 
 
 def test_a_lost_alternative_name_needs_a_switch() -> None:
@@ -82,7 +82,7 @@ def test_brokers_must_be_able_to_dial_each_other_before_and_after() -> None:
     for identity, authority in ((BROKER, stranger), (stranger.identity("broker"), AUTHORITY)):
         said = renewal(identity, dialled=True, truststore_certificates=authority.pem)
         assert said.startswith("ssl.truststore.location: brokers with these settings could not connect to each other")
-        assert renewal(identity, truststore_certificates=authority.pem) == "taken"  # where no broker dials
+        assert renewal(identity, truststore_certificates=authority.pem) == "taken"  # brokers do not connect here
     # A new authority comes in two steps: trust both, then use it.
     both = AUTHORITY.pem + stranger.pem
     assert renewal(BROKER, dialled=True, truststore_certificates=both) == "taken"

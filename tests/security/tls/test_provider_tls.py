@@ -1,4 +1,4 @@
-"""TLS towards an identity provider: what a login module's `ssl.*` options make of it."""
+"""TLS to an identity provider, from the `ssl.*` options of a login module."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def test_a_certificate_of_ones_own(tmp_path: Path) -> None:
     ("option", "text"), [("ssl.truststore.location", "/no/such"), ("ssl.enabled.protocols", "TLSv1.1")]
 )
 def test_the_option_that_is_wrong_is_named(option: str, text: str) -> None:
-    with pytest.raises(TlsConfigError) as refused:
+    with pytest.raises(TlsConfigError) as rejected:
         provider_context({option: text})
-    assert refused.value.key == option
+    assert rejected.value.key == option

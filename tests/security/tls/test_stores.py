@@ -57,7 +57,7 @@ def test_a_pkcs12_store_without_key_or_certificate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("magic", "name"), [("feedfeed", "JKS"), ("cececece", "JCEKS")])
-def test_javas_own_stores_are_refused_with_the_way_out(tmp_path: Path, magic: str, name: str) -> None:
+def test_javas_own_stores_are_rejected_with_the_way_out(tmp_path: Path, magic: str, name: str) -> None:
     path = tmp_path / "broker.jks"
     path.write_bytes(bytes.fromhex(magic) + bytes(100))
     for prefix in ("keystore", "truststore"):

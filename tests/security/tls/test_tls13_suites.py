@@ -30,7 +30,7 @@ def test_all_of_them_are_the_default() -> None:
     assert set_tls_1_3_suites(context, sorted(TLS_1_3_SUITES))
 
 
-def test_where_it_cannot_be_done_the_configuration_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_cannot_be_done_the_configuration_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     from signalbox.security.tls.contexts import server_context
 
     monkeypatch.setattr(sys, "implementation", type("Other", (), {"name": "other"}))

@@ -1,4 +1,4 @@
-"""`python -m tests.system.interop_security [page]`: run every cell, print the table, write the page if one is named."""
+"""`python -m tests.system.interop_security [page]`: runs every cell, prints the table, writes the page if named."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Printed(Results):
 
 
 def main(arguments: list[str]) -> int:
-    """pytest's exit code."""
+    """Returns pytest's exit code."""
     page = Path(arguments[0]) if arguments else None
     return int(pytest.main(["-q", "-p", "no:warnings", str(HERE / "test_matrix.py")], plugins=[_Printed(page)]))
 

@@ -1,4 +1,4 @@
-"""What a client needs to get in, whichever client it is, and what it must bring back."""
+"""The settings with which any client gets access, and the results that it must return."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Of one listener kind. Files are paths; "" is not given. `token_url` serves the same token to clients that fetch
-    theirs themselves."""
+    """Access to one kind of listener. Files are paths; "" means not set. `token_url` serves the same token to clients
+    that fetch their token themselves."""
 
     servers: str
     protocol: str
@@ -33,7 +33,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a round trip brought back: values as they were read, and whether the topic was in the list of topics."""
+    """The results of a round trip: the values read, and whether the topic was in the list of topics."""
 
     read: list[str]
     listed: bool
@@ -43,12 +43,12 @@ class Driver(Protocol):
     """One client, unmodified."""
 
     def round_trip(self, access: Access, topic: str, records: int) -> Seen:
-        """Produce `records` numbered records (acks=all, idempotent where the client can), read them in a group where
-        it can, list the topics. Raises what the client raises."""
+        """Produces `records` numbered records (acks=all, idempotent if the client can), reads them in a group if
+        it can, lists the topics. Raises what the client raises."""
         ...
 
-    def refusal(self, access: Access, deadline_s: float) -> str:
-        """What the client says when it asks for the topics and is not let in; "" when it was let in."""
+    def rejection(self, access: Access, deadline_s: float) -> str:
+        """The client's error if it lists the topics without access; "" if it got access."""
         ...
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The six clients by the names that the matrix uses, each started when it is asked for the first time."""
+"""The six clients by the names that the matrix uses, each started at its first use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALLOWED_URLS = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 
 
 class Clients:
-    """`token_urls` are those that the Java client may fetch tokens from (a switch of its own)."""
+    """`token_urls` are the URLs from which the Java client may fetch tokens (it needs a switch for that)."""
 
     def __init__(self, token_urls: tuple[str, ...]) -> None:
         self._token_urls = token_urls

@@ -41,7 +41,7 @@ def clients(secured: SecuredCluster) -> Iterator[Clients]:
 
 
 def _prepare(cluster: SecuredCluster) -> None:
-    """A topic for each cell, and the SCRAM user, known to every broker."""
+    """Creates a topic for each cell, and the SCRAM user, and waits until every broker has them."""
     servers = cluster.access(KINDS["PLAINTEXT"]).servers
     names = {topic_of(row, client) for row, client in cells()}
     admins = [AdminClient({"bootstrap.servers": each, "log_level": 0}) for each in (servers, *servers.split(","))]

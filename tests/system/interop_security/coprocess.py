@@ -1,7 +1,7 @@
-"""A client in another language: one process that is asked cell after cell, one line of JSON each way.
+"""A client in another language: one process that runs cell after cell, one line of JSON each way.
 
 `{"ask": "round_trip", ...access, "topic", "records"}` → `{"read": [...], "listed": true}`, or
-`{"ask": "refusal", ...access, "deadline_s"}` → `{"refusal": "..."}`; `{"error": "..."}` when the client failed.
+`{"ask": "rejection", ...access, "deadline_s"}` → `{"rejection": "..."}`; `{"error": "..."}` when the client failed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _ANSWER_S = 60.0
 
 
 class ClientFailed(RuntimeError):
-    """What the client said."""
+    """The client's error."""
 
 
 class Coprocess:
-    """A `Driver` in another process, started when it is asked for the first time."""
+    """A `Driver` in another process, started at its first use."""
 
     def __init__(self, arguments: list[str], environment: Mapping[str, str]) -> None:
         self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the process
@@ -41,8 +41,8 @@ class Coprocess:
         answer = self._ask("round_trip", access, topic=topic, records=records)
         return Seen(answer["read"], answer["listed"])
 
-    def refusal(self, access: Access, deadline_s: float) -> str:
-        return str(self._ask("refusal", access, deadline_s=deadline_s)["refusal"])
+    def rejection(self, access: Access, deadline_s: float) -> str:
+        return str(self._ask("rejection", access, deadline_s=deadline_s)["rejection"])
 
     def close(self) -> None:
         assert self._process.stdin is not None

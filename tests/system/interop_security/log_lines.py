@@ -1,4 +1,4 @@
-"""What a Python client logs: kafka-python and aiokafka say there, and only there, why no broker let them in."""
+"""Log messages of a Python client: kafka-python and aiokafka report only there why no broker accepted them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import TracebackType
 
 
 class LogLines(logging.Handler):
-    """Collects the warnings of one logger while it is entered; `text` is all of them."""
+    """Collects the warnings of one logger inside the block; `text` is all of them."""
 
     def __init__(self, logger: str) -> None:
         super().__init__(logging.WARNING)

@@ -1,4 +1,4 @@
-"""The two tables of the matrix: what a listener asks of its clients, and what is wrong with who must stay outside.
+"""The two tables of the matrix: what a listener requires of its clients, and the faults of rejected clients.
 
 A cell is a kind and a client, or a fault and a client. What a client cannot do by its own documentation is a row of
 `NOT_CELLS` with its source; everything else is a cell, and a cell passes or fails.
@@ -24,12 +24,12 @@ LISTENERS: Mapping[str, str] = {
     "REPLICATION": "SASL_SSL",
     "CONTROL": "SSL",
 }
-"""Of every broker. NAMELESS is bound to an address that its certificate does not name."""
+"""Security protocol by listener, for each broker. NAMELESS has an address that its certificate does not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A way in: `name` is the row's heading."""
+    """A kind of access: `name` is the row's heading."""
 
     name: str
     listener: str
@@ -56,8 +56,8 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Who must stay outside: a kind's access with `change` made to it. `shows` is the column of `REFUSALS`; of
-    "untrusted" and "name" it is the client who does not trust the broker."""
+    """A client that must be rejected: a kind's access with `change` made to it. `shows` is the column of `REJECTIONS`;
+    for "untrusted" and "name" it is the client that does not trust the broker."""
 
     name: str
     kind: Kind
@@ -75,18 +75,18 @@ FAULTS: Mapping[str, Fault] = {
         Fault("wrong password, SCRAM-SHA-512", KINDS["SASL_SSL SCRAM-SHA-512"], "login", _WRONG_PASSWORD),
         Fault("unknown user, SCRAM-SHA-512", KINDS["SASL_PLAINTEXT SCRAM-SHA-512"], "login", {"user": "nobody"}),
         Fault("expired token, OAUTHBEARER", KINDS["SASL_SSL OAUTHBEARER"], "token", {"token": "expired"}),
-        Fault("stranger's token, OAUTHBEARER", KINDS["SASL_PLAINTEXT OAUTHBEARER"], "token", {"token": "stranger"}),
+        Fault("unknown signing key, OAUTHBEARER", KINDS["SASL_PLAINTEXT OAUTHBEARER"], "token", {"token": "stranger"}),
         Fault("untrusted broker certificate", KINDS["SSL"], "untrusted", {"ca_file": "stranger-ca.pem"}),
         Fault("broker certificate without its name", Kind("", "NAMELESS"), "name", {}),
         Fault("no client certificate", Kind("", "MUTUAL"), "alert", {}),
-        Fault("stranger's client certificate", KINDS["SSL mutual"], "alert", {"identity": "stranger"}),
+        Fault("untrusted client certificate", KINDS["SSL mutual"], "alert", {"identity": "stranger"}),
     )
 }
 
 
 @dataclass(frozen=True, slots=True)
 class NotACell:
-    """What a client cannot do, by its own documentation."""
+    """A cell that a client does not support, by its own documentation."""
 
     client: str
     row: str
@@ -97,7 +97,7 @@ class NotACell:
 _KCAT_TOKENS = (
     "kcat",
     "kcat cannot be given a token, and Debian 12's librdkafka cannot fetch one: it is built without libcurl",
-    "its own words: sasl.oauthbearer.method is not supported in this build; kcat -V lists no oidc",
+    "error message: sasl.oauthbearer.method is not supported in this build; kcat -V lists no oidc",
 )
 
 NOT_CELLS: tuple[NotACell, ...] = tuple(
@@ -106,12 +106,12 @@ NOT_CELLS: tuple[NotACell, ...] = tuple(
 
 
 def cells() -> list[tuple[str, str]]:
-    """(row, client) of every way in."""
+    """(row, client) of every kind of access."""
     return [(row, client) for row in KINDS for client in CLIENTS if _is_cell(row, client)]
 
 
-def refusal_cells() -> list[tuple[str, str]]:
-    """(row, client) of everyone who must stay outside."""
+def rejection_cells() -> list[tuple[str, str]]:
+    """(row, client) of every client that must be rejected."""
     return [(row, client) for row in FAULTS for client in CLIENTS if _is_cell(row, client)]
 
 

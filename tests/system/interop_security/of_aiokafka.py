@@ -27,9 +27,9 @@ class Aiokafka:
     def round_trip(self, access: Access, topic: str, records: int) -> Seen:
         return asyncio.run(asyncio.wait_for(_round_trip(access, topic, records), 40))
 
-    def refusal(self, access: Access, deadline_s: float) -> str:
+    def rejection(self, access: Access, deadline_s: float) -> str:
         with LogLines("aiokafka") as log:
-            said = asyncio.run(_refusal(access, deadline_s))
+            said = asyncio.run(_rejection(access, deadline_s))
         return f"{said}: {log.text}" if said else ""
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ async def _round_trip(access: Access, topic: str, records: int) -> Seen:
     return Seen(read, listed)
 
 
-async def _refusal(access: Access, deadline_s: float) -> str:
+async def _rejection(access: Access, deadline_s: float) -> str:
     admin = AIOKafkaAdminClient(**_settings(access), request_timeout_ms=int(deadline_s * 1000))
     try:
         async with asyncio.timeout(deadline_s):

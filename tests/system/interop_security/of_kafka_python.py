@@ -40,8 +40,8 @@ class KafkaPython:
         consumer.close()
         return Seen(read, listed)
 
-    def refusal(self, access: Access, deadline_s: float) -> str:
-        """It tries until its bootstrap timeout is over, and says why in its log alone."""
+    def rejection(self, access: Access, deadline_s: float) -> str:
+        """It retries until its bootstrap timeout, and reports the reason only in its log."""
         patience_ms = int(deadline_s * 1000 / 6)
         with LogLines("kafka") as log:
             try:

@@ -1,4 +1,4 @@
-"""kcat from Debian: a process for each thing asked. It reads as a plain consumer."""
+"""kcat from Debian: a process for each request. It reads as a plain consumer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.system.provision import command
 
 
 class Kcat:
-    """Tokens are fetched by librdkafka itself (sasl.oauthbearer.method=oidc): kcat has no way to be given one."""
+    """librdkafka itself fetches tokens (sasl.oauthbearer.method=oidc): kcat has no option for a token."""
 
     def round_trip(self, access: Access, topic: str, records: int) -> Seen:
         text = "".join(f"{number}\n" for number in range(records))
@@ -19,8 +19,8 @@ class Kcat:
         listed = json.loads(_run(access, "-L", "-J"))["topics"]
         return Seen(read, topic in [each["topic"] for each in listed])
 
-    def refusal(self, access: Access, deadline_s: float) -> str:
-        """kcat asks until its own timeout, `-m` in seconds, is over."""
+    def rejection(self, access: Access, deadline_s: float) -> str:
+        """kcat retries until its own timeout, `-m` in seconds."""
         run = _start(access, "-L", "-m", str(int(deadline_s) // 10), timeout_s=deadline_s)
         return run.stderr if run.returncode else ""
 

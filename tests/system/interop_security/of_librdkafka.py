@@ -15,7 +15,7 @@ _TELLING = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 
 
 class Librdkafka:
-    """The token comes from a callback, as an application gives it."""
+    """The token comes from a callback, as in an application."""
 
     def round_trip(self, access: Access, topic: str, records: int) -> Seen:
         settings = _settings(access)
@@ -36,7 +36,7 @@ class Librdkafka:
         consumer.close()
         return Seen(read, topic in producer.list_topics(timeout=10).topics)
 
-    def refusal(self, access: Access, deadline_s: float) -> str:
+    def rejection(self, access: Access, deadline_s: float) -> str:
         errors: list[KafkaError] = []
         settings: dict[str, Any] = {**_settings(access), "error_cb": errors.append}
         client = AdminClient(settings)

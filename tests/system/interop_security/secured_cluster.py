@@ -1,6 +1,6 @@
-"""Two brokers with every kind of listener at once, and what each client needs to get into it, or must not have.
+"""Two brokers with every kind of listener, and for each client the valid access to a listener and the faulty ones.
 
-Among each other the brokers speak SASL_SSL with SCRAM-SHA-512, and TLS on the control plane.
+Between each other the brokers use SASL_SSL with SCRAM-SHA-512, and TLS on the control plane.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SECURITY = "org.apache.kafka.common.security"
 _SCRAM = f"{_SECURITY}.scram.ScramLoginModule required"
 _MODULES = {
     "PLAIN": f'{_SECURITY}.plain.PlainLoginModule required user_{USER}="{PASSWORD}";',
-    "SCRAM-SHA-256": f"{_SCRAM};",  # its users are the metadata's
+    "SCRAM-SHA-256": f"{_SCRAM};",  # its users are in the metadata store
     "SCRAM-SHA-512": f"{_SCRAM};",
     "OAUTHBEARER": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule required;",
 }
@@ -31,7 +31,7 @@ _HOSTS = {"NAMELESS": "127.0.0.2"}
 
 
 class SecuredCluster:
-    """`folder` gets keys, certificates, tokens and the brokers' own folders."""
+    """`folder` receives keys, certificates, tokens and the brokers' own folders."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,11 +53,11 @@ class SecuredCluster:
 
     @property
     def token_urls(self) -> tuple[str, ...]:
-        """Every place that serves tokens."""
+        """Every URL that serves tokens."""
         return self._issuer.urls
 
     def access(self, kind: Kind) -> Access:
-        """The right way in."""
+        """The valid access."""
         access = Access(servers=self._cluster.bootstrap(kind.listener), protocol=kind.protocol)
         if access.uses_tls:
             access = replace(access, ca_file=self._file("ca.pem"))
@@ -69,13 +69,13 @@ class SecuredCluster:
             return replace(access, mechanism=kind.mechanism, user=USER, password=PASSWORD)
         return access
 
-    def refusals(self, kind: Kind) -> float:
-        """How many the brokers have turned away on that listener."""
-        name, listener = "kafka_network_socketserver_refusals_total", kind.listener
+    def rejections(self, kind: Kind) -> float:
+        """The number of rejections of the brokers on that listener."""
+        name, listener = "signalbox_network_socketserver_rejections_total", kind.listener
         return sum(metric(self._cluster, node_id, name, listener=listener) for node_id in self._cluster.brokers)
 
     def faulty_access(self, fault: Fault) -> Access:
-        """The same with what is wrong in it."""
+        """The valid access changed by the fault."""
         access = self.access(fault.kind)
         for field, value in fault.change.items():
             if field == "token":

@@ -1,4 +1,4 @@
-"""L7: every kind of listener with every client, and everyone who must stay outside."""
+"""L7: every kind of listener with every client, and every client that must be rejected."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from tests.system.interop_security.clients import NEEDS, Clients
 from tests.system.interop_security.conftest import topic_of
-from tests.system.interop_security.matrix import FAULTS, KINDS, RECORDS, cells, refusal_cells
-from tests.system.interop_security.refusals import REFUSALS
+from tests.system.interop_security.matrix import FAULTS, KINDS, RECORDS, cells, rejection_cells
+from tests.system.interop_security.rejections import REJECTIONS
 from tests.system.interop_security.secured_cluster import SecuredCluster
 
 __all__ = ["NEEDS"]
@@ -26,14 +26,14 @@ def test_records_go_in_and_come_out(secured: SecuredCluster, clients: Clients, r
 
 
 @pytest.mark.spec("L7")
-@pytest.mark.parametrize(("row", "client"), refusal_cells())
+@pytest.mark.parametrize(("row", "client"), rejection_cells())
 def test_who_does_not_belong_is_told_so(secured: SecuredCluster, clients: Clients, row: str, client: str) -> None:
     fault = FAULTS[row]
-    before = secured.refusals(fault.kind)
+    before = secured.rejections(fault.kind)
     started = time.monotonic()
-    said = clients[client].refusal(secured.faulty_access(fault), _DEADLINE_S)
+    said = clients[client].rejection(secured.faulty_access(fault), _DEADLINE_S)
     assert said, "it was let in"
-    assert re.search(REFUSALS[client][fault.shows], said), said
+    assert re.search(REJECTIONS[client][fault.shows], said), said
     assert time.monotonic() - started < _DEADLINE_S, f"{client} hung: {said}"
     if fault.shows not in ("untrusted", "name"):
-        assert secured.refusals(fault.kind) > before, "counted by the brokers"
+        assert secured.rejections(fault.kind) > before, "counted by the brokers"

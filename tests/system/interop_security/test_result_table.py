@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.system.interop_security.matrix import CLIENTS, FAULTS, KINDS, NOT_CELLS, cells, refusal_cells
-from tests.system.interop_security.refusals import REFUSALS
+from tests.system.interop_security.matrix import CLIENTS, FAULTS, KINDS, NOT_CELLS, cells, rejection_cells
+from tests.system.interop_security.rejections import REJECTIONS
 from tests.system.interop_security.result_table import FAILED, NO_CELL, PASSED, render, summary
 from tests.system.provision import HERE
 
@@ -21,15 +21,15 @@ def _cells_of(page: str) -> dict[tuple[str, str], str]:
 
 def test_the_page_is_of_this_matrix_and_nothing_failed() -> None:
     found = _cells_of(PAGE.read_text())
-    for cell in (*cells(), *refusal_cells()):
+    for cell in (*cells(), *rejection_cells()):
         assert found.pop(cell) == PASSED, cell
     assert {cell for cell, outcome in found.items() if outcome == NO_CELL} == {(e.row, e.client) for e in NOT_CELLS}
 
 
 def test_every_cell_has_its_words_and_every_exception_its_source() -> None:
-    assert set(REFUSALS) == set(CLIENTS)
+    assert set(REJECTIONS) == set(CLIENTS)
     for client in CLIENTS:
-        assert set(REFUSALS[client]) == {fault.shows for fault in FAULTS.values()}
+        assert set(REJECTIONS[client]) == {fault.shows for fault in FAULTS.values()}
     assert all(each.row in (*KINDS, *FAULTS) and each.reason and each.source for each in NOT_CELLS)
 
 

@@ -1,5 +1,5 @@
-"""An issuer of tokens: signed JWTs, the JWKS file that the brokers check them against, and an HTTP endpoint for the
-clients that fetch their token themselves (the answer of RFC 6749's client credentials grant)."""
+"""An issuer of tokens: signed JWTs, the JWKS file with which the brokers validate them, and an HTTP endpoint for the
+clients that fetch their token themselves (the response of RFC 6749's client credentials grant)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TokenIssuer:
         return self._tokens[name]
 
     def url(self, name: str) -> str:
-        """Where a client fetches that token."""
+        """The URL from which a client fetches that token."""
         return f"http://127.0.0.1:{self._server.server_port}/{name}"
 
     @property
@@ -56,7 +56,7 @@ class TokenIssuer:
         return tuple(map(self.url, self._tokens))
 
     def broker_properties(self, prefix: str) -> Mapping[str, str]:
-        """How a listener checks tokens of this issuer."""
+        """The properties with which a listener validates tokens of this issuer."""
         return {
             f"{prefix}sasl.oauthbearer.jwks.endpoint.url": self._jwks.as_uri(),
             f"{prefix}sasl.oauthbearer.expected.audience": AUDIENCE,

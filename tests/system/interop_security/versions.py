@@ -1,4 +1,4 @@
-"""Which versions the matrix was run with, as the clients say themselves."""
+"""The versions with which the matrix was run, as the clients report them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.system.provision import HERE, command, node_modules
 
 
 def brokers() -> str:
-    """What the brokers run on."""
+    """The platform of the brokers."""
     return f"Python {platform.python_version()}, {ssl.OPENSSL_VERSION}"
 
 
 def clients() -> Mapping[str, str]:
-    """By the name that the matrix uses."""
+    """The versions by the client names of the matrix."""
     return {
         "librdkafka": f"{confluent_kafka.libversion()[0]}, through confluent-kafka {confluent_kafka.__version__}",
         "kafka-python": kafka.__version__,

@@ -23,7 +23,7 @@ public class Security {
             Map<String, String> asked = parse(line);
             String answer;
             try {
-                answer = asked.get("ask").equals("round_trip") ? roundTrip(asked) : refusal(asked);
+                answer = asked.get("ask").equals("round_trip") ? roundTrip(asked) : rejection(asked);
             } catch (Throwable error) {
                 answer = "{\"error\":" + quoted(causes(error)) + "}";
             }
@@ -57,7 +57,7 @@ public class Security {
         return "{\"read\":[" + String.join(",", read) + "],\"listed\":" + listed + "}";
     }
 
-    private static String refusal(Map<String, String> asked) throws Exception {
+    private static String rejection(Map<String, String> asked) throws Exception {
         Properties properties = properties(asked);
         double deadline = Double.parseDouble(asked.get("deadline_s"));
         properties.put("default.api.timeout.ms", "" + (long) (deadline * 1000));
@@ -65,9 +65,9 @@ public class Security {
         try (Admin admin = Admin.create(properties)) {
             admin.listTopics().names().get((long) (deadline * 1000), TimeUnit.MILLISECONDS);
         } catch (Throwable error) {
-            return "{\"refusal\":" + quoted(causes(error)) + "}";
+            return "{\"rejection\":" + quoted(causes(error)) + "}";
         }
-        return "{\"refusal\":\"\"}";
+        return "{\"rejection\":\"\"}";
     }
 
     private static Properties properties(Map<String, String> asked) throws Exception {

@@ -55,20 +55,20 @@ async function roundTrip({ topic, records, ...access }) {
   return { read, listed }
 }
 
-async function refusal({ deadline_s: deadline, ...access }) {
+async function rejection({ deadline_s: deadline, ...access }) {
   const admin = client(access, 0).admin()
   try {
     await admin.connect()
     await admin.listTopics()
-    return { refusal: '' }
+    return { rejection: '' }
   } catch (error) {
-    return { refusal: `${error.name}: ${error.message} ${error.cause ? error.cause.message : ''}` }
+    return { rejection: `${error.name}: ${error.message} ${error.cause ? error.cause.message : ''}` }
   } finally {
     await admin.disconnect().catch(() => {})
   }
 }
 
-const questions = { round_trip: roundTrip, refusal }
+const questions = { round_trip: roundTrip, rejection }
 
 async function main() {
   for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -1,4 +1,4 @@
-"""Topics on the system tests' cluster. Spark runs in processes of its own here: they are to be killed."""
+"""Topics on the system tests' cluster. Spark runs in processes of its own here, since tests kill them."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tests.pipeline.topics import Topics
 
 @pytest.fixture(scope="session")
 def topics(kafka_bootstrap: str) -> Topics:
-    """Makes and fills topics."""
+    """Creates and fills topics."""
     return Topics(kafka_bootstrap, replicas=3)

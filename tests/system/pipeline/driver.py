@@ -1,7 +1,8 @@
 """A driver process for tests: `python -m tests.system.pipeline.driver '<json>'`.
 
-`options` are those of TablesOptions. `kill_at` = {"step", "table", "batch_id"} has the whole process group (the JVM
-too) killed with SIGKILL when that step is told: a real kill at a chosen instant. Prints the result as its last line.
+`options` are those of TablesOptions. With `kill_at` = {"step", "table", "batch_id"} the whole process group (with the
+JVM) is killed with SIGKILL when that step is reported: a real kill at a chosen time. Prints the result as its last
+line.
 """
 
 from __future__ import annotations

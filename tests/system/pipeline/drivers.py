@@ -1,4 +1,4 @@
-"""Starting, killing and reading driver processes."""
+"""Starts, kills and reads driver processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Driver:
             )
 
     def output(self) -> str:
-        """What it has printed so far."""
+        """Its output so far."""
         return self._log.read_text()
 
     def kill(self) -> None:
@@ -41,7 +41,7 @@ class Driver:
         self.process.wait(30)
 
     def wait(self, timeout_seconds: float = 150) -> int:
-        """Its exit status; never leaves it running."""
+        """Its exit status; kills it after the timeout."""
         try:
             return self.process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
@@ -49,7 +49,7 @@ class Driver:
             raise AssertionError("the driver did not end: " + self.output()[-3000:]) from None
 
     def result(self) -> dict[str, Any]:
-        """The result of a run that ended well."""
+        """The result of a successful run."""
         assert self.wait() == 0, self.output()[-3000:]
         content: dict[str, Any] = json.loads(self.output().strip().splitlines()[-1])
         return content

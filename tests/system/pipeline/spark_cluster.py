@@ -1,4 +1,4 @@
-"""A standalone Spark cluster, one master and one worker, from nothing but the pip package."""
+"""A standalone Spark cluster, one master and one worker, from the pip package alone."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _said(log: Path, process: subprocess.Popen[bytes], pattern: str) -> str:
 
 @contextmanager
 def spark_cluster(directory: Path) -> Iterator[str]:
-    """Runs the cluster on loopback with its files in `directory`; gives its spark:// address."""
+    """Runs the cluster on loopback with its files in `directory`; yields its spark:// address."""
     directory.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         log = directory / "master.log"

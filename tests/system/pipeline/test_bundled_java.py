@@ -12,7 +12,7 @@ from tests.system.pipeline.drivers import Driver
 
 
 def path_without_java(folder: Path) -> str:
-    """A PATH with everything that this machine's has, but no java."""
+    """This machine's PATH without any java."""
     folder.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
         for program in Path(place).iterdir() if Path(place).is_dir() else ():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from signalbox.common.audit_event import AUDIT_TOPIC
 from tests.pipeline.topics import Topics, json_values
+from tests.waiting import until
 
 
 def pipeline(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -19,6 +22,7 @@ def pipeline(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
 
 
+@pytest.mark.spec("P1", "P3")
 @pytest.mark.timeout(400)
 def test_tables_and_audit_print_json_and_say_the_rest_aside(topics: Topics, tmp_path: Path) -> None:
     topic = topics.create("typed")
@@ -36,6 +40,30 @@ def test_tables_and_audit_print_json_and_say_the_rest_aside(topics: Topics, tmp_
     assert figures["completeness"]["complete"] is True
     asked = {(row["client_id"], row["api"]) for row in figures["requests"]}
     assert (f"signalbox-pipeline-{topic}", "FETCH") in asked, f"{AUDIT_TOPIC} does not tell of our own reading"
+
+
+@pytest.mark.timeout(400)
+def test_a_signal_to_the_whole_group_while_the_query_starts_is_one_line(topics: Topics, tmp_path: Path) -> None:
+    """As `timeout` and service managers send it: the driver and its JVM receive it."""
+    topic = topics.create("ended")
+    topics.fill(topic, json_values(0, 50))
+    command = [str(Path(sys.executable).parent / "signalbox"), "pipeline", "tables", topic, "--every", "1"]
+    where = ("--bootstrap-server", topics.bootstrap, "--warehouse", str(tmp_path), "--profile", "pypi")
+    driver = subprocess.Popen(
+        [*command, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    checkpoint = tmp_path / ".signalbox" / topic / "checkpoint"
+    try:
+        until(checkpoint.exists, "the query starts", 150)
+        os.killpg(driver.pid, signal.SIGTERM)
+        _, stderr = driver.communicate(timeout=150)
+    finally:
+        driver.kill()
+    assert "Traceback" not in stderr
+    assert "Py4J" not in stderr
+    assert driver.returncode in (0, 1)
+    if driver.returncode:
+        assert "Spark's process has ended" in stderr.splitlines()[-1]
 
 
 def test_a_topic_that_is_not_there_is_one_line_and_status_1(topics: Topics, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Exactly once across SIGKILL of the driver: real kills, at the worst instants and at any, in both profiles."""
+"""Exactly once across SIGKILL of the driver: real kills, at the worst moments and at random ones, in both profiles."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ def started(log: Path, options: dict[str, Any], kill_at: dict[str, Any] | None =
 
 
 def killed_at(log: Path, options: dict[str, Any], **where: Any) -> None:
-    """A run that dies at a step of a batch."""
+    """A run that is killed at a step of a batch."""
     with started(log, options, where) as driver:
         assert driver.wait() == -9, driver.output()[-3000:]
         assert driver.output().rstrip().endswith("KILLED")
 
 
+@pytest.mark.spec("P3", "P6")
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("profile", "commit"), [("jars", "spark"), ("pypi", "rs")])
 def test_nothing_is_lost_or_repeated_whenever_the_driver_is_killed(
@@ -72,13 +73,13 @@ def test_nothing_is_lost_or_repeated_whenever_the_driver_is_killed(
     assert (planned_batches(checkpoint)[-1], committed_batches(checkpoint)[-1]) == (1, 0)
     in_table = count_rows(warehouse / "rows")
 
-    # Between the dead records' commit and the good rows': only the good rows must be made up.
+    # Between the dead records' commit and the good rows' commit: only the good rows must be written again.
     killed_at(tmp_path / "2.log", options, step="table_committed", table="rows_dead", batch_id=3)
     assert "batch 1  rows holds it already" in (tmp_path / "2.log").read_text()
     assert count_rows(warehouse / "rows") > in_table
     assert committed_batches(checkpoint)[-1] == 2
 
-    # At any instant, from outside: in the middle of a batch's reading or writing.
+    # At any moment, from outside: while a batch is being read or written.
     with started(tmp_path / "3.log", options) as driver:
         deadline = time.monotonic() + 120
         while len(planned_batches(checkpoint)) < 6 and driver.process.poll() is None:

@@ -1,4 +1,4 @@
-"""The same code on a Spark cluster: started from the pip package, our package shipped as a zip."""
+"""The same code on a Spark cluster that is started from the pip package; the Signalbox package is shipped as a zip."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def master(cluster_directory: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.mark.spec("P11")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("profile", ["jars", "pypi"])
 def test_a_cluster_makes_the_same_table(

@@ -1,6 +1,6 @@
-"""Spark's own Kafka connector against our brokers: batch, stream, times, split partitions, sink.
+"""Spark's own Kafka connector against Signalbox brokers: batch, stream, timestamps, split partitions, sink.
 
-What it asks of a broker is more than the pipeline uses: offsets by timestamp, fetches that begin inside a batch, topic
+It uses more of a broker than the pipeline does: offsets by timestamp, fetches that begin inside a batch, topic
 patterns, an idempotent producer.
 """
 
@@ -51,6 +51,7 @@ def numbers(frame: DataFrame) -> list[int]:
     return sorted(row.n for row in rows)
 
 
+@pytest.mark.spec("P9")
 def test_a_batch_read_has_every_record_once(spark: SparkSession, topics: Topics, topic: str) -> None:
     frame = read(spark, topics, subscribe=topic)
     assert numbers(frame) == list(range(RECORDS))
@@ -63,6 +64,7 @@ def test_split_partitions_begin_inside_batches(spark: SparkSession, topics: Topi
     assert numbers(frame) == list(range(RECORDS))
 
 
+@pytest.mark.spec("P9")
 def test_times_are_looked_up(spark: SparkSession, topics: Topics) -> None:
     topic = topics.create("times", partitions=1)
     topics.fill(topic, json_values(0, 10))
@@ -75,6 +77,7 @@ def test_times_are_looked_up(spark: SparkSession, topics: Topics) -> None:
     assert numbers(earlier) == list(range(10))
 
 
+@pytest.mark.spec("P9")
 def test_headers_and_nulls_arrive(spark: SparkSession, topics: Topics) -> None:
     topic = topics.create("headers", partitions=1)
     topics.fill_records(topic, [(b"k", b"v", [("h", b"\x01"), ("n", None)]), (None, None, None)])
@@ -83,6 +86,7 @@ def test_headers_and_nulls_arrive(spark: SparkSession, topics: Topics) -> None:
     assert (rows[1].key, rows[1].value, rows[1].headers) == (None, None, None)
 
 
+@pytest.mark.spec("P9")
 def test_a_pattern_finds_topics_and_the_sink_fills_one(spark: SparkSession, topics: Topics, tmp_path: Path) -> None:
     source, target = topics.create("sink-in", partitions=2), topics.create("sink-out", partitions=2)
     topics.fill(source, json_values(0, 100))

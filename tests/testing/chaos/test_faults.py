@@ -1,4 +1,4 @@
-"""Real signals to real processes: a killed broker comes back, a stopped one goes on, a broken cluster is told."""
+"""Real signals to real processes: a killed broker restarts, a paused one resumes, a broken cluster is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of one group see everything between them; a plain reader reads to the end and no further."""
+"""The members of one group read all records between them; a plain reader stops at the end offset."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The same judgement in one process: brokers of a `testing.Cluster` stop and start while records are on their way.
+"""The same verdict in one process: brokers of a `testing.Cluster` stop and start while records are in flight.
 
-Hypothesis chooses who goes when and how much is sent in between; a failing case shrinks to a short story."""
+Hypothesis chooses the brokers, the order and the number of records in between; a failing case shrinks to a short one.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ TOPIC, PARTITIONS = "story", 3
 
 @dataclass(frozen=True)
 class Absence:
-    """`sent_before` records, then the broker goes; `sent_without` records, then it is back."""
+    """`sent_before` records, then the broker stops; `sent_without` records, then it starts again."""
 
     sent_before: int
     broker: int
@@ -42,7 +43,7 @@ STORIES = st.lists(
 
 
 class Sender:
-    """Numbers its records; `settle` waits for every answer."""
+    """Sends numbered records; `settle` waits for all acknowledgements."""
 
     def __init__(self, bootstrap: str) -> None:
         self.ledger = Ledger()
@@ -68,7 +69,7 @@ class Sender:
         if error is None:
             self.ledger.acknowledge(record, message.partition(), message.offset(), time.monotonic())
         else:
-            self.ledger.refuse(record, str(error))
+            self.ledger.reject(record, str(error))
 
 
 def tell(story: list[Absence], cluster: Cluster) -> Sender:
@@ -101,7 +102,7 @@ def test_whoever_goes_and_comes_nothing_acknowledged_is_lost_doubled_or_moved(st
         seen = {(partition, offset): record for partition, rows in found.items() for offset, record in rows}
         verdict = judge(sender.ledger.acknowledged, found, seen)
         comparison = compare_replicas({f"broker-{number}": folder / f"broker-{number}" for number in (1, 2, 3)})
-    assert sender.ledger.refused == []
+    assert sender.ledger.rejected == []
     assert len(sender.ledger.acknowledged) == sender.sent
     assert verdict.examples == ()
     assert comparison.differences == ()

@@ -1,4 +1,4 @@
-"""Names of records and times of acknowledgements."""
+"""Record ids and times of acknowledgements."""
 
 from __future__ import annotations
 
@@ -12,13 +12,31 @@ def test_a_record_knows_its_name() -> None:
     assert decode_record_id(record.encode() + b"padding with spaces") == record
 
 
-def test_what_was_acknowledged_and_what_was_refused() -> None:
+def test_what_was_acknowledged_and_what_was_rejected() -> None:
     ledger = Ledger()
     ledger.acknowledge(RecordId(0, 0), 4, 17, 1.0)
-    ledger.refuse(RecordId(0, 1), "no")
+    ledger.reject(RecordId(0, 1), "no")
     assert ledger.acknowledged == {RecordId(0, 0): (4, 17)}
     assert ledger.times[4] == [1.0]
-    assert ledger.refused == ["RecordId(producer=0, number=1): no"]
+    assert ledger.rejected == ["RecordId(producer=0, number=1): no"]
+
+
+class Delivered:
+    """The message that a client passes to a delivery callback."""
+
+    def partition(self) -> int:
+        return 4
+
+    def offset(self) -> None:
+        """None: the broker had stored the record already."""
+
+
+def test_delivery_callbacks_write_it_down() -> None:
+    ledger = Ledger()
+    ledger.reported(RecordId(0, 0))(None, Delivered())
+    ledger.reported(RecordId(0, 1))("no", None)
+    assert ledger.acknowledged == {RecordId(0, 0): (4, -1)}
+    assert ledger.rejected == ["RecordId(producer=0, number=1): no"]
 
 
 def test_the_silence_that_touches_a_fault_counts_whole() -> None:

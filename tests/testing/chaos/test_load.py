@@ -1,4 +1,4 @@
-"""The producer writes down what it was told, and `stop` leaves nothing in the air."""
+"""The producer records each acknowledgement, and after `stop` no record is in flight."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_record_sent_is_acknowledged_where_it_is_found(signalbox_bootstrap
     assert [producer.stop(20) for producer in producers] == [0, 0]
     sent = {RecordId(number, each) for number, producer in enumerate(producers) for each in range(producer.sent)}
     assert ledger.acknowledged.keys() == sent
-    assert ledger.refused == []
+    assert ledger.rejected == []
     found = read_everything(signalbox_bootstrap, topic, PARTITIONS, 20)
     seen = {(partition, offset): record for partition, rows in found.items() for offset, record in rows}
     assert judge(ledger.acknowledged, found, seen).holds

@@ -1,4 +1,4 @@
-"""The command: what it refuses, and that it leaves no broker behind when it is told to stop."""
+"""The command: the options that it rejects, and that no broker is left when it is stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.waiting import until
 
 
 def brokers_of(folder: Path) -> list[str]:
-    """Processes that name `folder` on their command line, but for the command itself."""
+    """Command lines of the processes that name `folder`, except the command itself."""
     found = []
     for entry in Path("/proc").iterdir():
         try:

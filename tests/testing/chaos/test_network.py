@@ -1,4 +1,4 @@
-"""The lines to a broker, cut in each way and healed: who calls at its advertised address finds out."""
+"""The lines to a broker, cut in each way and restored, as a client of its advertised address sees them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_cut_is_silence(network: tuple[Network, str], cut: str) -> None:
         assert answers(caller)
 
 
-def test_or_a_refusal(network: tuple[Network, str]) -> None:
+def test_or_a_rejection(network: tuple[Network, str]) -> None:
     made, address = network
     with Caller(address, 5) as caller:
         assert answers(caller)

@@ -1,4 +1,4 @@
-"""A seed is a plan, and every plan begins with all that a run must show."""
+"""The seed determines the plan, and every plan begins with all the faults that a run must show."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from signalbox.testing.chaos.plan import Fault, Kind, Target, first_hand, plan_faults
+from signalbox.testing.chaos.plan import DAMAGING, Fault, Kind, Target, every_kind, least_faults, plan_faults
 
 SESSION_S = 6.0
 
@@ -14,16 +14,49 @@ SESSION_S = 6.0
 @pytest.mark.parametrize("store", ["sqlite", "zookeeper"])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_first_hand_shows_what_a_run_must_show(seed: int, store: str) -> None:
-    first = list(islice(plan_faults(seed, SESSION_S, store), len(first_hand(store))))
+    first = list(islice(plan_faults(seed, SESSION_S, store), least_faults(store)))
     kills = [fault for fault in first if (fault.kind, fault.target) == (Kind.KILL, Target.CONTROLLER)]
     stops = (Kind.PAUSE, Kind.PAUSE_IN_COMMIT)
     long_stops = [fault for fault in first if fault.kind in stops and fault.hold_s > SESSION_S]
     kinds = {fault.kind for fault in first}
     assert len(kills) >= 2
     assert len(long_stops) >= 2
-    assert {Kind.REFUSE, Kind.STALL, Kind.MUTE, Kind.STORE_OUTAGE} <= kinds
+    assert {Kind.REFUSE, Kind.STALL, Kind.MUTE, Kind.STORE_OUTAGE, Kind.DESCRIPTORS} <= kinds
     assert kinds >= ({Kind.PAUSE_IN_COMMIT} if store == "sqlite" else {Kind.STORE_KILL, Kind.STORE_CUT})
+    assert len(kinds & DAMAGING) == 1
     assert not any(fault.is_hasty for fault in first)
+
+
+def test_short_runs_of_other_seeds_damage_disks_otherwise() -> None:
+    drawn = {
+        fault.kind
+        for seed in range(60)
+        for fault in islice(plan_faults(seed, SESSION_S, "sqlite"), least_faults("sqlite"))
+    }
+    assert drawn & DAMAGING == {Kind.KILL_ALL, Kind.WIPED, Kind.TRUNCATED, Kind.FLIPPED, Kind.RESTORED}
+
+
+@pytest.mark.parametrize("store", ["sqlite", "zookeeper"])
+def test_thirty_faults_show_every_kind(store: str) -> None:
+    """A run of five minutes has at least this many."""
+    assert least_faults(store, is_long=True) <= 30
+    for seed in range(20):
+        faults = list(islice(plan_faults(seed, SESSION_S, store, is_long=True), least_faults(store, is_long=True)))
+        kinds = [fault.kind for fault in faults]
+        assert set(kinds) >= every_kind(store)
+        assert kinds.count(Kind.COPIES_DESTROYED) == 1
+
+
+def test_short_runs_never_destroy_all_copies() -> None:
+    for seed in range(20):
+        faults = islice(plan_faults(seed, SESSION_S, "sqlite"), 100)
+        assert Kind.COPIES_DESTROYED not in {fault.kind for fault in faults}
+
+
+def test_what_may_need_every_replica_lets_nothing_come_before_they_are_in_sync() -> None:
+    faults = list(islice(plan_faults(5, SESSION_S, "sqlite"), 400))
+    assert any(fault.is_hasty for fault in faults)
+    assert not any(fault.is_hasty for fault in faults if fault.kind in DAMAGING)
 
 
 def test_a_seed_is_a_plan() -> None:

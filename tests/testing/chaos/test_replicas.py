@@ -1,4 +1,5 @@
-"""Folders of brokers compared: equal streams in unequal segments are equal, everything else is told."""
+"""Comparing the folders of brokers: equal records in different segments are equal, every other difference is
+reported."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ TP = TopicPartition("t", 0)
 
 
 def batch(offset: int, text: str = "value") -> bytes:
-    """One record at `offset`."""
+    """A batch with one record at `offset`."""
     return encode_batch([Record(value=text.encode())], base_offset=offset, timestamp_ms=1_700_000_000_000)
 
 

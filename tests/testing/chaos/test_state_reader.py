@@ -1,4 +1,4 @@
-"""Controller, leaders and what is missing, from the metadata file of a running cluster."""
+"""The controller, the leaders, and missing brokers and replicas, from the metadata file of a running cluster."""
 
 from __future__ import annotations
 

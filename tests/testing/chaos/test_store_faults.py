@@ -1,4 +1,4 @@
-"""Nobody writes while the file is locked; a broker stopped in the midst of a commit holds the lock, and is ended."""
+"""No process writes while the file is locked; a broker that is paused inside a commit holds the lock and is killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_outage_of_a_file_is_a_lock_on_it(tmp_path: Path) -> None:
     locking = threading.Thread(target=outage, args=(0, 0.5))
     locking.start()
     with closing(sqlite3.connect(file, isolation_level=None, timeout=0)) as connection:
-        while write_lock_holder(file) is None:  # the thread's connection is of this process: its lock shows
+        while write_lock_holder(file) is None:  # the thread's connection is of this process: the file shows its lock
             assert locking.is_alive()
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             connection.execute("BEGIN IMMEDIATE")
@@ -51,14 +51,14 @@ def test_a_broker_stopped_in_a_commit_is_ended_by_its_peers_who_write_on(tmp_pat
         stopping = threading.Event()
 
         def write() -> None:
-            """Through another broker, so that the controller commits all the while."""
+            """Writes through another broker, so that the controller commits all the time."""
             with Caller(cluster.brokers[other].address("CLIENT"), 60) as caller:
                 while not stopping.is_set():
                     set_a_quota(caller)
 
         writing = threading.Thread(target=write)
         writing.start()
-        ended = file_faults(cluster, file)[Kind.PAUSE_IN_COMMIT](controller, 3 * SESSION_S)
+        ended = file_faults(cluster, file)[Kind.PAUSE_IN_COMMIT](controller, 5 * SESSION_S)
         stopping.set()
         writing.join()
         assert ended

@@ -1,4 +1,5 @@
-"""Lost, doubled, out of order, elsewhere, unseen, unreal: each is found, and nothing else is."""
+"""Lost, duplicated, out of order, in another place, not seen by the group, not real: each is detected, and nothing else
+is."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ A, B, C = RecordId(0, 0), RecordId(0, 1), RecordId(1, 0)
 
 
 def verdict(rows: list[RecordId], acknowledged: dict[RecordId, tuple[int, int]] | None = None) -> Verdict:
-    """`rows` lie in partition 5 from offset 0 on; the group saw them all."""
+    """The verdict for `rows` in partition 5 from offset 0 on; the group has read all of them."""
     found = {5: list(enumerate(rows))}
     seen = {(5, offset): record for offset, record in enumerate(rows)}
     return judge(dict.fromkeys(rows, (5, -1)) if acknowledged is None else acknowledged, found, seen)

@@ -18,7 +18,7 @@ BAD = Fuzzed("bad", b"\xff\xff\xff\xff")
 
 
 class Sink(EchoSink):
-    """Never answers a Fetch; answers a Heartbeat under a wrong correlation id."""
+    """Sends no response to Fetch; responds to Heartbeat with a wrong correlation id."""
 
     def submit(self, request: InboundRequest) -> None:
         if request.header.api_key == ApiKey.HEARTBEAT:

@@ -1,4 +1,4 @@
-"""Brokers of one cluster as their configurations tell, for rules over several of them."""
+"""Brokers of one cluster as their configurations describe them, for rules that compare several brokers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.wiring.settings import OF_CONTROLLER, VALUES
 
 
 def broker(node_id: int, **changes: str) -> CheckedBroker:
-    """Broker n of a file `n.properties`, with ports and a folder of its own; dots in keys as two underscores."""
+    """Broker n from a file `n.properties`, with ports and a folder of its own; two underscores in a key are a dot."""
     values = {
         **VALUES,
         "node.id": str(node_id),
@@ -25,7 +25,7 @@ def broker(node_id: int, **changes: str) -> CheckedBroker:
 
 
 def controller(node_id: int, **changes: str) -> CheckedBroker:
-    """A dedicated controller of the same cluster, of a file `n.properties`."""
+    """A dedicated controller of the same cluster, from a file `n.properties`."""
     values = {
         **OF_CONTROLLER,
         "node.id": str(node_id),

@@ -1,4 +1,4 @@
-"""Which brokers share a machine or a store, as far as their configurations tell."""
+"""Whether brokers share a machine or a store, as far as their configurations show."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_one_machine() -> None:
     assert not share_host(broker(1), broker(2))
     assert share_host(broker(1, advertised__listeners=told("a")), broker(2, advertised__listeners=told("A")))
     assert share_host(broker(1, listeners=told("127.0.0.1")), broker(2, listeners=told("localhost")))
-    # A blank host is each machine's own name, which no file tells.
+    # A blank host is each machine's own name, which no configuration contains.
     assert not share_host(broker(1, listeners=told("")), broker(2, listeners=told("")))
     store = "sqlite:/tmp/m.db"
     assert share_host(broker(1, metadata__store=store), broker(2, metadata__store=store))

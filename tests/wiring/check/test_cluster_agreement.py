@@ -1,4 +1,4 @@
-"""What brokers of one cluster must agree on, and what may differ while it is rolled."""
+"""Settings that must be equal on brokers of one cluster, and those that may differ during a rolling change."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_roll_of_the_inter_broker_listener() -> None:
     assert (note.key, note.entry, note.origin) == ("inter.broker.listener.name", "INTERNAL", "2.properties")
     [fault] = rules.reached_by_all([first, rolled])
     assert (fault.key, fault.entry, fault.origin) == ("listeners", "CLIENT,REPLICATION,CONTROL", "1.properties")
-    # In the right order every broker has the new listener first.
+    # In the correct order every broker has the new listener first.
     ready = broker(1, listeners=INTERNAL.replace("h2", "h1"), **USUAL)
     assert list(rules.reached_by_all([ready, rolled])) == []
 

@@ -1,4 +1,4 @@
-"""What brokers of one cluster must not share."""
+"""Settings that brokers of one cluster must not share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_addresses(one: str, other: str, entries: list[str]) -> None:
         (listeners("127.0.0.1", 1, 2, 3), listeners("127.0.0.2", 1, 2, 3), []),
         (listeners("127.0.0.1", 1, 2, 3), listeners("", 4, 5, 1), ["CONTROL://:1"]),
         (listeners("a", 0, 0, 0), listeners("a", 0, 0, 0), []),
-        # said already, as one address that is told twice
+        # already reported as an address that is advertised twice
         (listeners("a", 1, 2, 3), listeners("a", 1, 5, 6), []),
     ],
 )

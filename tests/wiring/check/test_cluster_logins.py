@@ -99,13 +99,13 @@ def test_certificates() -> None:
     ours, theirs = Authority("ours"), Authority("theirs")
     one, two = with_tls(1, ours, ours.pem, "h1"), with_tls(2, ours, ours.pem, "h2")
     assert list(rules.certificates_trusted([one, two])) == []
-    # another authority, known to nobody else
+    # a certificate of an authority that the other broker does not trust
     stranger = with_tls(2, theirs, theirs.pem, "h2")
     found = list(rules.certificates_trusted([one, stranger]))
     assert [(fault.key, fault.entry, fault.origin) for fault in found] == [
         ("ssl.truststore.location", "REPLICATION", f"{node_id}.properties") for node_id in (1, 2)
     ]
-    # a certificate for another host than the one that is advertised
+    # a certificate for another host than the advertised one
     [fault] = rules.certificates_trusted([one, with_tls(2, ours, ours.pem, "elsewhere")])
     assert fault.origin == "1.properties"
     assert "broker 2 (2.properties) would not be reached on REPLICATION://h2:2: " in fault.problem

@@ -1,4 +1,4 @@
-"""Who leads, and whether brokers know where (F15)."""
+"""The nodes that can be the controller, and whether brokers know their addresses (F15)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Kafka's rules for listeners, one by one (KIP-103, KIP-291): what breaks one is refused with the
-key, the entry and what would be right."""
+"""Kafka's rules for listeners, one by one (KIP-103, KIP-291): a configuration that breaks one is rejected with the key,
+the entry and a remedy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def told(changes: Given) -> Told:
 
 
 def matches(found: Told, expected: Told) -> bool:
-    """The same faults, the problems by a part of their words; the order says nothing."""
+    """True if the faults are the same, each with the expected part of its problem's text; the order does not matter."""
     pairs = list(zip(sorted(found), sorted(expected, key=lambda each: each[:2]), strict=False))
     return len(found) == len(expected) and all(one[:2] == other[:2] and other[2] in one[2] for one, other in pairs)
 
@@ -58,32 +58,32 @@ REST = "REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # 1.1.1 split on commas, blanks and empty pieces are nothing
+        # 1.1.1 split on commas; blanks and empty pieces are ignored
         (f" CLIENT://127.0.0.1:0 ,, {REST}, ", []),
-        # 1.1.2 the whole entry must be read
+        # 1.1.2 the whole entry must match
         (f"CLIENT:127.0.0.1:0,{REST}", [(LISTENERS, "CLIENT:127.0.0.1:0", "is not a listener entry")]),
         (f"CLIENT://127.0.0.1,{REST}", [(LISTENERS, "CLIENT://127.0.0.1", "is not a listener entry")]),
         (f"CLIENT://h_1,{REST}", [(LISTENERS, "CLIENT://h_1", "is not a listener entry")]),
         (f"CLIENT://h!:1,{REST}", [(LISTENERS, "CLIENT://h!:1", "is not a listener entry")]),
         (f"CLIENT://h:\u0661,{REST}", [(LISTENERS, "CLIENT://h:\u0661", "is not a listener entry")]),
-        # 1.1.3 names in any case, but not without one
+        # 1.1.3 names in any case, but not an empty one
         (f"Client://127.0.0.1:0,{REST.lower()}", []),
         (f"CLIENT://127.0.0.1:0,://h:1,{REST}", [(LISTENERS, "://h:1", "the listener has no name")]),
-        # 1.1.4 no host is all of them
+        # 1.1.4 no host means all addresses
         (f"CLIENT://:0,{REST}", []),
         (f"CLIENT://[::1]:0,{REST}", []),
-        # 1.1.5 ports; Kafka finds these at the bind
+        # 1.1.5 ports; Kafka detects these when it binds
         (f"CLIENT://127.0.0.1:65536,{REST}", [(LISTENERS, "CLIENT://127.0.0.1:65536", "port 65536 is not a port")]),
         (f"CLIENT://127.0.0.1:-1,{REST}", [(LISTENERS, "CLIENT://127.0.0.1:-1", "port -1 is not a port")]),
         (
             f"CLIENT://h:{'9' * 5000},{REST}",
             [(LISTENERS, f"CLIENT://h:{'9' * 5000}", "is not a port")],
         ),
-        # 1.1.6 an unknown name
+        # 1.1.6 a name without a security protocol
         (f"CLINT://127.0.0.1:0,{REST}", [(LISTENERS, "CLINT://127.0.0.1:0", "no security protocol is defined")]),
-        # 1.3 names stand once, in any case, the dual-stack pair included
+        # 1.3 names are unique, in any case, also in a dual-stack pair
         (f"CLIENT://127.0.0.1:1,client://[::1]:1,{REST}", [(LISTENERS, "client://[::1]:1", "is already taken by")]),
-        # 1.3 ports stand once, bar one IPv4 and one IPv6 address
+        # 1.3 ports are unique, except for one IPv4 and one IPv6 address
         (f"CLIENT://127.0.0.1:7,REPLICATION://[::1]:7,{REST.partition(',')[2]}", []),
         (
             f"CLIENT://127.0.0.1:7,REPLICATION://127.0.0.2:7,{REST.partition(',')[2]}",
@@ -117,7 +117,7 @@ def test_listeners(text: str, expected: Told) -> None:
             "CLIENT:PLAINTEXT,client:SSL,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
             [(PROTOCOL_MAP, "client:SSL", "listener CLIENT is mapped twice")],
         ),
-        # a bad pair is told once, not again where its name is used
+        # an invalid pair is reported once, not again where its name is used
         (
             "CLIENT:PLAINTEXT,REPLICATION:TLS,CONTROL:TLS",
             [(PROTOCOL_MAP, "REPLICATION:TLS", ""), (PROTOCOL_MAP, "CONTROL:TLS", "")],
@@ -142,7 +142,7 @@ def test_the_map_is_replaced_not_extended() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("CLIENT://a:1,REPLICATION://a:1,CONTROL://a:1", []),  # ports are not compared here
+        ("CLIENT://a:1,REPLICATION://a:1,CONTROL://a:1", []),  # advertised ports are not compared
         ("REPLICATION://a:1,CONTROL://a:1", []),
         ("CLIENT://a:1,REPLICATION://a:0,CONTROL://:0", []),
         (
@@ -161,7 +161,7 @@ def test_the_map_is_replaced_not_extended() -> None:
             for host in ("0.0.0.0", "[::]", "0")
         ],
         ("CLIENT://a:x,REPLICATION://a:3,CONTROL://a:4", [(ADVERTISED, "CLIENT://a:x", "is not a listener entry")]),
-        # what is wrong with an entry does not make its listener unadvertised
+        # an entry with a fault still counts as advertising its listener
         ("CLIENT://a:1,REPLICATION://a:x,CONTROL://a:99999", [
             (ADVERTISED, "REPLICATION://a:x", ""), (ADVERTISED, "CONTROL://a:99999", "")]),
     ],
@@ -185,7 +185,7 @@ def test_listeners_are_advertised_as_they_are_unless_told_otherwise() -> None:
         ({INTER_BROKER: "rePLication"}, []),
         ({INTER_BROKER: ""}, [(INTER_BROKER, "", "names no listener")]),
         ({INTER_BROKER: "ELSEWHERE"}, [(INTER_BROKER, "ELSEWHERE", "is not found in listener.security.protocol.map")]),
-        # neither: PLAINTEXT, which is none of these listeners
+        # neither key: the default PLAINTEXT, which is none of these listeners
         ({INTER_BROKER: None}, [(INTER_BROKER, "", "the inter-broker listener PLAINTEXT is not advertised")]),
         ({INTER_BROKER: None, PROTOCOL: "ssl"}, [(PROTOCOL, "ssl", "the inter-broker listener SSL is not advertised")]),
         ({INTER_BROKER: None, PROTOCOL: "TLS"}, [(PROTOCOL, "TLS", "is no security protocol")]),
@@ -198,7 +198,7 @@ def test_listeners_are_advertised_as_they_are_unless_told_otherwise() -> None:
             {ADVERTISED: "CLIENT://a:1,CONTROL://a:2"},
             [(INTER_BROKER, "REPLICATION", "the inter-broker listener REPLICATION is not advertised")],
         ),
-        # 1.6 a broker has no controller listeners unless controllers are dedicated
+        # 1.6 a broker has no controller listeners unless there are dedicated controllers
         ({"controller.listener.names": "CLIENT"}, [("controller.listener.names", "CLIENT", "no dedicated controll")]),
     ],
 )  # fmt: skip
@@ -272,7 +272,7 @@ TLS: Given = {
             {**TLS, "ssl.client.auth": "required"},
             [("ssl.truststore.location", "CLIENT", "client certificates cannot be checked")],
         ),
-        # all that is wrong with one listener's TLS at once
+        # all faults of one listener's TLS at once
         (
             {
                 PROTOCOL_MAP: MAP.format("SSL", "PLAINTEXT"),
@@ -287,7 +287,7 @@ TLS: Given = {
                 ("ssl.truststore.location", "CLIENT", "/no/such/trust.pem cannot be read"),
             ],
         ),
-        # brokers that could not dial each other
+        # brokers that could not connect to each other
         *[
             (
                 {
@@ -299,7 +299,7 @@ TLS: Given = {
             )
             for replication, control, name in (("SSL", "PLAINTEXT", "REPLICATION"), ("PLAINTEXT", "SSL", "CONTROL"))
         ],
-        # a keystore that serves and dials is told once
+        # a keystore for incoming and outgoing connections is reported once
         (
             {PROTOCOL_MAP: MAP.format("PLAINTEXT", "SSL"), "ssl.keystore.location": "/no/such/file.pem"},
             [("ssl.keystore.location", "REPLICATION", "/no/such/file.pem cannot be read")],
@@ -333,7 +333,7 @@ def test_keys_of_listeners(changes: Given, expected: Told) -> None:
     [
         (SASL, []),
         ({**SASL, JAAS: None}, [(JAAS, "CLIENT", "the mechanism PLAIN of CLIENT has no login module")]),
-        # a login module without its mechanism is not looked at on a server
+        # a login module without its mechanism is not used for incoming logins
         (
             {**SASL, JAAS: None, "listener.name.client.sasl.jaas.config": SASL[JAAS], "sasl.jaas.config": SASL[JAAS]},
             [(JAAS, "CLIENT", "the mechanism PLAIN of CLIENT has no login module")],
@@ -353,7 +353,7 @@ def test_keys_of_listeners(changes: Given, expected: Told) -> None:
             [("listener.name.client.sasl.enabled.mechanisms", "", "names no mechanism")],
         ),
         ({**SASL, "sasl.jaas.file": "/no/such/jaas"}, [("sasl.jaas.file", "/no/such/jaas", "No such file")]),
-        # brokers log in at their peers with the module of that listener
+        # brokers log in at other brokers with the module of that listener
         (
             {**SASL, INTER_BROKER: "CLIENT", "sasl.mechanism.inter.broker.protocol": "PLAIN"},
             [(JAAS, "CLIENT", "the login module of CLIENT has no username and password")],
@@ -383,7 +383,7 @@ def test_the_jaas_file_is_looked_into_in_kafkas_order(tmp_path: Path) -> None:
     check(given, [])
     file.write_text(f"KafkaServer {{ {PLAIN} required user_a=b; }};")
     check(given, [])
-    # the listener's own section counts, even when it has nothing for the mechanism
+    # the listener's own section counts, even if it has no login module for the mechanism
     file.write_text(
         f"client.KafkaServer {{ {SCRAM} required user_a=b; }}; KafkaServer {{ {PLAIN} required user_a=b; }};"
     )
@@ -452,7 +452,7 @@ WORDS = st.sampled_from(
      "file://[::1", "http://x:99999/", "json.dumps", f"{PLAIN} required;", "zookeeper:a:1/b"]
 )  # fmt: skip
 VALUE = st.one_of(TEXT, WORDS, st.lists(WORDS, max_size=3).map(",".join))
-# Names in this value are looked up, which takes as long as the resolver likes.
+# Host names in this value are resolved, and that can take long.
 KEYS = [row.name for row in NODE_CONFIG if row.name != "max.connections.per.ip.overrides"]
 LISTENER_KEY = st.builds(
     "listener.name.{}.{}{}".format,
@@ -469,7 +469,7 @@ GIVEN = st.dictionaries(st.one_of(st.sampled_from(KEYS), LISTENER_KEY), VALUE, m
     st.sampled_from(["PLAIN", "PLAIN,SCRAM-SHA-256", "OAUTHBEARER"]),
     GIVEN,
 )
-def test_no_configuration_does_worse_than_be_refused(
+def test_no_configuration_does_worse_than_be_rejected(
     protocols: list[str], mechanisms: str, more: dict[str, str]
 ) -> None:
     values = {**VALUES, PROTOCOL_MAP: MAP.format(*protocols), "sasl.enabled.mechanisms": mechanisms, **more}

@@ -1,4 +1,4 @@
-"""Keys that nobody will look at: said at start, with what was probably meant."""
+"""Keys that have no effect: a warning at start, with the key that was probably meant."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_login_modules_of_mechanisms_that_are_not_enabled() -> None:
 
 
 def warnings_of(lines: str, **changes: str) -> list[str]:
-    """What is said of `lines` behind a configuration that is fine."""
+    """The warnings about `lines`, followed by a valid configuration."""
     values = {**VALUES, **{key.replace("__", "."): value for key, value in changes.items()}}
     text = lines + "".join(f"{key}={value}\n" for key, value in values.items() if value)
     config, faults = read_node_config(parse_properties(text, "f"))

@@ -1,4 +1,5 @@
-"""Files looked at alone and together: what is compared, what is said, and that nothing is touched."""
+"""Files checked alone and together: what is compared, what is reported, and that the check writes nothing and opens no
+connection."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from signalbox.wiring.check.files import check_files
 from tests.wiring.test_serve import properties
 
 BAD = Path(__file__).parents[2] / "data" / "bad-configs"
-# An audit hook hears of every socket, database, folder and written file of the process (PEP 578).
+# An audit hook observes every socket, database, folder and written file of the process (PEP 578).
 WATCHED = """
 import json, sys
 touched = []

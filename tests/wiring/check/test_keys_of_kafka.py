@@ -1,4 +1,4 @@
-"""Keys of Kafka that mean nothing here are warned of with their reason, and are none of our own."""
+"""Keys of Kafka without an effect here: each is warned of with its reason, and none is a key of Signalbox."""
 
 from __future__ import annotations
 

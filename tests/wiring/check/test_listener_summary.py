@@ -1,4 +1,4 @@
-"""What a listener comes to, in words."""
+"""A summary of a listener's settings in words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_column() -> None:
             plane="data",
             part="",
             mechanisms="PLAIN, SCRAM-SHA-256",
-            client_auth="none",  # the global key is for SSL listeners
+            client_auth="none",  # the global key applies to SSL listeners
             limits="7 connections, 5 new ones a second",
         ),
         ListenerSummary(

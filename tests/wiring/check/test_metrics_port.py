@@ -1,4 +1,4 @@
-"""The metrics page and a listener are not bound to one port."""
+"""The metrics page and a listener must not have one port."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def told(listener_host: str, host: str, port: str) -> list[tuple[str, str, str]]
     ("listener_host", "host"),
     [("127.0.0.1", "127.0.0.1"), ("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("127.0.0.1", "0.0.0.0")],
 )
-def test_one_port_on_one_address_is_refused(listener_host: str, host: str) -> None:
+def test_one_port_on_one_address_is_rejected(listener_host: str, host: str) -> None:
     [(key, entry, problem)] = told(listener_host, host, "9092")
     assert (key, entry) == ("metrics.http.port", "9092")
     assert problem == f"the listener CLIENT has port 9092 on {listener_host or 'every address'}"
@@ -39,7 +39,7 @@ def test_one_port_on_one_address_is_refused(listener_host: str, host: str) -> No
     [
         ("127.0.0.1", "127.0.0.1", "9093"),
         ("127.0.0.1", "127.0.0.2", "9092"),
-        ("127.0.0.1", "127.0.0.1", "0"),  # as the listeners REPLICATION and CONTROL have: any free one
+        ("127.0.0.1", "127.0.0.1", "0"),  # any free port, as the listeners REPLICATION and CONTROL have
         ("127.0.0.1", "127.0.0.1", "-1"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A broker does not advertise what another one has registered."""
+"""A broker must not advertise an address that another broker has registered."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.layout import BROKER_IDS, create_roots
 from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from signalbox.wiring.check.taken_addresses import refuse_taken_addresses
+from signalbox.wiring.check.taken_addresses import reject_taken_addresses
 from tests.wiring.settings import config_of
 
 NAMES = ("CLIENT", "REPLICATION", "CONTROL")
@@ -22,14 +22,14 @@ def advertised(*addresses: str) -> str:
     return ",".join(f"{name}://{address}" for name, address in zip(NAMES, addresses, strict=True))
 
 
-async def refused(entries: dict[str, bytes], addresses: str) -> list[tuple[str, str, str]]:
+async def rejected(entries: dict[str, bytes], addresses: str) -> list[tuple[str, str, str]]:
     store = MemoryMetadataStore(SharedEntries())
     await store.open_session()
     await create_roots(store)
     await store.commit([Create(f"{BROKER_IDS}/{name}", data) for name, data in entries.items()])
     try:
-        await refuse_taken_addresses(store, config_of(advertised__listeners=addresses))
-    except StartRefused as error:
+        await reject_taken_addresses(store, config_of(advertised__listeners=addresses))
+    except StartError as error:
         return [(fault.key, fault.entry, fault.problem) for fault in error.faults]
     finally:
         await store.close()
@@ -60,6 +60,6 @@ def registered(broker_id: int, host: str, port: int) -> dict[str, bytes]:
     ids=["the same", "in another case", "other port", "other host", "its own", "not known yet", "not readable"],
 )
 def test_addresses(entries: dict[str, bytes], addresses: str, entry: str | None) -> None:
-    found = asyncio.run(refused(entries, addresses))
+    found = asyncio.run(rejected(entries, addresses))
     assert [fault[:2] for fault in found] == ([] if entry is None else [("advertised.listeners", entry)])
     assert all("broker 2 is registered with kafka:909" in problem for _, _, problem in found)

@@ -1,4 +1,5 @@
-"""A dedicated controller and a broker do not share an id; one that has just ended is waited for (F15)."""
+"""A dedicated controller and a broker cannot have the same id; a start waits for the session of a node that has just
+stopped (F15)."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ import asyncio
 
 import pytest
 
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from signalbox.wiring.check.taken_ids import refuse_taken_id
+from signalbox.wiring.check.taken_ids import reject_taken_id
 from tests.wiring.settings import controller_config_of
 
 CONFIG = controller_config_of(broker__session__timeout__ms="100")
@@ -30,9 +31,9 @@ async def stores() -> tuple[MemoryMetadataStore, MemoryMetadataStore]:
 def test_the_id_of_a_live_broker() -> None:
     async def scenario() -> None:
         mine, _ = await stores()
-        with pytest.raises(StartRefused, match=r"node\.id \(101\): a broker is registered with it"):
-            await refuse_taken_id(mine, CONFIG, broker_id_path(101), "a broker")
-        await refuse_taken_id(mine, CONFIG, broker_id_path(102), "a broker")
+        with pytest.raises(StartError, match=r"node\.id \(101\): a broker is registered with it"):
+            await reject_taken_id(mine, CONFIG, broker_id_path(101), "a broker")
+        await reject_taken_id(mine, CONFIG, broker_id_path(102), "a broker")
 
     asyncio.run(scenario())
 
@@ -40,7 +41,7 @@ def test_the_id_of_a_live_broker() -> None:
 def test_the_id_of_a_broker_that_ends_meanwhile() -> None:
     async def scenario() -> None:
         mine, theirs = await stores()
-        waiting = asyncio.ensure_future(refuse_taken_id(mine, CONFIG, broker_id_path(101), "a broker"))
+        waiting = asyncio.ensure_future(reject_taken_id(mine, CONFIG, broker_id_path(101), "a broker"))
         await theirs.close()
         await waiting
 

@@ -1,4 +1,4 @@
-"""Every config row is obeyed by somebody, or says that it is not."""
+"""Every config row is read by some code, or is listed as having no effect."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.configuration import NODE_CONFIG
 
 SOURCES = Path(signalbox.__file__).parent
-# Rooms that set configs of others, and the list itself.
+# Packages that set configs of other processes, and the lists themselves.
 NOT_READERS = ("testing/", "cli/", "pipeline/", "wiring/check/without_effect.py", "wiring/check/keys_of_kafka.py")
-# The topics' rows repeat broker keys as synonyms; a room's own rows may stand beside what reads them, so there a name
-# must stand twice. A row's name in the rows of another room is another key of the same name.
+# The topics' rows repeat broker keys as synonyms. A package's rows may be in the file that reads them: there a name
+# must occur twice. A row of the same name in another package is another key.
 TOPIC_ROWS = "common/topic_config.py"
 TABLES = {"a node": NODE_CONFIG, "a topic": TOPIC_CONFIG, "a client": CLIENT_CONFIG}
 SETTINGS = (ControllerSettings, GroupSettings, LogConfig, ReplicationConfig, RuntimeSettings)
@@ -32,13 +32,13 @@ SETTINGS = (ControllerSettings, GroupSettings, LogConfig, ReplicationConfig, Run
 
 @cache
 def sources() -> dict[str, ast.Module]:
-    """The syntax of every file of the package, by path."""
+    """The syntax tree of every file of the package, by path."""
     return {str(path.relative_to(SOURCES)): ast.parse(path.read_text()) for path in SOURCES.rglob("*.py")}
 
 
 @cache
 def texts_read() -> Counter[str]:
-    """How often a text stands in the sources where it may be a key that is read."""
+    """How often a text occurs in the sources where it may be a key that is read."""
     found: Counter[str] = Counter()
     for path, tree in sources().items():
         if path == TOPIC_ROWS or path.startswith(NOT_READERS):
@@ -50,7 +50,7 @@ def texts_read() -> Counter[str]:
 
 
 def is_read(name: str) -> bool:
-    """Somebody names the key, or the topic config whose default it is."""
+    """True if some code names the key, or the topic config whose default it is."""
     topics = [row.name for row in TOPIC_CONFIG if row.synonym == name]
     return any(texts_read()[text] > 0 for text in (name, *topics))
 

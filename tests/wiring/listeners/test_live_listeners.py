@@ -1,4 +1,4 @@
-"""A node's parts for changing listeners know each other."""
+"""A node's parts for changing listeners are connected with each other."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ def test_what_is_announced_is_what_the_server_serves() -> None:
         assert keeper.broker_epoch == before
         assert keeper._registration is not None
         assert keeper._registration.endpoints == node.parts.server.table.advertised_endpoints()
-        assert alone.run(reload.judge.faults(None, {"max.connections.per.ip": "0"})) != []
+        assert alone.run(reload.judge.judge(None, {"max.connections.per.ip": "0"})).faults

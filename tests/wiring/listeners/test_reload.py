@@ -1,4 +1,4 @@
-"""A change that the store tells of is obeyed; one that cannot be is said and changes nothing."""
+"""A change in the store is applied; one that cannot be applied is logged and changes nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def alone() -> Cluster:
 
 
 async def store(cluster: Cluster, configs: Configs) -> None:
-    """As another program would: nobody judges it."""
+    """Stores configs as another program would: without validation."""
     entries = cluster.nodes[1].parts.keeper._store
     known = await entries.read(PATH)
     written = (Create if known is None else Write)(PATH, encode_configs(configs))
@@ -39,7 +39,7 @@ def test_what_cannot_be_obeyed_is_said_and_the_next_change_is(alone: Cluster, ca
         until(lambda: obeyed(alone) == good, "the limit")
         alone.run(store(alone, bad))
         better = {**good, "max.connections.per.ip": "1000"}
-        until(lambda: "are not obeyed: max.connections.per.ip" in caplog.text, "a line in the log")
+        until(lambda: "ignored: max.connections.per.ip" in caplog.text, "a line in the log")
         assert obeyed(alone) == good
         alone.run(store(alone, better))
         until(lambda: obeyed(alone) == better, "what can be obeyed")

@@ -1,4 +1,4 @@
-"""A listener's new certificate reaches newcomers, and those whom this broker dials; who is connected stays."""
+"""A listener's new certificate is used for new connections, incoming and outgoing; open connections stay."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def properties(folder: Path) -> dict[str, str]:
 
 
 def dialling(peers: PeerSecurity, listener: str) -> ssl.SSLContext:
-    """With what this broker would connect to a peer now."""
+    """The TLS context with which this broker would connect to another broker now."""
     tls = peers.of(Endpoint(listener, "localhost", 1, SecurityProtocol.SSL)).tls
     assert tls is not None
     return tls.context
@@ -57,10 +57,10 @@ def test_newcomers_see_the_new_certificate_and_connections_stay(tmp_path: Path, 
             renewal = TlsRenewal(served.server, peers)
             first, reader, writer = await serial(served.ports[listener])
             AUTHORITY.identity("broker").pem_file(tmp_path / "broker.pem")
-            change, faults = renewal.prepare(listener, given)  # the same location, another file
+            change, faults = renewal.prepare(listener, given)  # the same location, a new file
             assert faults == []
             assert change is not None
-            assert (await serial(served.ports[listener]))[0] == first  # nothing is in use yet
+            assert (await serial(served.ports[listener]))[0] == first  # not in use yet
             renewal.apply(change)
             assert (await serial(served.ports[listener]))[0] != first
             untouched = "CONTROL" if listener == "CLIENT" else "CLIENT"

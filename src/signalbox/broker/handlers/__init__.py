@@ -1,1 +1,1 @@
-"""One API, one file; the file's name is the API's. A handler knows no version and writes to no socket."""
+"""API handlers: one file per API or group of related APIs, named after it. A handler never writes to a socket."""

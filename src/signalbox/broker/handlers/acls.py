@@ -1,8 +1,8 @@
-"""DescribeAcls (key 29), CreateAcls (key 30), DeleteAcls (key 31): who may do what (KIP-140, KIP-290). Versions 1-3.
+"""DescribeAcls (key 29), CreateAcls (key 30), DeleteAcls (key 31): ACLs (KIP-140, KIP-290). Versions 1-3.
 
-Describing needs DESCRIBE on the cluster and is answered by any broker; changing needs ALTER and is the active
-controller's. Without an authorizer that decides by ACLs everything is SECURITY_DISABLED: an ACL that nobody obeys would
-look like protection. A code that is not known here is INVALID_REQUEST, where Kafka closes the connection.
+DescribeAcls needs DESCRIBE on the cluster and is handled by any broker; changes need ALTER and are handled by the
+active controller. Without an authorizer that uses ACLs all three return SECURITY_DISABLED: an ACL without effect would
+look like protection. An unknown code is INVALID_REQUEST; Kafka closes the connection instead.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from signalbox.security.acl_filter import AclFilter, filter_of
 from signalbox.security.authorizer import Authorizer
 
 _Resource = DescribeAclsResponse.DescribeAclsResource
-_LOOKS_PER_BREATH = 100  # patterns and entries; then the event loop gets its turn
+_CHECKS_PER_SLICE = 100  # patterns and entries; then the coroutine yields to the event loop
 _NO_ACLS = "ACLs have no effect here: authorizer.class.name names no authorizer that keeps them"
 
 
 class DescribeAclsHandler:
-    """`acls` is None where nobody decides by ACLs."""
+    """`acls` is None when the authorizer does not use ACLs."""
 
     def __init__(self, acls: AclReading | None, authorizer: Authorizer) -> None:
         self._acls = acls
@@ -47,7 +47,7 @@ class DescribeAclsHandler:
         looked_at = 0
         for pattern, entries in index.patterns():
             looked_at += 1 + len(entries)
-            if looked_at > _LOOKS_PER_BREATH:
+            if looked_at > _CHECKS_PER_SLICE:
                 looked_at = 0
                 await asyncio.sleep(0)
             if not asked.matches_pattern(pattern):
@@ -66,7 +66,7 @@ class DescribeAclsHandler:
 
 
 class AlterAclsHandler:
-    """Both that change ACLs: they differ in what the controller does, not in who may."""
+    """CreateAcls and DeleteAcls: they differ in the controller's decision, not in authorization."""
 
     def __init__(
         self, api_key: ApiKey, controller: ActiveController, authorizer: Authorizer, *, keeps_acls: bool

@@ -1,6 +1,6 @@
-"""AlterClientQuotas (key 49): answered by the active controller; other brokers forward. KIP-546, KIP-612; versions 0-1.
+"""AlterClientQuotas (key 49): handled by the active controller; other brokers forward. KIP-546, KIP-612; versions 0-1.
 
-Needs ALTER_CONFIGS on the cluster. What a quota may look like is `controller/quota_control`'s.
+Needs ALTER_CONFIGS on the cluster. `controller/quota_control` validates the quotas.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""AlterReplicaLogDirs (key 34): move replicas between the log directories of this broker. KIP-113; versions 1-2.
+"""AlterReplicaLogDirs (key 34): moves replicas between the log directories of this broker. KIP-113; versions 1-2.
 
-Needs ALTER on the cluster. The answer comes when the move has begun; DescribeLogDirs tells how far it is. A replica
-that is not here is REPLICA_NOT_AVAILABLE, and will be made in that directory when it comes.
+Needs ALTER on the cluster. The response is sent when the move has begun; DescribeLogDirs returns its progress. A
+replica that this broker does not have is REPLICA_NOT_AVAILABLE, and will be created in that directory if it is assigned
+later.
 """
 
 from __future__ import annotations
 
 from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.authorization import may_on_cluster
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 from signalbox.security.acl import AclOperation
@@ -32,7 +33,7 @@ class AlterReplicaLogDirsHandler:
         for directory in body.dirs:
             for topic in directory.topics:
                 for number in topic.partitions:
-                    breathe()
+                    yield_if_due()
                     error = Error.CLUSTER_AUTHORIZATION_FAILED
                     if allowed:
                         error = self._move(TopicPartition(topic.name, number), directory.path)
@@ -42,8 +43,8 @@ class AlterReplicaLogDirsHandler:
     def _move(self, topic_partition: TopicPartition, path: str) -> Error:
         try:
             self._logs.moves.move(topic_partition, path)
-        except KafkaError as refusal:
-            return refusal.error
+        except KafkaError as rejection:
+            return rejection.error
         return Error.NONE
 
 

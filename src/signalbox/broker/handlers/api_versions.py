@@ -1,11 +1,11 @@
-"""ApiVersions (key 18): what this listener takes, and whether the peer reached whom it meant. Versions 0-5.
+"""ApiVersions (key 18): the API versions of this listener, and the check of the client's identity fields. Versions 0-5.
 
-Order of checks (KIP-511, KIP-1242): a version we do not have is answered in the layout of version 0 with error 35
-and our own range; a bad software name, or just one half of the identity, is INVALID_REQUEST with an empty table;
-another cluster or node is REBOOTSTRAP_REQUIRED with an empty table. Before authentication as after it, and the
-answer never says which half was wrong. The socket stays open after each of these.
+Order of checks (KIP-511, KIP-1242): for an unsupported version, a response of version 0 with error 35 and the supported
+range; for an invalid software name, or only one of cluster id and node id, INVALID_REQUEST with an empty table; for
+another cluster or node, REBOOTSTRAP_REQUIRED with an empty table. The checks are the same before and after
+authentication, and the response never says whether cluster or node was wrong. The connection stays open in all cases.
 
-From version 3 on the answer tells which features this release supports and which are finalized (KIP-584).
+From version 3 on the response contains the supported and the finalized features (KIP-584).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from signalbox.broker.advertised_versions import AdvertisedVersions, Ranges
+from signalbox.broker.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
 from signalbox.broker.api_request import Answer, ApiRequest, RawAnswer
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.encoded_body import EncodedBody
@@ -24,6 +24,7 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from signalbox.security.request_context import RequestContext
 
 _NAMES_SOFTWARE_FROM = 3
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -31,14 +32,14 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What an answer depends on; the same object as long as nothing has changed."""
+    """What a response depends on; the same object as long as nothing has changed."""
 
     ranges: Ranges
     features: FinalizedFeatures
 
 
 class ApiVersionsHandler:
-    """Compares identities and answers with the advertised ranges, cached as bytes."""
+    """Compares identities and returns the advertised ranges, cached as bytes."""
 
     def __init__(
         self,
@@ -51,12 +52,12 @@ class ApiVersionsHandler:
     ) -> None:
         self._advertised = advertised
         self._cache = cache
-        self._offers: dict[tuple[bool, bool], Offer] = {}
+        self._offers: dict[ListenerKind, Offer] = {}
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._misroutes = misroutes
         self._software = software
-        self._bodies: dict[tuple[int, bool, bool], tuple[object, EncodedBody]] = {}
+        self._bodies: dict[tuple[int, ListenerKind], tuple[object, EncodedBody]] = {}
 
     def __call__(self, request: ApiRequest) -> Answer:
         row = API_TABLE[ApiKey.API_VERSIONS]
@@ -72,7 +73,7 @@ class ApiVersionsHandler:
         if named[0] and named != (context.client_software_name, context.client_software_version):
             context.client_software_name, context.client_software_version = named
             self._software.named(context)
-        return self.table(version, context.control_plane, context.controller_plane)
+        return self.table(version, context)
 
     def _check(self, request: ApiRequest, body: ApiVersionsRequest) -> Error:
         names_software = request.header.api_version >= _NAMES_SOFTWARE_FROM
@@ -84,23 +85,27 @@ class ApiVersionsHandler:
             return Error.INVALID_REQUEST
         if body.cluster_id is None or (body.cluster_id == self._cluster_id and body.node_id == self._node_id):
             return Error.NONE
-        self._misroutes.refused(
+        self._misroutes.rejected(
             request, expected=(body.cluster_id, body.node_id), actual=(self._cluster_id, self._node_id)
         )
         return Error.REBOOTSTRAP_REQUIRED
 
-    def offer(self, control_plane: bool, controller_plane: bool = False) -> Offer:
-        """What is offered now."""
-        ranges, features = self._advertised.ranges(control_plane, controller_plane), self._cache.image.features
-        offer = self._offers.get((control_plane, controller_plane))
+    def offer(self, context: RequestContext) -> Offer:
+        """The ranges and features that are advertised now on the connection's listener."""
+        return self._offer(self._advertised.kind_of(context))
+
+    def _offer(self, kind: ListenerKind) -> Offer:
+        ranges, features = self._advertised.ranges(kind), self._cache.image.features
+        offer = self._offers.get(kind)
         if offer is None or offer.ranges is not ranges or offer.features is not features:
-            offer = self._offers[control_plane, controller_plane] = Offer(ranges, features)
+            offer = self._offers[kind] = Offer(ranges, features)
         return offer
 
-    def table(self, version: int, control_plane: bool, controller_plane: bool = False) -> EncodedBody:
-        """The answer when nothing is wrong."""
-        offer = self.offer(control_plane, controller_plane)
-        cached = self._bodies.get((version, control_plane, controller_plane))
+    def table(self, version: int, context: RequestContext) -> EncodedBody:
+        """The response without an error on the connection's listener."""
+        kind = self._advertised.kind_of(context)
+        offer = self._offer(kind)
+        cached = self._bodies.get((version, kind))
         if cached is not None and cached[0] is offer:
             return cached[1]
         named, finalized = ApiVersionsResponse.SupportedFeatureKey, ApiVersionsResponse.FinalizedFeatureKey
@@ -119,7 +124,7 @@ class ApiVersionsHandler:
             ],
         )
         made = EncodedBody([response.encode(version)])
-        self._bodies[version, control_plane, controller_plane] = (offer, made)
+        self._bodies[version, kind] = (offer, made)
         return made
 
     def _unsupported(self, request: ApiRequest) -> RawAnswer:

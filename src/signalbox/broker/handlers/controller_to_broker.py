@@ -1,72 +1,110 @@
-"""LeaderAndIsr (4), StopReplica (5), UpdateMetadata (6): the controller tells this broker what it hosts and what is.
-Versions 0-7, 0-4, 0-8.
+"""LeaderAndIsr (4), StopReplica (5), UpdateMetadata (6): control requests about this broker's replicas and the
+metadata. Versions 0-7, 0-4, 0-8.
 
-Each needs CLUSTER_ACTION. The broker epoch is checked first (smaller than our own is STALE_BROKER_EPOCH, -1 is not
-checked), the controller epoch next; what a stale one is answered with differs per API. They are carried out one after
-the other (`broker/control_turns.py`), and judged when it is their turn.
+Each needs CLUSTER_ACTION. The broker epoch is checked first (lower than this broker's is STALE_BROKER_EPOCH, -1 is not
+checked), the controller epoch next; the response to a stale epoch differs per API. The requests are executed one after
+the other (`broker/control_request_queue.py`), and the epochs are checked when a request is executed. Before that, a
+request with an epoch that is not yet known waits for the metadata store (`broker/epoch_checks.py`), and a request with
+new partitions for the configs of their topics (`broker/new_topic_configs.py`); requests of other connections do not
+wait for it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer, ResponseMessage
 from signalbox.broker.cluster_action import require_cluster_action
-from signalbox.broker.control_turns import ControlTurns
+from signalbox.broker.control_request_queue import ControlRequestQueue
+from signalbox.broker.epoch_checks import EpochChecks, Unproven
 from signalbox.broker.error_responses import failure
+from signalbox.broker.new_topic_configs import NewTopicConfigs
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
-from signalbox.replication.leadership import refuse_leader_and_isr
+from signalbox.replication.leadership import reject_leader_and_isr
+from signalbox.replication.promise import Promise
 from signalbox.security.authorizer import Authorizer
 
 log = logging.getLogger(__name__)
 
 
 class BrokerEpochs(Protocol):
-    """What this broker knows of its own life and of the controller's."""
+    """This broker's epoch, and the highest controller epoch that it has accepted."""
 
     @property
     def broker_epoch(self) -> int: ...
 
     def accept_controller_epoch(self, controller_epoch: int) -> bool:
-        """False when a newer controller has spoken; otherwise the epoch is remembered."""
+        """False when a higher controller epoch was accepted before; otherwise the epoch is remembered."""
         ...
 
 
 class ControlRequestHandler:
-    """One of the three; `apply` does it, given the request and its version, and gives the response."""
+    """The handler of one of the three APIs; `apply` executes the request, given its body and version, and returns the
+    response."""
 
     def __init__(
-        self, authorizer: Authorizer, epochs: BrokerEpochs, turns: ControlTurns, apply: Callable[[Any, int], Any]
+        self,
+        authorizer: Authorizer,
+        epochs: BrokerEpochs,
+        checks: EpochChecks,
+        configs: NewTopicConfigs,
+        turns: ControlRequestQueue,
+        apply: Callable[[Any, int], Any],
+        peer_listeners: Container[str] = (),
     ) -> None:
         self._authorizer = authorizer
+        self._peer_listeners = peer_listeners
         self._epochs = epochs
+        self._checks = checks
+        self._configs = configs
         self._turns = turns
         self._apply = apply
 
     def __call__(self, request: ApiRequest) -> Answer:
-        require_cluster_action(self._authorizer, request.context)
-        return self._turns.take(lambda: self._carried_out(request))
+        require_cluster_action(self._authorizer, request.context, self._peer_listeners)
+        needed = self._turns.take(lambda: self._needed_from_store(request.body))
+        if needed.done and needed.value is None:
+            return self._turns.take(lambda: self._carried_out(request))
+        return self._store_first(request, needed)
+
+    def _needed_from_store(self, body: Any) -> tuple[Unproven, list[str]] | None:
+        """The epochs to compare and the new topics whose configs to read; None when there is neither. Yields."""
+        unproven = self._checks.unproven(body)
+        topics = [] if self._checks.is_stale(body) else self._configs.topics(body)
+        return (unproven, topics) if unproven or topics else None
+
+    async def _store_first(
+        self, request: ApiRequest, needed: Promise[tuple[Unproven, list[str]] | None]
+    ) -> FinalAnswer:
+        unproven, topics = await needed or (None, [])
+        error = await self._checks.prove(request, unproven) if unproven else Error.NONE
+        if topics and error is Error.NONE:
+            error = await self._configs.load(topics)
+        if error is not Error.NONE:
+            return _rejected(request, error)
+        response: FinalAnswer = await self._turns.take(lambda: self._carried_out(request))
+        return response
 
     def _carried_out(self, request: ApiRequest) -> FinalAnswer:
         body = request.body
         if body.broker_epoch != -1 and body.broker_epoch < self._epochs.broker_epoch:
-            return _refused(request, Error.STALE_BROKER_EPOCH)
+            return _rejected(request, Error.STALE_BROKER_EPOCH)
         if not self._epochs.accept_controller_epoch(body.controller_epoch):
-            return _refused(request, Error.STALE_CONTROLLER_EPOCH)
+            return _rejected(request, Error.STALE_CONTROLLER_EPOCH)
         try:
             answer: FinalAnswer = self._apply(body, request.header.api_version)
         except Exception:
-            log.exception("%s failed", request.header.api_key)
+            log.exception("%s handler failed", request.header.api_key)
             return failure(request, Error.UNKNOWN_SERVER_ERROR)
         return answer
 
 
-def _refused(request: ApiRequest, error: Error) -> ResponseMessage:
+def _rejected(request: ApiRequest, error: Error) -> ResponseMessage:
     if request.header.api_key == ApiKey.LEADER_AND_ISR:
-        # The only one that repeats the error for every partition.
-        return refuse_leader_and_isr(request.body, request.header.api_version, error)
-    refused: ResponseMessage = API_TABLE[request.header.api_key].response(error_code=error)
-    return refused
+        # The only one of the three that repeats the error for every partition.
+        return reject_leader_and_isr(request.body, request.header.api_version, error)
+    rejected: ResponseMessage = API_TABLE[request.header.api_key].response(error_code=error)
+    return rejected

@@ -1,6 +1,6 @@
-"""CreatePartitions (key 37): answered by the active controller; other brokers forward. KIP-195; versions 0-3.
+"""CreatePartitions (key 37): handled by the active controller; other brokers forward. KIP-195; versions 0-3.
 
-Needs ALTER on the topic; a topic named twice is INVALID_REQUEST. The broker that is asked looks at both as well (F6).
+Needs ALTER on the topic; a topic named twice is INVALID_REQUEST. A forwarding broker checks both as well (F6).
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.broker.throttling import Throttling
-from signalbox.common.long_work import unhurried
+from signalbox.common.cooperative_task import yielding
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -33,41 +33,41 @@ class CreatePartitionsHandler:
         self._cache = cache
 
     def __call__(self, request: ApiRequest) -> Answer:
-        return self._create(request, self.refused(request))
+        return self._create(request, self.rejected(request))
 
-    def refused(self, request: ApiRequest) -> Refused:
-        """The topics that the principal may not alter, and those that are named twice."""
-        refused: Refused = {}
-        for name, times in unhurried(_SHAPE.times(request.body).items()):
+    def rejected(self, request: ApiRequest) -> Rejected:
+        """Results of the topics that the principal may not alter, and of those that are named twice. Yields."""
+        rejected: Rejected = {}
+        for name, times in yielding(_SHAPE.times(request.body).items()):
             if times > 1:
-                refused[name] = _refusal(str(name), Error.INVALID_REQUEST, "Duplicate topic in request.")
+                rejected[name] = _rejection(str(name), Error.INVALID_REQUEST, "Duplicate topic in request.")
             elif not may(self._authorizer, request.context, AclOperation.ALTER, str(name)):
-                refused[name] = _refusal(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-        return refused
+                rejected[name] = _rejection(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        return rejected
 
-    async def _create(self, request: ApiRequest, refused: Refused) -> FinalAnswer:
+    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
         body: CreatePartitionsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[str, int] = {}
         for topic in body.topics:
-            if topic.name in refused or body.validate_only:
+            if topic.name in rejected or body.validate_only:
                 continue
             known = self._cache.image.topics.get(topic.name)
             costs[topic.name] = max(0, topic.count - (len(known.partitions) if known is not None else 0))
             if not changes.allows(costs[topic.name]):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
-                refused[topic.name] = _refusal(topic.name, error, error.message)
+                rejected[topic.name] = _rejection(topic.name, error, error.message)
         answer: CreatePartitionsResponse | None = None
-        wanted = _SHAPE.rest(body, refused)
+        wanted = _SHAPE.rest(body, rejected)
         if wanted is not None:
             answer = await self._controller.handle(ApiKey.CREATE_PARTITIONS, wanted, request.context)
             for result in answer.results:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
-        merged: CreatePartitionsResponse = _SHAPE.merged(body, refused, answer)
+        merged: CreatePartitionsResponse = _SHAPE.merged(body, rejected, answer)
         merged.throttle_time_ms = changes.throttle_ms
         return merged
 
 
-def _refusal(name: str, error: Error, message: str) -> _Result:
+def _rejection(name: str, error: Error, message: str) -> _Result:
     return _Result(name=name, error_code=error, error_message=message)

@@ -1,13 +1,14 @@
 """CreateDelegationToken (key 38), RenewDelegationToken (39), ExpireDelegationToken (40), DescribeDelegationToken (41):
-tokens that let in whoever shows one (KIP-48, KIP-373). Versions 0-3, 0-2, 0-2, 0-3.
+tokens by which a program logs in for a user (KIP-48, KIP-373). Versions 0-3, 0-2, 0-2, 0-3.
 
-None is answered on a connection that gives its secrets away (PLAINTEXT), on which nobody is known (TLS without a
-client's certificate), or to somebody who came by a token himself. The broker that the client speaks to sees to that,
-and to who may have a token for another (CREATE_TOKENS on USER:<owner>); then it forwards. The controller looks at the
-principal again and not at the connection, which is the broker's, as Kafka's KRaft controllers do.
+All four are rejected on a connection with security protocol PLAINTEXT, on a TLS connection without a client
+certificate, and for a principal that logged in with a token. The broker that the client is connected to checks this,
+and the right to create a token for another user (CREATE_TOKENS on USER:<owner>); then it forwards. The controller
+checks the principal again, but not the connection, which is the forwarding broker's, as in Kafka's KRaft controllers.
 
-Describing is answered by any broker: one's own tokens, those one may renew, and others with DESCRIBE on the token or
-DESCRIBE_TOKENS on USER:<owner>. Without `delegation.token.secret.key` everything is DELEGATION_TOKEN_AUTH_DISABLED.
+DescribeDelegationToken is handled by any broker. It returns the principal's own tokens, tokens that the principal may
+renew, and other tokens with DESCRIBE on the token or DESCRIBE_TOKENS on USER:<owner>. Without
+`delegation.token.secret.key` all four return DELEGATION_TOKEN_AUTH_DISABLED.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
-from signalbox.broker.partial_forwarding import Refusal
+from signalbox.broker.filtering_forwarder import Rejection
 from signalbox.broker.ports import ActiveController, TokenReading
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.controller.refusals import refuse
+from signalbox.controller.error_responses import reject
 from signalbox.controller.token_control import TokenRequest
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -31,8 +32,8 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.security.delegation_token import DelegationToken, TokenSecret
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 
-_NAMES_REQUESTER_FROM = 3  # before it an answer with a requester cannot be said
-_LOOKS_PER_BREATH = 100  # tokens; then the event loop gets its turn
+_NAMES_REQUESTER_FROM = 3  # earlier versions have no requester fields
+_CHECKS_PER_SLICE = 100  # tokens; then the coroutine yields to the event loop
 
 
 class ChangeTokenHandler:
@@ -47,14 +48,15 @@ class ChangeTokenHandler:
         self._secret = secret
 
     def __call__(self, request: ApiRequest) -> Answer:
-        refused = self.refused(request)
-        return refused if isinstance(refused, Message) else self._change(request)
+        rejected = self.rejected(request)
+        return rejected if isinstance(rejected, Message) else self._change(request)
 
-    def refused(self, request: ApiRequest) -> Refusal:
-        """The whole request, where the connection or the principal gives no right to it."""
+    def rejected(self, request: ApiRequest) -> Rejection:
+        """The error response when the request is not allowed on this connection or for this principal, or is invalid;
+        else {}."""
         asked = TokenRequest(request.context.principal, request.body)
         error = self._problem(request, asked)
-        return {} if error is None else self._said(request, refuse(self._api_key, asked, error))
+        return {} if error is None else self._said(request, reject(self._api_key, asked, error))
 
     def _problem(self, request: ApiRequest, asked: TokenRequest) -> Error | None:
         if not _is_allowed(request):
@@ -73,7 +75,7 @@ class ChangeTokenHandler:
         return self._said(request, await self._controller.handle(self._api_key, asked, request.context))
 
     def _said(self, request: ApiRequest, answer: Any) -> Message:
-        """The controller's answer with what is not its own: the HMAC, and nothing that the version has no room for."""
+        """The controller's response with the HMAC added, and without fields that the version does not have."""
         if self._api_key == ApiKey.CREATE_DELEGATION_TOKEN:
             if self._secret is not None and answer.error_code == Error.NONE:
                 answer.hmac = self._secret.hmac(answer.token_id)
@@ -84,7 +86,7 @@ class ChangeTokenHandler:
 
 
 class DescribeDelegationTokenHandler:
-    """`tokens` is None where there are none: without a secret."""
+    """`tokens` is None when delegation tokens are disabled: without a secret."""
 
     def __init__(self, tokens: TokenReading | None, authorizer: Authorizer, secret: TokenSecret | None) -> None:
         self._tokens = tokens
@@ -109,7 +111,7 @@ class DescribeDelegationTokenHandler:
         names_requester = request.header.api_version >= _NAMES_REQUESTER_FROM
         told = []
         for number, token in enumerate(found.values()):
-            if number % _LOOKS_PER_BREATH == _LOOKS_PER_BREATH - 1:
+            if number % _CHECKS_PER_SLICE == _CHECKS_PER_SLICE - 1:
                 await asyncio.sleep(0)
             if (wanted is None or any(map(token.is_of, wanted))) and self._may_see(request, token):
                 told.append(_described(token, secret, names_requester))
@@ -125,7 +127,7 @@ class DescribeDelegationTokenHandler:
 
 
 def _is_allowed(request: ApiRequest) -> bool:
-    """Kafka's allowTokenRequests, and for what a broker forwarded the half of it that is about the principal."""
+    """Kafka's allowTokenRequests; for a forwarded request, only its check of the principal."""
     context = request.context
     if context.principal.token_authenticated:
         return False

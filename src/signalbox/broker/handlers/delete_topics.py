@@ -1,11 +1,12 @@
-"""DeleteTopics (key 20): answered by the active controller; other brokers forward. KIP-516; versions 1-6.
+"""DeleteTopics (key 20): handled by the active controller; other brokers forward. KIP-516; versions 1-6.
 
-Needs DELETE on the topic, which is looked at before whether there is one: who may not delete a name learns nothing of
-it. Asked by id without DESCRIBE it is not deleted and its name not told; ids are no secret (KIP-516). Version 6 names
-topics or ids in one list, earlier versions only names; both at once for one entry is INVALID_REQUEST for the whole
-request, none of them for the entry. A name or an id given twice is answered once, INVALID_REQUEST, whoever asks. The
-broker that is asked looks at all this as well (F6), but leaves an id that it does not know to the controller: the topic
-may be younger than its metadata. Version note: TOPIC_DELETION_DISABLED is said from 3 on, INVALID_REQUEST before.
+Needs DELETE on the topic. This is checked before the existence of the topic, so that the error does not reveal whether
+it exists. A topic that is named by id is not deleted without DESCRIBE, and its name is not returned; ids are no secret
+(KIP-516). Version 6 has names and ids in one list, earlier versions only names. An entry with both a name and an id is
+INVALID_REQUEST for the whole request; an entry with neither is INVALID_REQUEST for that entry. A name or an id that is
+given twice has one result, INVALID_REQUEST, for every principal. A forwarding broker checks all this as well (F6), but
+sends an unknown id to the controller: the topic may be newer than the broker's metadata. Version note:
+TOPIC_DELETION_DISABLED is returned from version 3 on, INVALID_REQUEST before.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from collections.abc import Hashable
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
-from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Refused
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.broker.throttling import Throttling
+from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import ZERO_UUID
-from signalbox.common.long_work import unhurried
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
@@ -43,41 +44,41 @@ class DeleteTopicsHandler:
         self._cache = cache
 
     def __call__(self, request: ApiRequest) -> Answer:
-        return self._delete(request, self.refused(request))
+        return self._delete(request, self.rejected(request))
 
-    def refused(self, request: ApiRequest) -> Refused:
-        """The topics that the principal may not delete, and entries that are none. KafkaError(INVALID_REQUEST) for the
-        whole request when one names a topic and gives an id."""
+    def rejected(self, request: ApiRequest) -> Rejected:
+        """Results of the topics that the principal may not delete, and of invalid entries. KafkaError(INVALID_REQUEST)
+        for the whole request when an entry has both a name and an id. Yields."""
         body: DeleteTopicsRequest = request.body
         named = _SHAPE.times(body)
-        if any(state.name is not None and state.topic_id != ZERO_UUID for state in unhurried(body.topics)):
+        if any(state.name is not None and state.topic_id != ZERO_UUID for state in yielding(body.topics)):
             raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
-        refused: Refused = {}
-        for topic, times in unhurried(named.items()):
-            refusal = self._refusal(request.context, topic, times)
-            if refusal is not None:
-                refused[topic] = refusal
-        return refused
+        rejected: Rejected = {}
+        for topic, times in yielding(named.items()):
+            rejection = self._rejection(request.context, topic, times)
+            if rejection is not None:
+                rejected[topic] = rejection
+        return rejected
 
-    async def _delete(self, request: ApiRequest, refused: Refused) -> FinalAnswer:
+    async def _delete(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
         body: DeleteTopicsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[Hashable, int] = {}
         for topic, _ in _SHAPE.entries(body):
-            if topic in refused:
+            if topic in rejected:
                 continue
             costs[topic] = self._partitions(topic)
             if not changes.allows(costs[topic]):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
-                refused[topic] = _result(topic, error, error.message)
+                rejected[topic] = _result(topic, error, error.message)
         answer: DeleteTopicsResponse | None = None
-        wanted = _SHAPE.rest(body, refused)
+        wanted = _SHAPE.rest(body, rejected)
         if wanted is not None:
             answer = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
             for result in answer.responses:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0) or costs.get(result.topic_id, 0))
-        merged: DeleteTopicsResponse = _SHAPE.merged(body, refused, answer)
+        merged: DeleteTopicsResponse = _SHAPE.merged(body, rejected, answer)
         if request.header.api_version < _DELETION_DISABLED_FROM:
             for result in merged.responses:
                 if result.error_code == Error.TOPIC_DELETION_DISABLED:
@@ -86,12 +87,12 @@ class DeleteTopicsHandler:
         return merged
 
     def _partitions(self, topic: Hashable) -> int:
-        """What deleting the topic costs (KIP-599)."""
+        """The number of partitions that deleting the topic costs (KIP-599)."""
         image = self._cache.image
         known = image.topics.get((image.topic_name(topic) or "") if isinstance(topic, bytes) else str(topic))
         return len(known.partitions) if known is not None else 0
 
-    def _refusal(self, context: RequestContext, topic: Hashable, times: int) -> _Result | None:
+    def _rejection(self, context: RequestContext, topic: Hashable, times: int) -> _Result | None:
         by_id = isinstance(topic, bytes)
         if topic == ZERO_UUID:
             return _result(topic, Error.INVALID_REQUEST, "Neither topic name nor id was given.")
@@ -103,13 +104,13 @@ class DeleteTopicsHandler:
         tells_name = not by_id or may(self._authorizer, context, AclOperation.DESCRIBE, name)
         if tells_name and may(self._authorizer, context, AclOperation.DELETE, name):
             return None
-        refusal = _result(topic, Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-        refusal.name = name if tells_name else None
-        return refusal
+        rejection = _result(topic, Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        rejection.name = name if tells_name else None
+        return rejection
 
 
 def _result(topic: Hashable, error: Error, message: str) -> _Result:
-    """A result about a name (str) or an id (bytes)."""
+    """A result for a name (str) or an id (bytes)."""
     if isinstance(topic, bytes):
         return _Result(name=None, topic_id=topic, error_code=error, error_message=message)
     return _Result(name=str(topic), error_code=error, error_message=message)

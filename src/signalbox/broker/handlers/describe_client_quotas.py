@@ -1,8 +1,7 @@
-"""DescribeClientQuotas (key 48): quotas as they are stored, of users, client ids and addresses. KIP-546, KIP-612;
-versions 0-1.
+"""DescribeClientQuotas (key 48): the stored quotas of users, client ids and addresses. KIP-546, KIP-612; versions 0-1.
 
-Answered by any broker; needs DESCRIBE_CONFIGS on the cluster. A component asks for one name, for the default of its
-type, or for all of it; types that are not asked for are left out when `strict`.
+Handled by any broker; needs DESCRIBE_CONFIGS on the cluster. A filter component matches one name, the default of its
+type, or all names of its type. With `strict`, entities of types without a component are left out.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class DescribeClientQuotasHandler:
 
 
 def _components(components: list[Any]) -> dict[str, Any]:
-    """Components by entity type; KafkaError with Kafka's code for what is none."""
+    """Filter components by entity type; KafkaError with Kafka's code for an invalid component."""
     asked: dict[str, Any] = {}
     for component in components:
         kind = component.entity_type
@@ -63,6 +62,8 @@ def _components(components: list[Any]) -> dict[str, Any]:
             raise KafkaError(Error.INVALID_REQUEST, f"Duplicate {kind} filter component entity type")
         if component.match_type not in (_EXACT, _DEFAULT, _ANY):
             raise KafkaError(Error.INVALID_REQUEST, f"Unexpected match type: {component.match_type}")
+        if component.match_type == _EXACT and component.match is None:
+            raise KafkaError(Error.INVALID_REQUEST, "Request specified null for exact match")
         asked[kind] = component
     if IP in asked and len(asked) > 1:
         raise KafkaError(
@@ -74,7 +75,8 @@ def _components(components: list[Any]) -> dict[str, Any]:
 
 
 def _is_meant(entity: Entity, asked: dict[str, Any], strict: bool) -> bool:
-    """Addresses and clients never share an entity, so asking for one leaves the other out."""
+    """Whether the filter matches the entity. An entity never has both an address and a user or client id, so a filter
+    for one leaves out the other."""
     if asked and (IP in entity) != (IP in asked):
         return False
     if strict and entity.keys() - asked.keys():

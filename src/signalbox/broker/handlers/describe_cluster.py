@@ -1,9 +1,9 @@
-"""DescribeCluster (key 60): the cluster as the request's listener shows it. KIP-700, KIP-919; versions 0-2.
+"""DescribeCluster (key 60): the cluster as seen on the request's listener. KIP-700, KIP-919; versions 0-2.
 
-Brokers without the listener are left out. Endpoint type 1 is brokers; 2 (controllers) is a type we know and this
-listener does not serve. Version 2 can also list fenced brokers: in this system a broker that is registered is live,
-so there are none. The controller id is a random live broker (F12): any of them forwards. Below the gate of the roll-out
-it is the real controller, or -1 when that has not got the listener.
+Brokers without the listener are left out. Endpoint type 1 is brokers; 2 (controllers) is a known type that this
+listener does not serve. Version 2 can also list fenced brokers: here every registered broker is live, so there are
+none. The controller id is a random live broker (F12): any of them forwards. Below the gate it is the real controller,
+or -1 when the controller does not have the listener.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDPOINT_TYPES_FROM = 1  # and their errors
 
 
 class DescribeClusterHandler:
-    """Answers from the metadata cache alone."""
+    """Builds responses from the metadata cache only."""
 
     def __init__(
         self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: ControllerShown

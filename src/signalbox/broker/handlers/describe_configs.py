@@ -1,9 +1,9 @@
-"""DescribeConfigs (key 32): configs of topics, brokers, their loggers and subscriptions to clients' metrics, with where
-each value comes from. Versions 1-4.
+"""DescribeConfigs (key 32): configs of topics, brokers, their loggers and subscriptions to client metrics, with the
+source of each value. Versions 1-4.
 
-Broker resources are answered only by the broker they name (an empty name means the cluster-wide defaults); another
-broker says INVALID_REQUEST and which broker it is; so it is with loggers. Rows come from the same config tables that
-start-up reads. Passwords are never shown.
+A broker resource is described only by the broker that it names (an empty name means the cluster-wide defaults); another
+broker returns INVALID_REQUEST with its own id in the message. The same applies to loggers. Rows come from the config
+tables that start-up reads as well. Passwords are never returned.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable
 from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.config_description import ConfigDescription, DescribedConfig, described_loggers
-from signalbox.broker.config_resources import ConfigResourceType, refusal
-from signalbox.common.long_work import breathe
-from signalbox.controller.topic_name import refuse_topic_name
+from signalbox.broker.config_resources import ConfigResourceType, rejection
+from signalbox.common.cooperative_task import yield_if_due
+from signalbox.controller.topic_name import reject_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
@@ -57,19 +57,19 @@ class DescribeConfigsHandler:
         result = _Result(resource_type=resource_type, resource_name=name)
         try:
             configs = self._found(request, resource_type, name)
-        except KafkaError as refused:
-            result.error_code, result.error_message = refused.error, refused.message
+        except KafkaError as rejected:
+            result.error_code, result.error_message = rejected.error, rejected.message
             return result
-        wanted = set(resource.configuration_keys or ())  # none named: all, as in Kafka, whether null or empty
+        wanted = set(resource.configuration_keys or ())  # null or empty: all keys, as in Kafka
         for config in configs:
-            breathe()
+            yield_if_due()
             if not wanted or config.name in wanted:
                 result.configs.append(_entry(config, body))
         return result
 
     def _found(self, request: ApiRequest, resource_type: int, name: str) -> list[DescribedConfig]:
-        """KafkaError with what the resource is answered."""
-        denied = refusal(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS, resource_type, name)
+        """The configs of a resource; KafkaError with the error of its result."""
+        denied = rejection(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS, resource_type, name)
         if denied is not None:
             raise KafkaError(*denied)
         kind = self._kinds.get(resource_type)
@@ -78,7 +78,7 @@ class DescribeConfigsHandler:
         return kind(name)
 
     def _topic(self, name: str) -> list[DescribedConfig]:
-        if problem := refuse_topic_name(name):
+        if problem := reject_topic_name(name):
             raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, problem)
         if name not in self._cache.image.topics:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} does not exist.")
@@ -93,7 +93,7 @@ class DescribeConfigsHandler:
         return self._description.broker() if name else self._description.broker_defaults()
 
     def _broker_loggers(self, name: str) -> list[DescribedConfig]:
-        self._loggers.refuse_name(name)
+        self._loggers.reject_name(name)
         return described_loggers(self._loggers.levels())
 
     def _client_metrics(self, name: str) -> list[DescribedConfig]:

@@ -1,8 +1,8 @@
-"""DescribeGroups (15), ListGroups (16), DeleteGroups (42): groups seen from outside, and removed.
-Versions 0-6, 0-5, 0-2.
+"""DescribeGroups (15), ListGroups (16), DeleteGroups (42): describe, list and delete groups.
+Versions 0-6, 0-5, 0-3.
 
-DescribeGroups needs DESCRIBE and DeleteGroups DELETE on each group; the others are answered one by one.
-ListGroups shows all to who may DESCRIBE the cluster, else the groups that may be described.
+DescribeGroups needs DESCRIBE and DeleteGroups DELETE on each group; each other group has GROUP_AUTHORIZATION_FAILED.
+ListGroups returns all groups with DESCRIBE on the cluster, else the groups on which the principal has DESCRIBE.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""DescribeLogDirs (key 35): what lies in this broker's log directories, and how large. KIP-113, KIP-827; versions 1-5.
+"""DescribeLogDirs (key 35): the partitions in this broker's log directories and their sizes. KIP-113, KIP-827;
+versions 1-5.
 
-Needs DESCRIBE on the cluster; without it nothing is listed, which versions before 3 have no code to say. Partitions
-that are not here are left out. A directory that failed is KAFKA_STORAGE_ERROR. A replica that is being moved is told
-where it is, and as a future one where it goes to, with what it still lacks. No directory is cordoned.
+Needs DESCRIBE on the cluster; without it no directory is listed, and versions before 3 have no field for the error.
+Partitions that this broker does not have are left out. A failed directory is KAFKA_STORAGE_ERROR. A replica that is
+being moved is listed in its present directory, and as a future replica with its offset lag in the target directory. No
+directory is cordoned.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from collections.abc import Container
 
 from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.authorization import may_on_cluster
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.common.long_work import breathe
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from signalbox.security.acl import AclOperation
@@ -41,8 +43,8 @@ class DescribeLogDirsHandler:
     def _describe(self, asked: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
         wanted = None if asked.topics is None else _named(asked)
         topics: dict[str, dict[str, list[_Partition]]] = {each.path: {} for each in self._logs.directories}
-        for log in self._logs:  # a list of its own: logs may come and go meanwhile
-            breathe()
+        for log in self._logs:  # iterates over a copy: logs may be added or removed meanwhile
+            yield_if_due()
             if (wanted is None or log.topic_partition in wanted) and log.online:
                 found = topics[log.body.directory.path].setdefault(log.topic_partition.topic, [])
                 found.append(_partition(log))

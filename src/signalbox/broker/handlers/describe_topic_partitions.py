@@ -1,7 +1,8 @@
 """DescribeTopicPartitions (key 75): partitions of many topics, page by page. KIP-966; version 0.
 
-Topics come in the order of their names; no topics asked for means all. `response_partition_limit` caps the
-partitions of one answer (and so does max.request.partition.size.limit); the cursor says where the next one goes on.
+Topics are in the order of their names; an empty list of topics means all. `response_partition_limit` and
+max.request.partition.size.limit limit the partitions of one response; the cursor is the start of the next page.
+A partition without a leader has the reason in a tagged field of Signalbox (`protocol/own_tags.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from signalbox.broker.api_request import Answer, ApiRequest
 from signalbox.broker.authorization import may, operations_bit_field
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import PartitionImage
+from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -20,7 +23,7 @@ from signalbox.security.authorizer import Authorizer
 
 _Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 _Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
-# The newest Metadata rules hold here: a leader without the listener is LISTENER_NOT_FOUND.
+# The rules of the newest Metadata version apply: a leader without the listener is LISTENER_NOT_FOUND.
 _METADATA_VERSION = 13
 
 
@@ -73,26 +76,14 @@ class DescribeTopicPartitionsHandler:
     def _topic(self, request: ApiRequest, name: str, first_partition: int, limit: int) -> tuple[_Topic, int]:
         image = self._cache.image.topics.get(name)
         if image is None:
-            return _Topic(error_code=Error.UNKNOWN_TOPIC_OR_PARTITION, name=name), 0
+            operations = operations_bit_field(self._authorizer, request.context, ResourceType.TOPIC, name)
+            unknown = Error.UNKNOWN_TOPIC_OR_PARTITION
+            return _Topic(error_code=unknown, name=name, topic_authorized_operations=operations), 0
         view = TopicView(self._cache.image, request.context.listener_name, _METADATA_VERSION)
         indexes = sorted(image.partitions)[first_partition : first_partition + limit]
         partitions = []
         for index in indexes:
-            seen = view.partition(index, image.partitions[index])
-            partitions.append(
-                _Partition(
-                    error_code=seen.error_code,
-                    partition_index=index,
-                    leader_id=seen.leader_id,
-                    leader_epoch=seen.leader_epoch,
-                    replica_nodes=seen.replica_nodes,
-                    isr_nodes=seen.isr_nodes,
-                    offline_replicas=seen.offline_replicas,
-                    # Never null: Java's admin client iterates over both without looking.
-                    eligible_leader_replicas=[],
-                    last_known_elr=[],
-                )
-            )
+            partitions.append(_described(view, index, image.partitions[index]))
         error = view.topic_error(image)
         topic = _Topic(
             error_code=error,
@@ -105,3 +96,21 @@ class DescribeTopicPartitionsHandler:
             self._authorizer, request.context, ResourceType.TOPIC, name
         )
         return topic, len(indexes)
+
+
+def _described(view: TopicView, index: int, partition: PartitionImage) -> _Partition:
+    seen = view.partition(index, partition)
+    described = _Partition(
+        error_code=seen.error_code,
+        partition_index=index,
+        leader_id=seen.leader_id,
+        leader_epoch=seen.leader_epoch,
+        replica_nodes=seen.replica_nodes,
+        isr_nodes=seen.isr_nodes,
+        offline_replicas=seen.offline_replicas,
+        # Never null: Java's admin client iterates over both without a null check.
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+    )
+    own_tags.put_offline_reason(described, partition.offline_reason)
+    return described

@@ -1,7 +1,7 @@
-"""ElectLeaders (key 43): answered by the active controller; other brokers forward. KIP-183, KIP-460; versions 0-2.
+"""ElectLeaders (key 43): handled by the active controller; other brokers forward. KIP-183, KIP-460; versions 0-2.
 
-Needs ALTER on the cluster. Version note: 0 has preferred elections only and no error code at the top; each partition
-says it.
+Needs ALTER on the cluster. Version note: 0 has preferred elections only and no top-level error code; the error is in
+each partition.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ElectLeadersHandler:
         answer: ElectLeadersResponse = await self._controller.handle(
             ApiKey.ELECT_LEADERS, request.body, request.context
         )
-        # Inside an Envelope the code at the top is read before anything is encoded.
+        # The Envelope handler reads the top-level error code before the response is encoded.
         if request.header.api_version < _TOP_LEVEL_FROM and request.forwarded_by is None:
             answer.error_code = Error.NONE
         return answer

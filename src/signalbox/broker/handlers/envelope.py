@@ -1,8 +1,8 @@
-"""Envelope (key 58): a request that another broker passes on to the active controller. KIP-590, versions 0.
+"""Envelope (key 58): a request that another broker forwards to the active controller. KIP-590, version 0.
 
 Order of checks as in Kafka: the privileged listener (else the connection is closed), CLUSTER_ACTION on the cluster
-for the broker's own principal, an active controller here, then what is inside. The inner request is answered by
-the same router, once, with the original principal: being forwarded gives nobody a right they do not have.
+for the forwarding broker's principal, an active controller on this node, then the content. The same router handles the
+inner request, once, with the original principal: forwarding gives no additional rights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from signalbox.security.principal import PrincipalSerde
 
 
 class InnerRouter(Protocol):
-    """The router, as an Envelope needs it."""
+    """The part of the router that the Envelope handler uses."""
 
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any: ...
 
@@ -39,7 +39,7 @@ class InnerRouter(Protocol):
 
 
 class EnvelopeHandler:
-    """Answers Envelopes on the active controller."""
+    """Handles Envelopes on the active controller."""
 
     def __init__(
         self,
@@ -57,17 +57,17 @@ class EnvelopeHandler:
 
     def __call__(self, request: ApiRequest) -> Answer:
         if not request.context.privileged:
-            self._refused(request, "an Envelope came in on a listener that is not privileged")
+            self._rejected(request, "an Envelope came in on a listener that is not privileged")
             return CloseConnection("an Envelope came in on a listener that is not privileged")
         if not acts_as_broker(self._authorizer, request.context):
-            self._refused(request, "an Envelope came from a principal without CLUSTER_ACTION")
+            self._rejected(request, "an Envelope came from a principal without CLUSTER_ACTION")
             return EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
         if not self._controller.is_active:
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
         try:
             inner = unwrap(request, self._router.decode, self._serde)
         except KafkaError as error:
-            self._refused(request, error.message)
+            self._rejected(request, error.message)
             return EnvelopeResponse(error_code=error.error)
         return self._answer(inner, self._router.answer(inner))
 
@@ -76,15 +76,15 @@ class EnvelopeHandler:
         if says_not_controller(answer):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
         data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, answer)))
-        # Counted and audited under its own name, with its own principal and client id (F14).
+        # Counted and audited under the inner API's name, with the client's principal and client id (F14).
         self._router.ended(inner, answer, len(data))
         return EnvelopeResponse(response_data=data)
 
-    def _refused(self, request: ApiRequest, reason: str) -> None:
+    def _rejected(self, request: ApiRequest, reason: str) -> None:
         context = request.context
         self._audit.record(
             AuditEvent(
-                kind=AuditKind.REFUSED,
+                kind=AuditKind.REJECTED,
                 listener=context.listener_name,
                 plane=context.plane,
                 connection_id=context.connection_id,

@@ -1,21 +1,24 @@
-"""Fetch (key 1): consumers and followers read. KIP-227 sessions, KIP-516 topic ids; versions 4-18.
+"""Fetch (key 1): reads of consumers and followers. KIP-227 sessions, KIP-516 topic ids; versions 4-18.
 
-A follower needs CLUSTER_ACTION on the cluster, a consumer READ on each topic; what may not be read is answered per
-partition. Reading and waiting are replication's; here the endpoints of new leaders are filled in, on the listener of
-the request (KIP-951, L10).
+A follower needs CLUSTER_ACTION on the cluster and an internal listener (`broker/cluster_action.py`), a consumer READ on
+each topic; partitions without that right have TOPIC_AUTHORIZATION_FAILED, as in Kafka. The replication package reads
+and waits; this handler adds the endpoints of new leaders on the request's listener (KIP-951, L10).
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may
-from signalbox.broker.cluster_action import acts_as_broker
+from signalbox.broker.cluster_action import acts_as_replica
 from signalbox.broker.node_endpoints import node_endpoints
-from signalbox.common.long_work import breathe
+from signalbox.broker.throttling import Throttling
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch import replica_id_of
-from signalbox.replication.pending import Pending
+from signalbox.replication.promise import Promise
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
@@ -25,20 +28,32 @@ _NO_LEADER = -1
 
 
 class FetchHandler:
-    """Hands the request to replication with the right to read as a question."""
+    """Passes the request to the replication package, with a function that returns whether a topic may be read."""
 
-    def __init__(self, replicas: ReplicaManager, cache: MetadataCache, authorizer: Authorizer) -> None:
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        throttling: Throttling,
+        peer_listeners: Container[str] = (),
+    ) -> None:
+        self._throttling = throttling
         self._replicas = replicas
         self._cache = cache
         self._authorizer = authorizer
+        self._peer_listeners = peer_listeners
 
     def __call__(self, request: ApiRequest) -> Answer:
         body: FetchRequest = request.body
         context = request.context
         if replica_id_of(body) >= 0:
-            acts = acts_as_broker(self._authorizer, context)
+            acts = acts_as_replica(self._authorizer, context, self._peer_listeners)
             found = self._replicas.fetch(body, request.header.api_version, lambda _: acts)
         else:
+            limit = self._throttling.fetch_limit(request)
+            if limit is not None:
+                body.max_bytes = min(body.max_bytes, limit)
             found = self._replicas.fetch(
                 body,
                 request.header.api_version,
@@ -48,7 +63,7 @@ class FetchHandler:
             return found
         if found.done:
             return self._with_endpoints(request, found.value)
-        pending: Pending[FinalAnswer] = Pending()
+        pending: Promise[FinalAnswer] = Promise()
         found.then(lambda response: pending.complete(self._with_endpoints(request, response)))
         return pending
 
@@ -56,7 +71,7 @@ class FetchHandler:
         leaders = set()
         for topic in response.responses:
             for partition in topic.partitions:
-                breathe()
+                yield_if_due()
                 if partition.current_leader.leader_id != _NO_LEADER:
                     leaders.add(partition.current_leader.leader_id)
         if leaders:

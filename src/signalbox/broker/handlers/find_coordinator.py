@@ -1,9 +1,11 @@
-"""FindCoordinator (key 10): which broker coordinates a group. KIP-699; versions 0-6.
+"""FindCoordinator (key 10): the coordinator of a group. KIP-699; versions 0-6.
 
-Key type 0 (group) is answered; transactions (1) and share groups (2) are refused with INVALID_REQUEST: this broker
-has neither (conformance table). The internal topic is created by the active controller when it is missing (F10).
+Key type 0 (group) is supported. There is no transaction coordinator (1): the error is
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which is final for producers; librdkafka retries until its deadline after any
+other error. There is no share coordinator (2) either; only brokers look it up, and for them INVALID_REQUEST is final.
+The active controller creates the internal topic when it is missing (F10).
 A coordinator whose broker lacks the request's listener is COORDINATOR_NOT_AVAILABLE, never LISTENER_NOT_FOUND.
-Versions 0-3 ask for one key at the top, 4 and later for many.
+Versions 0-3 have one top-level key, versions 4 and later a list of keys.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from signalbox.security.authorizer import Authorizer
 
 _Coordinator = FindCoordinatorResponse.Coordinator
 OFFSETS_TOPIC = "__consumer_offsets"
-_GROUP = 0
+_GROUP, _TRANSACTION = 0, 1
 _BATCHED_FROM = 4
 
 
@@ -38,13 +40,13 @@ class FindCoordinatorHandler:
     async def _find_all(self, request: ApiRequest) -> FinalAnswer:
         body: FindCoordinatorRequest = request.body
         if request.header.api_version >= _BATCHED_FROM:
-            # Together: they wait for the same creation of the internal topic, not for one after the other.
+            # Concurrently: all keys wait for the same creation of the internal topic.
             found_all = await asyncio.gather(*(self._find(request, key) for key in body.coordinator_keys))
             return FindCoordinatorResponse(coordinators=list(found_all))
         found = await self._find(request, body.key)
         return FindCoordinatorResponse(
             error_code=found.error_code,
-            error_message=found.error_message,
+            error_message=found.error_message or None,  # without an error: null here, "" in the list of version 4
             node_id=found.node_id,
             host=found.host,
             port=found.port,
@@ -57,6 +59,8 @@ class FindCoordinatorHandler:
             return _Coordinator(key=key, node_id=-1, port=-1, error_code=error.error, error_message=error.message)
 
     async def _coordinator(self, request: ApiRequest, key: str) -> _Coordinator:
+        if request.body.key_type == _TRANSACTION:
+            raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
         if request.body.key_type != _GROUP:
             raise KafkaError(Error.INVALID_REQUEST, f"coordinators of type {request.body.key_type} do not exist here")
         require_group(self._authorizer, request.context, AclOperation.DESCRIBE, key)
@@ -71,6 +75,4 @@ class FindCoordinatorHandler:
         endpoint = nodes.get(partition.leader) if partition is not None else None
         if partition is None or endpoint is None:
             raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, "the coordinator is not available on this listener")
-        return _Coordinator(
-            key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port, error_code=0, error_message=None
-        )
+        return _Coordinator(key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port, error_message="")

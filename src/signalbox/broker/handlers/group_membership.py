@@ -1,8 +1,8 @@
-"""JoinGroup (11), Heartbeat (12), LeaveGroup (13), SyncGroup (14): a member speaks to its coordinator.
+"""JoinGroup (11), Heartbeat (12), LeaveGroup (13), SyncGroup (14): requests of a member to its coordinator.
 Versions 0-9, 0-4, 0-5, 0-5.
 
-All four need READ on the group and name it in `group_id`; what the group makes of it is the coordinator's. What many
-members wait for together is answered one by one (`broker/paced_answers.py`).
+All four need READ on the group in `group_id`; the group coordinator handles them. Responses that become complete for
+many members at once are paced (`broker/response_pacer.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import require_group
-from signalbox.broker.paced_answers import PacedAnswers
+from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
@@ -22,15 +22,15 @@ CoordinatorCall = Callable[[Any, ClientContext], Any]
 
 
 def client_context(request: ApiRequest) -> ClientContext:
-    """Who asks, as the coordinator wants it."""
+    """Client id, client address and API version of a request, for the coordinator."""
     header = request.header
     return ClientContext(header.client_id or "", f"/{request.context.client_address}", header.api_version)
 
 
 class GroupMembershipHandler:
-    """One of the four; `call` is the coordinator's method."""
+    """The handler of one of the four APIs; `call` is the coordinator's method."""
 
-    def __init__(self, call: CoordinatorCall, authorizer: Authorizer, paced: PacedAnswers) -> None:
+    def __init__(self, call: CoordinatorCall, authorizer: Authorizer, paced: ResponsePacer) -> None:
         self._call = call
         self._authorizer = authorizer
         self._paced = paced

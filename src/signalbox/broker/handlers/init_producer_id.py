@@ -1,9 +1,9 @@
 """InitProducerId (key 22): a producer id for an idempotent producer. KIP-98, KIP-360; versions 0-5.
 
-Ids come in blocks from the active controller (AllocateProducerIds); any broker hands them out. A transactional id is
-refused: transactions are a gap in the conformance table. Needs IDEMPOTENT_WRITE on the cluster or WRITE on a topic.
-Version note: from 3 on a producer may tell the id and the epoch it has, both or neither. Without a transactional id it
-gets a new id all the same, as in Kafka.
+Brokers get ids in blocks from the active controller (AllocateProducerIds); any broker assigns them. A transactional id
+is TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which is final for producers: transactions are a gap in the conformance table.
+Needs IDEMPOTENT_WRITE on the cluster or WRITE on a topic. Version note: from version 3 on a producer may send its
+present id and epoch, both or neither. Without a transactional id it gets a new id in either case, as in Kafka.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NONE = -1  # no producer id, no producer epoch
 
 class ProducerIds(Protocol):
     async def next(self) -> int:
-        """A producer id that nobody has had. KafkaError when the controller gives no block."""
+        """An unused producer id. KafkaError when the controller returns no block."""
         ...
 
 
@@ -32,8 +32,10 @@ class InitProducerIdHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> Answer:
+        if request.body.transactional_id == "":
+            raise KafkaError(Error.INVALID_REQUEST, "the transactional id is empty")
         if request.body.transactional_id is not None:
-            raise KafkaError(Error.INVALID_REQUEST, "transactions are not supported")
+            raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
         context = request.context
         if not may_on_cluster(
             self._authorizer, context, AclOperation.IDEMPOTENT_WRITE

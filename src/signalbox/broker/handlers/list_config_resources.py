@@ -1,6 +1,6 @@
-"""ListConfigResources (key 74): what has configs, by name (KIP-1142). Versions 0-1; 0 lists client metrics alone.
+"""ListConfigResources (key 74): names of config resources (KIP-1142). Versions 0-1; 0 lists client metrics only.
 
-Needs DESCRIBE_CONFIGS on the cluster. No type asked for: all there are. Groups have no configs here, so none is listed.
+Needs DESCRIBE_CONFIGS on the cluster. An empty list of types means all. Groups have no configs here, so none is listed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import require_on_cluster
 from signalbox.broker.config_resources import ConfigResourceType
 from signalbox.broker.ports import StoredConfigs
-from signalbox.common.long_work import breathe
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entity_config import client_metrics_of
 from signalbox.protocol.error_table import Error, KafkaError
@@ -53,11 +53,11 @@ class ListConfigResourcesHandler:
         return self._with_stored(resources) if ConfigResourceType.CLIENT_METRICS in asked else _answer(resources)
 
     def _names(self, resource_type: ConfigResourceType, listener_name: str) -> Iterable[str]:
-        """Names that the metadata knows; client metrics are the store's."""
+        """Names of resources from the metadata cache; client metrics are read from the store instead."""
         image = self._cache.image
         if resource_type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER):
             return map(str, image.nodes(listener_name))
-        return _breathing(image.topics) if resource_type is ConfigResourceType.TOPIC else ()
+        return yielding(image.topics) if resource_type is ConfigResourceType.TOPIC else ()
 
     async def _with_stored(self, resources: list[_Resource]) -> FinalAnswer:
         stored: Mapping[str, object] = await self._stored.current()
@@ -66,9 +66,9 @@ class ListConfigResourcesHandler:
         return _answer([_Resource(resource_name=name, resource_type=metrics) for name in sorted(names)] + resources)
 
 
-def _breathing(names: Iterable[str]) -> Iterable[str]:
+def yielding(names: Iterable[str]) -> Iterable[str]:
     for name in names:
-        breathe()
+        yield_if_due()
         yield name
 
 

@@ -1,10 +1,10 @@
-"""Metadata (key 3): topics and brokers as the request's listener shows them. KIP-103, KIP-516; versions 0-13.
+"""Metadata (key 3): topics and brokers as seen on the request's listener. KIP-103, KIP-516; versions 0-13.
 
-Only endpoints of the listener the request came in on leave the house (L10). A partition whose leader lacks that
-listener is LISTENER_NOT_FOUND (LEADER_NOT_AVAILABLE below version 6). Missing topics are created when both sides
-allow it, by the active controller; the answer waits for it, bounded by the request timeout (F10, F11).
-Version notes: in version 0 an empty list means all topics; topic ids may be asked for from 12 on (10 and 11 carry
-the field but refuse it); below 4 auto creation is always allowed by the client.
+The response contains only endpoints of the listener that received the request (L10). A partition whose leader lacks
+that listener is LISTENER_NOT_FOUND (LEADER_NOT_AVAILABLE below version 6). If client and broker allow it, the active
+controller creates missing topics; the response waits for it, at most for the request timeout (F10, F11). Version notes:
+in version 0 an empty list means all topics; topics may be named by id from version 12 on (10 and 11 have the field, but
+a request that uses it is rejected); below 4 the client always allows auto-creation.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import asyncio
 import inspect
 from collections.abc import Iterable, Iterator
 
+from signalbox.broker.all_topics_response_cache import WORTH_KEEPING_FROM, AllTopicsResponseCache, Shape
 from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
 from signalbox.broker.authorization import may, may_on_cluster, operations_bit_field
 from signalbox.broker.exposed_controller import ControllerShown
 from signalbox.broker.ports import TopicCreation
+from signalbox.broker.recent_disconnects import RecentDisconnects
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
-from signalbox.broker.vanished_brokers import VanishedBrokers
-from signalbox.broker.whole_metadata import WORTH_KEEPING_FROM, Shape, WholeMetadata
+from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID
-from signalbox.common.long_work import breathe
-from signalbox.controller.topic_name import refuse_topic_name
+from signalbox.controller.topic_name import reject_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage, TopicImage
 from signalbox.protocol.error_table import Error, KafkaError
@@ -38,7 +38,7 @@ _ID_LOOKUPS_FROM = 12
 
 
 class MetadataHandler:
-    """Answers from the cache; asks for missing topics through the topic-creation port."""
+    """Builds responses from the metadata cache; creates missing topics through the port `TopicCreation`."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class MetadataHandler:
         authorizer: Authorizer,
         controller: ControllerShown,
         creation: TopicCreation | None,
-        vanished: VanishedBrokers | None = None,
+        vanished: RecentDisconnects | None = None,
     ) -> None:
         self._cache = cache
         self._cluster_id = cluster_id
@@ -55,14 +55,14 @@ class MetadataHandler:
         self._controller = controller
         self._creation = creation
         self._vanished = vanished
-        self._whole = WholeMetadata()
+        self._whole = AllTopicsResponseCache()
 
     def __call__(self, request: ApiRequest) -> Answer:
         hold_s = self._vanished.hold_s() if self._vanished is not None else 0.0
         return self._settled(request, hold_s) if hold_s else self._answer(request)
 
     async def _settled(self, request: ApiRequest, hold_s: float) -> FinalAnswer:
-        """The answer once a broker that hung up is known to be dead, or alive after all."""
+        """The response after the controller has handled recent disconnects, at most `hold_s` later."""
         assert self._vanished is not None
         await self._vanished.settled(hold_s)
         answer = self._answer(request)
@@ -78,7 +78,7 @@ class MetadataHandler:
         if any(topic.topic_id != ZERO_UUID for topic in body.topics):
             ids = dict.fromkeys(topic.topic_id for topic in body.topics if topic.topic_id != ZERO_UUID)
             return self._response(request, [self._by_id(request, topic_id) for topic_id in ids])
-        names = dict.fromkeys(topic.name or "" for topic in body.topics)  # once each, as in Kafka
+        names = dict.fromkeys(topic.name or "" for topic in body.topics)  # without duplicates, as in Kafka
         found = [self._by_name(request, name) for name in names]
         missing = [topic for topic in found if topic.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION]
         wanted = body.allow_auto_topic_creation or version < _CREATION_IS_ASKED_FROM
@@ -98,7 +98,7 @@ class MetadataHandler:
 
     def _shown(self, request: ApiRequest, image: MetadataImage) -> Iterator[TopicImage]:
         for topic in image.topics.values():
-            breathe()
+            yield_if_due()
             if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name):
                 yield topic
 
@@ -116,7 +116,7 @@ class MetadataHandler:
             return _Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
         topic = self._cache.image.topics.get(name)
         if topic is None:
-            legal = refuse_topic_name(name) is None
+            legal = reject_topic_name(name) is None
             error = Error.UNKNOWN_TOPIC_OR_PARTITION if legal else Error.INVALID_TOPIC_EXCEPTION
             return _Topic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
         view = TopicView(self._cache.image, request.context.listener_name, request.header.api_version)
@@ -140,10 +140,10 @@ class MetadataHandler:
             if code == Error.POLICY_VIOLATION and request.header.api_version < _POLICY_VIOLATION_FROM:
                 code = Error.TOPIC_AUTHORIZATION_FAILED
             if code == Error.REQUEST_TIMED_OUT:
-                code = Error.LEADER_NOT_AVAILABLE  # it may well be there soon: the client asks again
+                code = Error.LEADER_NOT_AVAILABLE  # the topic may exist soon: the client retries
             if code == Error.NONE:
                 fresh = self._by_name(request, name)
-                # Created, yet not in our own image: the client asks again and finds it.
+                # Created, but not in this broker's image yet: the client retries.
                 if fresh.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION:
                     fresh.error_code = Error.LEADER_NOT_AVAILABLE
                 return fresh

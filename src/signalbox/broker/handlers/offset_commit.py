@@ -1,8 +1,8 @@
-"""OffsetCommit (8) and OffsetDelete (47): what a group remembers about topics. Versions 2-10 and 0.
+"""OffsetCommit (8) and OffsetDelete (47): changes of a group's committed offsets. Versions 2-10 and 0.
 
 OffsetCommit needs READ on the group and on each topic; OffsetDelete DELETE on the group and READ on the topics.
-Topics that may not be read or do not exist are answered here, the others go to the coordinator; from version 10 on
-topics come by id and are named before they go.
+The handler rejects topics that may not be read or do not exist, and passes the others to the coordinator. From version
+10 on OffsetCommit has topic ids, which the handler resolves to names.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OffsetCommitHandler:
     def __call__(self, request: ApiRequest) -> Answer:
         body: OffsetCommitRequest = request.body
         require_group(self._authorizer, request.context, AclOperation.READ, body.group_id)
-        refused: list[_CommitTopic] = []
+        rejected: list[_CommitTopic] = []
         kept = []
         for topic in body.topics:
             error = self._name(request, topic)
@@ -48,7 +48,7 @@ class OffsetCommitHandler:
             else:
                 strangers = topic.partitions if error is not Error.NONE else []
             if strangers:
-                refused.append(
+                rejected.append(
                     _CommitTopic(
                         name=topic.name,
                         topic_id=topic.topic_id,
@@ -57,18 +57,20 @@ class OffsetCommitHandler:
                         ],
                     )
                 )
-            refused_indexes = {p.partition_index for p in strangers}
-            topic.partitions = [p for p in topic.partitions if p.partition_index not in refused_indexes]
+            rejected_indexes = {p.partition_index for p in strangers}
+            topic.partitions = [p for p in topic.partitions if p.partition_index not in rejected_indexes]
             if topic.partitions:
                 kept.append(topic)
         body.topics = kept
-        return self._commit(request, body, refused)
+        return self._commit(request, body, rejected)
 
-    async def _commit(self, request: ApiRequest, body: OffsetCommitRequest, refused: list[_CommitTopic]) -> FinalAnswer:
+    async def _commit(
+        self, request: ApiRequest, body: OffsetCommitRequest, rejected: list[_CommitTopic]
+    ) -> FinalAnswer:
         committed = self._coordinator.offset_commit(body, client_context(request))
         answer: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
         answered = {(topic.name, topic.topic_id): topic for topic in answer.topics}
-        for topic in refused:
+        for topic in rejected:
             same = answered.get((topic.name, topic.topic_id))
             if same is None:
                 answer.topics.append(topic)
@@ -77,7 +79,7 @@ class OffsetCommitHandler:
         return answer
 
     def _name(self, request: ApiRequest, topic: Any) -> Error:
-        """Fill in the name of a topic that came by id; the error that keeps it from being committed."""
+        """Set the name of a topic that has an id only; returns the error that rejects the topic, or NONE."""
         if request.header.api_version >= _TOPIC_IDS_FROM:
             name = self._cache.image.topic_name(topic.topic_id)
             if name is None:
@@ -100,7 +102,7 @@ class OffsetDeleteHandler:
 
     async def _delete(self, request: ApiRequest) -> FinalAnswer:
         body: OffsetDeleteRequest = request.body
-        refused = []
+        rejected = []
         kept = []
         for topic in body.topics:
             error = Error.NONE
@@ -111,7 +113,7 @@ class OffsetDeleteHandler:
             if error is Error.NONE:
                 kept.append(topic)
                 continue
-            refused.append(
+            rejected.append(
                 _DeleteTopic(
                     name=topic.name,
                     partitions=[
@@ -124,5 +126,5 @@ class OffsetDeleteHandler:
         )
         answer: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
         if answer.error_code == Error.NONE:
-            answer.topics += refused
+            answer.topics += rejected
         return answer

@@ -1,8 +1,8 @@
-"""OffsetFetch (key 9): where a group is. Versions 1-10.
+"""OffsetFetch (key 9): the committed offsets of groups. Versions 1-10.
 
-Needs DESCRIBE on each group and on each topic: a topic that may not be described is answered here with
-TOPIC_AUTHORIZATION_FAILED, or left out when all topics were asked for. From version 8 on many groups are asked at
-once, from 10 on topics come and go by id (an id nobody knows is UNKNOWN_TOPIC_ID).
+Needs DESCRIBE on each group and on each topic: a topic that may not be described has TOPIC_AUTHORIZATION_FAILED, or is
+left out when the request is for all topics. From version 8 on a request has many groups, from version 10 on request and
+response have topic ids (an unknown id is UNKNOWN_TOPIC_ID).
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class OffsetFetchHandler:
         body: OffsetFetchRequest = request.body
         if request.header.api_version < _GROUPS_FROM:
             return await self._single(request, body)
-        refused: list[_Group] = []
+        rejected: list[_Group] = []
         allowed = []
         for group in body.groups:
             try:
                 require_group(self._authorizer, request.context, AclOperation.DESCRIBE, group.group_id)
             except KafkaError as error:
-                refused.append(_Group(group_id=group.group_id, error_code=error.error))
+                rejected.append(_Group(group_id=group.group_id, error_code=error.error))
             else:
                 allowed.append(group)
         kept_back = {group.group_id: self._keep_back(request, group, _Group) for group in allowed}
@@ -55,7 +55,7 @@ class OffsetFetchHandler:
             self._show(request, found)
             if found.error_code == Error.NONE:
                 found.topics += kept_back.get(found.group_id, [])
-        answer.groups += refused
+        answer.groups += rejected
         return answer
 
     async def _single(self, request: ApiRequest, body: OffsetFetchRequest) -> FinalAnswer:
@@ -73,19 +73,20 @@ class OffsetFetchHandler:
         return answer
 
     def _keep_back(self, request: ApiRequest, asked: Any, shapes: type[Any]) -> list[Any]:
-        """Name topics that came by id; take out those that may not be seen and give their answers."""
+        """Set the names of topics that have ids only, remove rejected topics from the request and return their
+        results."""
         if asked.topics is None:
             return []
         kept: list[Any] = []
-        refused: list[Any] = []
+        rejected: list[Any] = []
         for topic in asked.topics:
             error = self._error(request, topic)
             if error is Error.NONE:
                 kept.append(topic)
             else:
-                refused.append(_refused_topic(topic, error, shapes))
+                rejected.append(_rejected_topic(topic, error, shapes))
         asked.topics = kept
-        return refused
+        return rejected
 
     def _error(self, request: ApiRequest, topic: Any) -> Error:
         if request.header.api_version >= _TOPIC_IDS_FROM:
@@ -97,7 +98,7 @@ class OffsetFetchHandler:
         return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
 
     def _show(self, request: ApiRequest, answer: Any) -> None:
-        """Leave out what may not be seen (all topics were asked for) and give topics their ids."""
+        """Remove topics that may not be described (after a request for all topics) and set missing topic ids."""
         answer.topics = [
             topic
             for topic in answer.topics
@@ -108,7 +109,7 @@ class OffsetFetchHandler:
                 topic.topic_id = self._cache.image.topic_id(topic.name)
 
 
-def _refused_topic(topic: Any, error: Error, shapes: type[Any]) -> Any:
+def _rejected_topic(topic: Any, error: Error, shapes: type[Any]) -> Any:
     if shapes is _Group:
         topics, partitions = (
             OffsetFetchResponse.OffsetFetchResponseTopics,

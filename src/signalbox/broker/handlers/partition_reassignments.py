@@ -1,7 +1,7 @@
-"""AlterPartitionReassignments (45) and ListPartitionReassignments (46): answered by the active controller; other
+"""AlterPartitionReassignments (45) and ListPartitionReassignments (46): handled by the active controller; other
 brokers forward. KIP-455, KIP-860; versions 0-1 and 0.
 
-Need ALTER and DESCRIBE on the cluster.
+They need ALTER and DESCRIBE on the cluster, respectively.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from signalbox.security.authorizer import Authorizer
 
 
 class PartitionReassignmentsHandler:
-    """One of the two APIs."""
+    """The handler of one of the two APIs."""
 
     def __init__(self, api_key: ApiKey, controller: ActiveController, authorizer: Authorizer) -> None:
         self._api_key = api_key

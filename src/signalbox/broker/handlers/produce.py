@@ -1,11 +1,11 @@
-"""Produce (key 0): append record batches as the partition's leader. Versions 3-13.
+"""Produce (key 0): appends record batches as the partition's leader. Versions 3-13.
 
-acks=0 is not answered (an error closes the connection, so that the client looks for the leader again), acks=1
-when the batch is in the file, acks=all when every in-sync replica has it, bounded by the request's timeout.
-Needs WRITE on the topic; without it the partition alone is refused. A transactional id is refused: transactions are
-a gap in the conformance table. Of a partition that comes twice the last batch counts, and one answer is given, since
-Kafka reads a request into a map. Version notes: topics by id from 13 on; the current leader and its endpoint on the
-request's listener from 10 on (KIP-951); error texts from 8 on; zstd from 7 on.
+acks=0 has no response (an error closes the connection, so that the client refreshes its metadata); acks=1 has it when
+the batch is written to the file, acks=all when every in-sync replica has the batch, limited by the request's timeout.
+Needs WRITE on the topic; without it only the topic's partitions are rejected. A transactional id is rejected:
+transactions are a gap in the conformance table. If a partition is named twice, the last batch is appended and there is
+one result, since Kafka reads a request into a map. Version notes: topic ids from 13 on; the current leader and its
+endpoint on the request's listener from 10 on (KIP-951); error messages from 8 on; zstd from 7 on.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
 from signalbox.protocol.records.batch_header import COMPRESSION_MASK, HEADER_SIZE, MAGIC, unpack_header
 from signalbox.protocol.records.compression import CODES
 from signalbox.replication.append import VALID_ACKS
-from signalbox.replication.append_ticket import AppendTicket, refused
-from signalbox.replication.pending import Pending
+from signalbox.replication.pending_append import PendingAppend, rejected
+from signalbox.replication.promise import Promise
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
@@ -37,7 +37,7 @@ _TOPIC_IDS_FROM = 13
 
 
 class ProduceHandler:
-    """Hands the batches to replication and gives its tickets the shape of an answer."""
+    """Passes the batches to the replication package and builds the response from its pending appends."""
 
     def __init__(self, replicas: ReplicaManager, cache: MetadataCache, authorizer: Authorizer) -> None:
         self._replicas = replicas
@@ -51,38 +51,38 @@ class ProduceHandler:
         if body.transactional_id is not None:
             raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
         _keep_the_last(body)
-        refusals = self._refusals(request, body)
+        rejections = self._rejections(request, body)
         asked = ((topic, partition) for topic in body.topic_data for partition in topic.partition_data)
         entries = [
             ((topic.name, partition.index), partition.records or b"")
-            for (topic, partition), refusal in zip(asked, refusals, strict=True)
-            if refusal is None
+            for (topic, partition), rejection in zip(asked, rejections, strict=True)
+            if rejection is None
         ]
         outcome = self._replicas.append(entries, body.acks, body.timeout_ms)
         if outcome.done:
-            return self.answer(request, _joined(refusals, outcome.value))
-        pending: Pending[FinalAnswer] = Pending()
-        outcome.then(lambda tickets: pending.complete(self.answer(request, _joined(refusals, tickets))))
+            return self.answer(request, _joined(rejections, outcome.value))
+        pending: Promise[FinalAnswer] = Promise()
+        outcome.then(lambda tickets: pending.complete(self.answer(request, _joined(rejections, tickets))))
         return pending
 
-    def _refusals(self, request: ApiRequest, body: ProduceRequest) -> list[AppendTicket | None]:
-        """For each partition the ticket if it is not even tried; None: it is."""
-        refusals: list[AppendTicket | None] = []
+    def _rejections(self, request: ApiRequest, body: ProduceRequest) -> list[PendingAppend | None]:
+        """A failed append for each partition that is rejected here; None for a partition that is appended."""
+        rejections: list[PendingAppend | None] = []
         knows_zstd = request.header.api_version >= ZSTD_FROM
         for topic in body.topic_data:
             error = self._topic_error(request, topic)
             for partition in topic.partition_data:
                 if error is not Error.NONE:
-                    refusals.append(refused(None, error))
+                    rejections.append(rejected(None, error))
                 elif not knows_zstd and _is_zstd(partition.records or b""):
                     text = f"zstd needs Produce {ZSTD_FROM} or later"
-                    refusals.append(refused(None, Error.UNSUPPORTED_COMPRESSION_TYPE, text))
+                    rejections.append(rejected(None, Error.UNSUPPORTED_COMPRESSION_TYPE, text))
                 else:
-                    refusals.append(None)
-        return refusals
+                    rejections.append(None)
+        return rejections
 
     def _topic_error(self, request: ApiRequest, topic: Any) -> Error:
-        """Why a topic may not be written to; one that came by id is given its name."""
+        """The error that rejects a topic, or NONE; sets the name of a topic that has an id only."""
         if request.header.api_version >= _TOPIC_IDS_FROM:
             topic.name = self._cache.image.topic_name(topic.topic_id) or ""
             if not topic.name:
@@ -90,15 +90,15 @@ class ProduceHandler:
         allowed = may_change_records(self._authorizer, request.context, AclOperation.WRITE, topic.name)
         return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
 
-    def answer(self, request: ApiRequest, tickets: Sequence[AppendTicket]) -> FinalAnswer:
-        """The answer to a request whose tickets, one for each partition, are finished."""
+    def answer(self, request: ApiRequest, tickets: Sequence[PendingAppend]) -> FinalAnswer:
+        """The result of a request whose appends, one per partition, are complete."""
         response, failed = self.response(request, tickets)
         if request.body.acks == 0:
             return NO_ANSWER if failed is None else CloseConnection(f"produce with acks=0 failed for {failed}")
         return response
 
-    def response(self, request: ApiRequest, tickets: Sequence[AppendTicket]) -> tuple[ProduceResponse, str | None]:
-        """The response, sent or not, and what failed first."""
+    def response(self, request: ApiRequest, tickets: Sequence[PendingAppend]) -> tuple[ProduceResponse, str | None]:
+        """The response, also for acks=0, and the first failed partition with its error, or None."""
         body: ProduceRequest = request.body
         found = iter(tickets)
         leaders: set[int] = set()
@@ -121,7 +121,7 @@ class ProduceHandler:
         return response, failed
 
     def _partition(
-        self, request: ApiRequest, topic: str, index: int, ticket: AppendTicket, leaders: set[int]
+        self, request: ApiRequest, topic: str, index: int, ticket: PendingAppend, leaders: set[int]
     ) -> _Partition:
         answered = _Partition(
             index=index,
@@ -140,7 +140,7 @@ class ProduceHandler:
 
 
 def _keep_the_last(body: ProduceRequest) -> None:
-    """Leave one batch of each partition in the request."""
+    """Keep only the last batch of each partition in the request."""
     topics: list[Any] = body.topic_data
     named = {(topic.name, topic.topic_id, partition.index) for topic in topics for partition in topic.partition_data}
     if len(named) == sum(len(topic.partition_data) for topic in topics):
@@ -156,10 +156,10 @@ def _keep_the_last(body: ProduceRequest) -> None:
     body.topic_data = [topic for topic in topics if topic.partition_data]
 
 
-def _joined(refusals: list[AppendTicket | None], tickets: Sequence[AppendTicket]) -> list[AppendTicket]:
-    """A ticket for each partition, in the order of the request."""
+def _joined(rejections: list[PendingAppend | None], tickets: Sequence[PendingAppend]) -> list[PendingAppend]:
+    """One append per partition, in the order of the request."""
     found = iter(tickets)
-    return [next(found) if refusal is None else refusal for refusal in refusals]
+    return [next(found) if rejection is None else rejection for rejection in rejections]
 
 
 def _is_zstd(records: Any) -> bool:
@@ -169,6 +169,6 @@ def _is_zstd(records: Any) -> bool:
     return bool(header[3] == MAGIC and header[5] & COMPRESSION_MASK == _ZSTD)
 
 
-def _record_errors(ticket: AppendTicket) -> Iterator[ProduceResponse.BatchIndexAndErrorMessage]:
+def _record_errors(ticket: PendingAppend) -> Iterator[ProduceResponse.BatchIndexAndErrorMessage]:
     for index, message in ticket.record_errors:
         yield ProduceResponse.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)

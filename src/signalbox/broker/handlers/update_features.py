@@ -1,6 +1,6 @@
-"""UpdateFeatures (key 57): answered by the active controller; other brokers forward. KIP-584, KIP-778; versions 0-2.
+"""UpdateFeatures (key 57): handled by the active controller; other brokers forward. KIP-584, KIP-778; versions 0-2.
 
-Needs ALTER on the cluster. Which levels can be finalized is `controller/feature_control`'s.
+Needs ALTER on the cluster. `controller/feature_control` decides which levels can be finalized.
 """
 
 from __future__ import annotations

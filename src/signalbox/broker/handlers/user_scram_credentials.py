@@ -1,9 +1,9 @@
-"""DescribeUserScramCredentials (key 50) and AlterUserScramCredentials (key 51): users who log in by SCRAM (KIP-554).
-Versions 0.
+"""DescribeUserScramCredentials (key 50) and AlterUserScramCredentials (key 51): SCRAM credentials of users (KIP-554).
+Version 0 of both.
 
-Describing needs DESCRIBE on the cluster and is answered by any broker: mechanisms and iterations, never what a password
-can be guessed from. Altering needs ALTER and is the active controller's. Users of a login module are not listed: they
-are that broker's configuration.
+DescribeUserScramCredentials needs DESCRIBE on the cluster and is handled by any broker. It returns mechanisms and
+iterations, never data from which a password can be guessed. AlterUserScramCredentials needs ALTER and is handled by the
+active controller. Users of a login module are not listed: they are in that broker's configuration.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Info = DescribeUserScramCredentialsResponse.CredentialInfo
 
 
 class DescribeUserScramCredentialsHandler:
-    """No user named, null or none: all that have a credential."""
+    """A null or empty list of users means all users that have a credential."""
 
     def __init__(self, stored: StoredConfigs, authorizer: Authorizer) -> None:
         self._stored = stored
@@ -61,25 +61,25 @@ class AlterUserScramCredentialsHandler:
 
 def _named(user: str, times: int, configs: Mapping[str, str]) -> _Result:
     if not user:
-        return _refused(user, Error.RESOURCE_NOT_FOUND, "Username must not be empty")
+        return _rejected(user, Error.RESOURCE_NOT_FOUND, "Username must not be empty")
     if times > 1:
         text = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
-        return _refused(user, Error.DUPLICATE_RESOURCE, text)
+        return _rejected(user, Error.DUPLICATE_RESOURCE, text)
     text = f"Attempt to describe a user credential that does not exist: {user}"
-    return _described(user, configs) or _refused(user, Error.RESOURCE_NOT_FOUND, text)
+    return _described(user, configs) or _rejected(user, Error.RESOURCE_NOT_FOUND, text)
 
 
 def _described(user: str, configs: Mapping[str, str]) -> _Result | None:
-    """None for a user who has configs of other kinds only."""
+    """None for a user without SCRAM credentials."""
     texts = {code: configs[mechanism] for code, mechanism in MECHANISM_CODES.items() if mechanism in configs}
     if not texts:
         return None
     try:
         infos = [_Info(mechanism=code, iterations=decode_credential(text).iterations) for code, text in texts.items()]
     except BadCredential as error:
-        return _refused(user, Error.UNKNOWN_SERVER_ERROR, f"what is stored of {user} is damaged: {error}")
+        return _rejected(user, Error.UNKNOWN_SERVER_ERROR, f"what is stored of {user} is damaged: {error}")
     return _Result(user=user, credential_infos=infos)
 
 
-def _refused(user: str, error: Error, message: str) -> _Result:
+def _rejected(user: str, error: Error, message: str) -> _Result:
     return _Result(user=user, error_code=error, error_message=message)

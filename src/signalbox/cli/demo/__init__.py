@@ -1,1 +1,2 @@
-"""`signalbox demo`: the main job on real data, each step checked. One file a step; `run.py` is the order."""
+"""`signalbox demo`: the main use case on real data, with checks in each step. One file per step; `run.py` has the
+order."""

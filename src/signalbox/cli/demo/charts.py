@@ -1,4 +1,4 @@
-"""Two small pictures as SVG text: horizontal bars, and dots on a logarithmic line with their quantiles."""
+"""Two small charts as SVG text: horizontal bars, and dots on a logarithmic line with their quantiles."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from html import escape
 from math import ceil, floor, log10
 
 _WIDTH = 900
-_MOST_DOTS = 400
+MOST_DOTS = 400  # per line; of more values, dots are drawn at even steps
 
 
 def bars(rows: Sequence[tuple[str, int]]) -> str:
-    """One bar a row, largest first as given; the number at its end."""
+    """One bar per row, in the order of `rows` (largest first); the number is at the bar's end."""
     most = max((count for _, count in rows), default=0) or 1
     height, left = 26 * len(rows) + 8, 60
     parts = []
@@ -52,7 +52,7 @@ def quantile_dots(series: Mapping[str, Sequence[float]]) -> str:
     for position, (name, ordered) in enumerate(series.items()):
         y = row * position + 36
         parts.append(f"<text x='{left - 12}' y='{y + 4}' text-anchor='end' font-size='13'>{escape(name)}</text>")
-        step = max(1, len(ordered) // _MOST_DOTS)
+        step = max(1, ceil(len(ordered) / MOST_DOTS))
         for number, value in enumerate(ordered[::step]):
             offset = (number * 7) % 17 - 8
             parts.append(f"<circle cx='{x(value):.1f}' cy='{y + offset}' r='2' fill='#0b6e99' fill-opacity='.35'/>")

@@ -1,4 +1,4 @@
-"""The controller is killed with SIGKILL while producing goes on; another takes over, nothing is missing."""
+"""The controller is killed with SIGKILL while a client produces; another controller is elected, no record is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KILL_AFTER_S = 2.0
 
 
 def kill_the_controller(stage: Stage) -> None:
-    """Produce numbered records for some seconds, kill the controller in between, judge what was acknowledged."""
+    """Produce numbered records for some seconds, kill the controller meanwhile, check the acknowledged records."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic

@@ -9,7 +9,7 @@ from typing import Any
 TOPIC = "flights"
 FLIGHTS = 336_776
 
-# Columns as Spark is told of them; `id` is the row's number in the data set.
+# The columns in Spark's notation; `id` is the row's number in the data set.
 SCHEMA = (
     "id BIGINT NOT NULL, year INT, month INT, day INT, dep_time INT, sched_dep_time INT, dep_delay INT, arr_time INT, "
     "sched_arr_time INT, arr_delay INT, carrier STRING NOT NULL, flight INT, tailnum STRING, origin STRING, "
@@ -20,7 +20,7 @@ COLUMNS = tuple(piece.split()[0] for piece in SCHEMA.split(", "))
 
 @dataclass(frozen=True, slots=True)
 class Flights:
-    """`rows` as plain values in the order of COLUMNS; `records` as (key, value) for the topic."""
+    """`rows` are plain values in the order of COLUMNS; `records` are (key, value) for the topic."""
 
     rows: list[tuple[Any, ...]]
     records: list[tuple[bytes, bytes]]

@@ -1,4 +1,4 @@
-"""A topic created through a broker that is not the controller: the request travels in an Envelope (KIP-590)."""
+"""A topic is created through a broker that is not the controller: the request is forwarded in an Envelope (KIP-590)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORWARDED = "kafka_server_forwardingmanager_num_messages_redirected_count"
 
 
 def create_through_another_broker(stage: Stage) -> None:
-    """Create the demo's topic at a broker that has to forward, and look at that broker's counter."""
+    """Create the demo's topic at a broker that must forward, and check that broker's counter."""
     controller = stage.controller_id()
     stage.check("one broker is the active controller", controller > 0, f"broker {controller}")
     door = next(node_id for node_id in stage.cluster.brokers if node_id != controller)

@@ -1,13 +1,19 @@
-"""The demo's report as one HTML page: tables and pictures (inline SVG), no script, nothing loaded from elsewhere."""
+"""The demo's report as one HTML page: tables and charts (inline SVG), without scripts and external resources."""
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+from datetime import UTC, datetime
 from html import escape
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from signalbox.cli.demo.charts import bars, quantile_dots
+from signalbox.cli.demo.charts import MOST_DOTS, bars, quantile_dots
 from signalbox.cli.demo.stage import Stage
+from signalbox.cli.demo.wording import api_name, counted, plain
 
 _STYLE = """
 :root { --ink: #1c2430; --soft: #66707d; --line: #dfe3e8; --accent: #0b6e99; --warm: #c8553d; --paper: #fbfbf9; }
@@ -15,7 +21,9 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   max-width: 62rem; padding: 2.5rem 1.5rem 4rem; }
 h1 { font-size: 1.9rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; }
 p.lead { color: var(--soft); margin: 0 0 1.5rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .8rem; }
+.tiles { display: grid; grid-template-columns: repeat(4, 1fr); gap: .8rem; }
+@media (max-width: 40rem) { .tiles { grid-template-columns: repeat(2, 1fr); } }
+.wide { overflow-x: auto; } td.ok { color: #2e7d4f; }
 .tile { background: #fff; border: 1px solid var(--line); border-radius: .6rem; padding: .8rem 1rem; }
 .tile b { display: block; font-size: 1.5rem; } .tile span { color: var(--soft); font-size: .85rem; }
 table { border-collapse: collapse; width: 100%; background: #fff; border: 1px solid var(--line); font-size: .88rem; }
@@ -26,61 +34,104 @@ figcaption { color: var(--soft); font-size: .85rem; margin-top: .4rem; } svg { w
 """
 
 
+_SHOWN_REQUESTS = 18
+_PACKAGES = ("signalbox", "pyspark", "deltalake", "confluent-kafka", "kafka-python")
+
+
 def write_page(stage: Stage, figures: dict[str, Any]) -> Path:
-    """The page, in the demo's folder."""
+    """Writes the page into the demo's folder."""
+    latency = stage.facts["control_latency_ms"]
     parts = [
         _tiles(stage, figures),
-        "<h2>Control plane, while the data plane is full</h2>",
-        _figure(
-            quantile_dots(stage.facts["control_latency_ms"]),
-            "Round trips on the forced control plane of all three brokers (ms, logarithmic): every request as a dot,"
-            " with the median and the 99th percentile.",
-        ),
-        "<h2>Flights per carrier, from the Spark table</h2>",
-        _figure(bars(stage.facts["carriers"]), "Departures from New York City in 2013, read from the Delta table."),
-        "<h2>Who asked what, where</h2>",
+        *_section("Control plane, idle and while one client produces", "The controller's requests have connections"
+                  " and a queue of their own; these are round trips of ApiVersions there."),
+        _figure(quantile_dots(latency), _latency_caption(latency)),
+        *_section("Flights per carrier", "Read back from the Delta table that Spark wrote."),
+        _figure(bars(stage.facts["carriers"]), "Departures from New York City in 2013."),
+        *_section("Requests", f"Who asked what on which listener, from the audit table: the {_SHOWN_REQUESTS} most"
+                  " frequent rows."),
         _table(
-            figures["requests"][:18],
+            figures["requests"][:_SHOWN_REQUESTS],
             ("broker_id", "listener", "client_id", "principal", "api", "requests", "errors"),
         ),
-        "<h2>Forwarded to the controller</h2>",
+        *_section("Forwarded to the controller", "Changes that reached another broker than the active controller."),
         _table(figures["forwarded"], ("broker_id", "api", "client_id", "principal", "requests", "p50_us", "p99_us")),
-        "<h2>Refused</h2>",
-        _table(figures["refused"], ("broker_id", "listener", "plane", "api", "client_id", "reason", "requests")),
-        "<h2>Misrouted</h2>",
+        *_section("Rejected", "Requests that a listener or plane does not take, and what was denied."),
+        _table(figures["rejected"], ("broker_id", "listener", "plane", "api", "client_id", "reason", "requests")),
+        *_section("Misrouted", "Connections that meant another node, while two addresses were swapped."),
         _table(figures["misrouted"], ("broker_id", "listener", "expected", "actual", "requests")),
-        "<h2>Is the trail whole?</h2>",
+        *_section("Audit trail completeness", "One row for each start of a broker: its events are numbered from 0."),
         _table(figures["completeness"]["brokers"], None),
-        "<h2>What was checked</h2>",
+        *_section("Checks", "Each was compared while the demo ran; the first that fails would have ended it."),
         _table(
-            [{"step": check.step, "claim": check.claim, "seen": check.seen} for check in stage.checks],
-            ("step", "claim", "seen"),
+            [{"": "✓", "step": check.step, "claim": check.claim, "seen": check.seen} for check in stage.checks],
+            ("", "step", "claim", "seen"),
         ),
-    ]
+    ]  # fmt: skip
     page = stage.folder / "report.html"
     page.write_text(
         "<!doctype html><html lang='en'><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>Signalbox demo</title>"
-        f"<style>{_STYLE}</style><h1>Signalbox, the main job</h1>"
-        "<p class='lead'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.</p>"
-        + "\n".join(parts)
-        + "</html>\n"
+        f"<style>{_STYLE}</style><h1>Signalbox: demo report</h1>"
+        "<p class='lead'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.<br>"
+        f"{escape(_provenance(stage))}</p>" + "\n".join(parts) + "</html>\n",
+        encoding="utf-8",
     )
     return page
 
 
+def page_faults(page: Path, stage: Stage) -> list[str]:
+    """The faults of the written page; empty if there are none."""
+    text = page.read_text(encoding="utf-8")
+    faults = [f"not shown: {check.claim}" for check in stage.checks if f"<td>{escape(check.claim)}</td>" not in text]
+    faults += [f"loaded from elsewhere: {found}" for found in re.findall(r"(?:src|href)=|url\(|<script", text)]
+    if not text.endswith("</html>\n"):
+        faults.append("the page is cut short")
+    return faults
+
+
+def _provenance(stage: Stage) -> str:
+    """The time, the machine and the versions."""
+    versions = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {platform.node()}: {platform.system()} {platform.release()}, "
+        f"{counted(os.cpu_count() or 1, 'processor')}, Python {platform.python_version()}, {versions}; "
+        f"pipeline profile {stage.facts.get('profile', 'unknown')}."
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _latency_caption(latency: dict[str, list[float]]) -> str:
+    drawn = "; ".join(f"{name}: {counted(len(values), 'round trip')}" for name, values in latency.items())
+    return (
+        f"ms, logarithmic; {drawn}. At most {MOST_DOTS} evenly chosen dots a line; median and 99th percentile are of"
+        " all. The clients that ask, the one that produces and the brokers share this machine's processors, the first"
+        " two one Python interpreter as well: the figures hold their waits."
+    )
+
+
+def _section(title: str, meaning: str) -> tuple[str, str]:
+    return f"<h2>{escape(title)}</h2>", f"<p class='lead'>{escape(meaning)}</p>"
+
+
 def _tiles(stage: Stage, figures: dict[str, Any]) -> str:
-    facts, totals = stage.facts, figures["totals"]
+    facts, totals, completeness = stage.facts, figures["totals"], figures["completeness"]
     produced = facts["produce"]
     tiles = (
         (f"{produced['records']:,}", "flights acknowledged by all in-sync replicas"),
         (f"{produced['bytes'] / produced['seconds'] / 1e6:.0f} MB/s", "produced, replication factor 3"),
-        (f"{totals['forwarded']:,}", "changes forwarded in an Envelope"),
-        (f"{totals['refused']:,}", "requests refused"),
-        (f"{totals['misrouted']:,}", "connections told that they reached the wrong node"),
-        (f"{facts['misroute']['rebootstraps']:,}", "times our client bootstrapped again"),
         (f"{facts['failover']['gap_s']:.2f} s", "longest silence around the killed controller"),
-        (f"{figures['completeness']['table_rows']:,}", "audit events in the table, none missing"),
+        (f"{totals['forwarded']:,}", "changes forwarded in an Envelope"),
+        (f"{totals['rejected']:,}", "requests rejected"),
+        (f"{totals['misrouted']:,}", "connections told that they reached the wrong node"),
+        (f"{facts['misroute']['rebootstraps']:,}", "rebootstraps of our client"),
+        (f"{completeness['table_rows']:,}", f"audit events in the table, {completeness['missing_events']:,} missing"),
     )
     cells = "".join(
         f"<div class='tile'><b>{escape(value)}</b><span>{escape(text)}</span></div>" for value, text in tiles
@@ -96,12 +147,20 @@ def _table(rows: list[dict[str, Any]], columns: tuple[str, ...] | None) -> str:
     if not rows:
         return "<p class='lead'>None.</p>"
     names = columns or tuple(rows[0])
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
-    body = "".join("<tr>" + "".join(_cell(row.get(name)) for name in names) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    head = "".join(f"<th>{escape(_heading(name))}</th>" for name in names)
+    body = "".join("<tr>" + "".join(_cell(name, row.get(name)) for name in names) + "</tr>" for row in rows)
+    return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>"
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, bool) or value is None or isinstance(value, str | list | dict):
-        return f"<td>{escape('' if value is None else str(value))}</td>"
-    return f"<td class='n'>{value:,}</td>" if isinstance(value, int) else f"<td class='n'>{value:,.2f}</td>"
+def _heading(name: str) -> str:
+    return name.removesuffix("_us").replace("_", " ") + (" ms" if name.endswith("_us") else "")
+
+
+def _cell(name: str, value: Any) -> str:
+    if name.endswith("_us") and isinstance(value, int | float):
+        return f"<td class='n'>{value / 1000:,.2f}</td>"
+    if name == "api":
+        value = api_name(str(value))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    kind = " class='n'" if number else " class='ok'" if value == "✓" else ""
+    return f"<td{kind}>{escape(plain(value))}</td>"

@@ -1,4 +1,4 @@
-"""What the steps of the demo share: the running cluster, the folder, facts for the report, checks that count."""
+"""Shared by the steps of the demo: the running cluster, the folder, facts for the report, counted checks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from signalbox.testing.switchboard_thread import SwitchboardThread
 
 
 class CheckFailed(RuntimeError):
-    """A step did not show what it must show."""
+    """A check of a step failed."""
 
 
 @dataclass
 class Check:
-    """One thing that was looked at: what was expected, what was seen."""
+    """One check that passed: the expected result and the observed one."""
 
     step: str
     claim: str
@@ -31,7 +31,7 @@ class Check:
 
 @dataclass
 class Stage:
-    """Passed from step to step."""
+    """The state that is passed from step to step."""
 
     console: Console
     folder: Path
@@ -44,7 +44,7 @@ class Stage:
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """A titled step with its time."""
+        """Prints a step's title, and its duration at its end."""
         self._step = title
         self.console.print(f"[bold]{len(self.seconds) + 1}. {title}[/bold]")
         started = time.monotonic()
@@ -53,7 +53,7 @@ class Stage:
         self.console.print(f"   [dim]{self.seconds[title]:.1f} s[/dim]")
 
     def check(self, claim: str, holds: bool, seen: object) -> None:
-        """Count a check and show it; CheckFailed when it does not hold."""
+        """Print and count a check; CheckFailed if `holds` is false."""
         self.console.print(f"   {'[green]✓[/green]' if holds else '[red]✗[/red]'} {claim}: {seen}", highlight=False)
         if not holds:
             raise CheckFailed(f"{self._step}: {claim}: {seen}")
@@ -75,7 +75,7 @@ class Stage:
         return total
 
     def controller_id(self) -> int:
-        """Which broker says that it is the active controller; -1 while none does."""
+        """The id of the broker that reports itself as the active controller; -1 while there is none."""
         for node_id, broker in self.cluster.brokers.items():
             if broker.running and self.metric(node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
                 return node_id

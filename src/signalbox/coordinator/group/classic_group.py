@@ -1,6 +1,6 @@
 """A classic group: members, leader, generation, chosen protocol, state.
 
-Bookkeeping only: who is in, who waits, what all can do. When a rebalance starts or ends is decided in `rebalance`.
+State only: members, parked requests, common protocols. `rebalance` decides when a rebalance starts and ends.
 Rules: KIP-62 (rebalance timeout), KIP-345 (static members), KIP-394 (member id required before joining).
 """
 
@@ -18,7 +18,7 @@ from signalbox.protocol.messages.join_group import JoinGroupResponse
 
 
 class ClassicGroup:
-    """`now_ms` at creation and at every transition becomes the state's timestamp (KIP-211 counts from it)."""
+    """`now_ms` sets the state's timestamp at creation and at every transition (KIP-211 counts from it)."""
 
     def __init__(self, group_id: str, now_ms: Callable[[], int]) -> None:
         self.group_id = group_id
@@ -42,7 +42,7 @@ class ClassicGroup:
     # --- states
 
     def transition_to(self, state: GroupState) -> None:
-        """One step of the table in `states`; any other raises RuntimeError."""
+        """Go to `state` if `TRANSITIONS` allows it; otherwise raises RuntimeError."""
         if state not in TRANSITIONS[self.state]:
             raise RuntimeError(f"group {self.group_id} cannot go from {self.state.value} to {state.value}")
         self.previous_state, self.state = self.state, state
@@ -61,7 +61,7 @@ class ClassicGroup:
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Unknown subscriptions of consumers count as subscribed to everything; other types to nothing."""
+        """If the subscription is unknown: True for groups of consumers, False for other protocol types."""
         return self.uses_consumer_protocol if self.subscribed is None else topic in self.subscribed
 
     # --- members
@@ -81,7 +81,7 @@ class ClassicGroup:
         return self._static_members.get(group_instance_id)
 
     def add(self, member: Member, answer: Answer[JoinGroupResponse] | None = None) -> None:
-        """Take a member in; the first one sets the protocol type and leads."""
+        """Add a member; the first one sets the protocol type and becomes the leader."""
         if member.group_instance_id is not None:
             self._static_members[member.group_instance_id] = member.member_id
         if not self.members:
@@ -98,7 +98,7 @@ class ClassicGroup:
         self._votes.update(member.protocol_names)
 
     def remove(self, member_id: str) -> Member | None:
-        """Take a member out, joined or still pending; another becomes leader if it led."""
+        """Remove a member, joined or pending; if it was the leader, another member becomes the leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._votes.subtract(member.protocol_names)
@@ -113,8 +113,8 @@ class ClassicGroup:
         return member
 
     def replace_static(self, old_member_id: str, new_member_id: str) -> Member:
-        """Give a static member a new id, everything else unchanged. Requests parked under the old id must have
-        been answered before."""
+        """Give a static member a new id; everything else is unchanged. The caller must first respond to requests
+        that are parked under the old id."""
         member = self.members.pop(old_member_id)
         assert member.group_instance_id is not None
         member.member_id = new_member_id
@@ -140,8 +140,8 @@ class ClassicGroup:
     # --- parked joins
 
     def await_join(self, member: Member, answer: Answer[JoinGroupResponse]) -> None:
-        """Park a JoinGroup. A request parked before for this member is left to its connection, which is gone:
-        a client sends no second JoinGroup before the first is answered."""
+        """Park a JoinGroup. An earlier parked request of this member gets REBALANCE_IN_PROGRESS; its connection is
+        closed, because a client sends no second JoinGroup before the response to the first."""
         if member.awaiting_join is not None:
             self.answer_join(
                 member, JoinGroupResponse(member_id=member.member_id, error_code=Error.REBALANCE_IN_PROGRESS)
@@ -149,7 +149,7 @@ class ClassicGroup:
         self._park(member, answer)
 
     def answer_join(self, member: Member, response: JoinGroupResponse) -> bool:
-        """Answer the parked JoinGroup, if there is one."""
+        """Complete the parked JoinGroup with `response`. Returns False if there is none."""
         if member.awaiting_join is None:
             return False
         parked, member.awaiting_join = member.awaiting_join, None
@@ -165,19 +165,19 @@ class ClassicGroup:
     # --- generations
 
     def supports(self, protocol_type: str, protocol_names: list[str]) -> bool:
-        """Whether a member with these protocols could be one of the group."""
+        """Whether a member with these protocols can join the group."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(protocol_names)
         everybody = len(self.members)
         return protocol_type == self.protocol_type and any(self._votes[name] == everybody for name in protocol_names)
 
     def choose_protocol(self) -> str:
-        """The protocol that all members support and most prefer."""
+        """The protocol that most members prefer, of those that all members support."""
         candidates = {name for name, count in self._votes.items() if count == len(self.members)}
         return Counter(member.vote(candidates) for member in self.members.values()).most_common(1)[0][0]
 
     def elect_joined_leader(self) -> bool:
-        """Keep the leader if it joined again, else the first member that did; False when nobody did."""
+        """Keep the leader if it has rejoined, else take the first member that has; False if no member has."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].awaiting_join is not None:
@@ -189,7 +189,7 @@ class ClassicGroup:
         return False
 
     def next_generation(self) -> None:
-        """Begin a generation of the members there are; without members the group becomes empty."""
+        """Start the next generation with the current members; without members the group becomes empty."""
         self.generation_id += 1
         self.protocol_name = self.choose_protocol() if self.members else None
         self.subscribed = self.compute_subscribed()
@@ -197,7 +197,7 @@ class ClassicGroup:
         self.pending_sync.clear()
 
     def compute_subscribed(self) -> frozenset[str] | None:
-        """The topics all members together subscribe to; None when that is unknown."""
+        """The topics to which any member subscribes; None if that is unknown."""
         if not self.uses_consumer_protocol:
             return None
         if not self.members:
@@ -211,7 +211,7 @@ class ClassicGroup:
             return None
 
     def join_members(self) -> list[JoinGroupResponse.JoinGroupResponseMember]:
-        """The member list a leader assigns from."""
+        """The member list for the leader, which makes the assignment."""
         return [
             JoinGroupResponse.JoinGroupResponseMember(
                 member_id=member.member_id,

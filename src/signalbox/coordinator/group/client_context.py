@@ -1,4 +1,4 @@
-"""Who asks: the little of a request's surroundings that a group's decisions need."""
+"""What the decisions of a group need of a request's context: client id, address, API version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""DescribeGroups 0–6 and ListGroups 0–5: what a shard's groups look like from outside.
+"""DescribeGroups 0–6 and ListGroups 0–5: responses about the groups of a shard.
 
-An unknown group is a dead one; from DescribeGroups 6 on it is also an error (KIP-1043). Member metadata and
-assignments are shown in stable groups only: elsewhere they are about to change.
+An unknown group has the state Dead; from DescribeGroups 6 on it is also an error (KIP-1043). Member metadata and
+assignments are returned for stable groups only: in other states they are about to change.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _members(group: ClassicGroup, stable: bool) -> list[DescribedMember]:
 
 
 def listed(groups: Iterable[ClassicGroup], request: ListGroupsRequest) -> list[ListGroupsResponse.ListedGroup]:
-    """The groups that pass the request's filters (states: KIP-518, types: KIP-848; case does not matter)."""
+    """The groups that pass the request's filters (states: KIP-518, types: KIP-848; case-insensitive)."""
     states = {state.lower() for state in request.states_filter}
     types = {type_name.lower() for type_name in request.types_filter}
     if types and CLASSIC_TYPE not in types:

@@ -1,9 +1,9 @@
-"""Groups and offsets that nobody needs any more (KIP-211), and DeleteGroups.
+"""Expiry of groups and offsets (KIP-211), and DeleteGroups.
 
-An offset outlives by `offsets.retention.minutes`: in an empty group the moment it became empty; in a stable group of
-consumers its commit, for topics nobody subscribes to; in a group without membership its commit. An offset that
-carried its own retention goes at its own time, under the same conditions. A group without members whose last offset
-goes is removed with it.
+An offset expires `offsets.retention.minutes` after: in an empty group, the moment when the group became empty; in a
+stable group of consumers, its commit, if no member subscribes to the topic; in a group without a protocol type, its
+commit. An offset with a retention of its own expires by that, under the same conditions. A group without members is
+removed when it has no offsets left.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GroupExpiry:
         self._settings = settings
 
     def delete(self, group_id: str) -> Decision[Error]:
-        """DeleteGroups for one group. Raises KafkaError when it may not be deleted."""
+        """DeleteGroups for one group. Raises KafkaError if it cannot be deleted."""
         group = self._groups.get(group_id)
         error = Error.GROUP_ID_NOT_FOUND if group is None else DELETE_ANSWER[group.state]
         if group is None or error is not Error.NONE:
@@ -38,8 +38,8 @@ class GroupExpiry:
         return self._remove(group)
 
     def _remove(self, group: ClassicGroup) -> Decision[Error]:
-        """Tombstones for the offsets first, the group's own last: a log that ends between them has a group without
-        offsets, never offsets without their group. From now on a member that joins finds a new group."""
+        """Tombstones of the offsets come first, the group's own last: a log that ends between them has a group without
+        offsets, never offsets without a group. The group is removed at once: a member that joins gets a new one."""
         partitions = self._offsets.known_or_coming(group.group_id)
         records = [offset_tombstone(group.group_id, *partition) for partition in partitions]
         records.append(group_tombstone(group.group_id))
@@ -54,7 +54,7 @@ class GroupExpiry:
         return Decision(Error.NONE, records, on_outcome=outcome, atomic=False)
 
     def expire(self, now_ms: int) -> Iterator[Decision[None]]:
-        """One group at a time: what has expired in it."""
+        """Removes expired offsets and groups: one decision per group."""
         for group in self._groups:
             yield self._expire_group(group, now_ms) if self._groups.get(group.group_id) is group else nothing()
 
@@ -85,7 +85,7 @@ class GroupExpiry:
 
 
 def _expires_since(group: ClassicGroup) -> SinceWhen | None:
-    """From when on the retention of this group's offsets counts; None = not at all."""
+    """The time from which the retention of this group's offsets counts; None = they do not expire."""
     if group.protocol_type is None:
         return lambda offset: offset.commit_timestamp_ms
     if group.state is GroupState.EMPTY:

@@ -10,7 +10,7 @@ from signalbox.coordinator.group.states import GroupState
 
 
 class GroupMap:
-    """Lookup and creation; what a group is created for is the caller's decision."""
+    """Lookup and creation of groups; the caller decides when a group is created."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
@@ -20,7 +20,7 @@ class GroupMap:
         return len(self._groups)
 
     def __iter__(self) -> Iterator[ClassicGroup]:
-        """A snapshot: groups may come and go while it is walked."""
+        """Iterates over a copy: groups may be added and removed meanwhile."""
         return iter(list(self._groups.values()))
 
     def get(self, group_id: str) -> ClassicGroup | None:
@@ -35,7 +35,7 @@ class GroupMap:
         return group
 
     def restore(self, group: ClassicGroup) -> None:
-        """Put back a group whose removal failed, unless another took its place meanwhile."""
+        """Put back a group whose removal failed, unless a new group has its id by now."""
         self._groups.setdefault(group.group_id, group)
 
     def remove(self, group_id: str) -> None:

@@ -1,9 +1,9 @@
-"""The records of `__consumer_offsets`: what this coordinator writes, and the bytes of what it reads.
+"""The records of `__consumer_offsets`: builds, encodes and decodes them.
 
-Kafka's own format, so that its tools (`kafka-dump-log --offsets-decoder`) and a Kafka coordinator read them: a
+Kafka's own format, so that its tools (`kafka-dump-log --offsets-decoder`) and a Kafka coordinator can read them: a
 record key is a version and an OffsetCommitKey (0, 1) or a GroupMetadataKey (2), a value is a version and the
-matching value. Written at the versions Kafka writes: the newest that is not flexible (KIP-915), and
-OffsetCommitValue 1 for the one request that still carries its own retention (OffsetCommit 2 to 4).
+matching value. They are written in the versions that Kafka writes: the newest that is not flexible (KIP-915), and
+OffsetCommitValue 1 for requests that have a retention of their own (OffsetCommit 2 to 4).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KINDS: dict[int, tuple[Any, Any]] = {
 
 
 class GroupRecordSerde:
-    """Bytes of the records a group shard writes and replays."""
+    """Encodes and decodes the records that a group shard writes and replays."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class GroupRecordSerde:
         return key_bytes, _VERSION.pack(value_version) + value.encode(value_version)
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """None for kinds this release does not know. Raises DecodeError or struct.error for damaged bytes."""
+        """None for types that this release does not know. Raises DecodeError or struct.error for corrupt bytes."""
         (key_version,) = _VERSION.unpack_from(key)
         kind = _KINDS.get(key_version)
         if kind is None:
@@ -70,7 +70,7 @@ class GroupRecordSerde:
 
 
 def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> CoordinatorRecord:
-    """The group with its current generation; members missing in `assignment` have an empty one."""
+    """The group with its current generation; members that are not in `assignment` have an empty one."""
     members = [
         GroupMetadataValue.MemberMetadata(
             member_id=member.member_id,
@@ -96,7 +96,7 @@ def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> Coordi
 
 
 def empty_group_record(group: ClassicGroup) -> CoordinatorRecord:
-    """The group after its last member went; its offsets live on."""
+    """The group without members; its offsets are kept."""
     return group_record(group, {})
 
 

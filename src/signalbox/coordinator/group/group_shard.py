@@ -1,6 +1,6 @@
-"""The groups and offsets of one partition of `__consumer_offsets`: the parts, the replay, coming and going.
+"""The groups and offsets of one partition of `__consumer_offsets`: components, replay, load and unload.
 
-Each API has its own file; this one puts them together over the same state.
+Each API has its own file; this one combines them on the same state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from signalbox.coordinator.group.heartbeat import Heartbeat
 from signalbox.coordinator.group.join_group import JoinGroup
 from signalbox.coordinator.group.leave_group import LeaveGroup
 from signalbox.coordinator.group.member import Member, Timeouts
-from signalbox.coordinator.group.membership_answers import refused_join, refused_sync
+from signalbox.coordinator.group.membership_answers import rejected_join, rejected_sync
 from signalbox.coordinator.group.offset_commit import OffsetCommit
 from signalbox.coordinator.group.offset_delete import OffsetDelete
 from signalbox.coordinator.group.offset_fetch import OffsetFetch
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class GroupShard:
-    """State of one partition. The public parts decide; `replay` is the only way a record gets in."""
+    """State of one partition. The public components take decisions; only `replay` applies records."""
 
     def __init__(
         self, partition: int, timer: Timer, clock: Clock, settings: GroupSettings, new_suffix: Callable[[], str]
@@ -76,13 +76,13 @@ class GroupShard:
         if value is None:
             self.offsets.remove(key.group, partition)
             return
-        # Offsets of a client without membership stand alone in the log: their group is an empty one.
+        # For offsets of a client that is not a member, the log has no group record: their group is empty.
         self.groups.get_or_create(key.group)
         self.offsets.put(key.group, partition, CommittedOffset.from_record(value))  # type: ignore[arg-type]
 
     def _replay_group_tombstone(self, group_id: str) -> None:
-        """While loading, the log is the whole truth. Later the group went when its removal was decided, and one
-        that stands under its id now came to life since; unless nothing but an offset made it, deleted by now."""
+        """While loading, the log decides: the group is removed. Later the decision itself removed the group, so a
+        group with this id is a newer one and is kept; unless an offset alone created it and is deleted by now."""
         group = self.groups.get(group_id)
         if group is not None and (not self._loaded or self._is_vacant(group)):
             self.groups.remove(group_id)
@@ -116,10 +116,10 @@ class GroupShard:
         group.subscribed = group.compute_subscribed()
         return group
 
-    # --- coming and going
+    # --- load and unload
 
     def finish_loading(self) -> Iterator[None]:
-        """Give every member a whole session from now on; shrink groups that are larger than allowed."""
+        """Start the session timeout of every member; rebalance groups that are larger than `group.max.size`."""
         self._loaded = True
         for group in self.groups:
             for member in group.members.values():
@@ -130,12 +130,12 @@ class GroupShard:
             yield
 
     def unload(self) -> Iterator[None]:
-        """Send everybody who waits to the next coordinator."""
+        """Return NOT_COORDINATOR to all parked requests."""
         for group in self.groups:
             group.transition_to(GroupState.DEAD)
             for member in group.members.values():
-                group.answer_join(member, refused_join(member.member_id, Error.NOT_COORDINATOR))
-                member.answer_sync(refused_sync(Error.NOT_COORDINATOR))
+                group.answer_join(member, rejected_join(member.member_id, Error.NOT_COORDINATOR))
+                member.answer_sync(rejected_sync(Error.NOT_COORDINATOR))
             yield
 
     def chores(self) -> Iterator[Decision[None]]:

@@ -1,4 +1,4 @@
-"""Heartbeat 0–4: a member lives; the answer says whether it must join again."""
+"""Heartbeat 0–4: renews a member's session; the response says whether the member must rejoin."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""JoinGroup 0–9: who may join, under which id, and what that does to the group.
+"""JoinGroup 0–9: checks whether a client can join, gives it a member id, and starts or completes a rebalance.
 
-A dynamic member without an id gets one and must come again with it (version ≥ 4, KIP-394). A static member without
-an id takes the place of the member of that instance (KIP-345): while the group is stable and its protocol does not
-change, no rebalance follows; the leader is told to skip the assignment (version ≥ 9, KIP-814).
+A dynamic member without an id gets one and must rejoin with it (version ≥ 4, KIP-394). A static member without an id
+replaces the member with the same instance id (KIP-345): if the group is stable and its protocol does not change, there
+is no rebalance, and the response makes a leader skip the assignment (version ≥ 9, KIP-814).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from signalbox.coordinator.group.membership_answers import (
     UNKNOWN_MEMBER_ID,
     joined,
     protocols_of,
-    refused_join,
+    rejected_join,
     timeouts_of,
 )
 from signalbox.coordinator.group.rebalance import Rebalance
@@ -50,19 +50,19 @@ class JoinGroup:
         self._static_return = StaticMemberReturn(rebalance)
 
     def join(self, request: JoinGroupRequest, client: ClientContext, answer: JoinAnswer) -> Decision[None]:
-        """Answers through `answer`, now or when the join phase ends."""
+        """Completes `answer` with the response, now or when the join phase ends."""
         unknown = request.member_id == UNKNOWN_MEMBER_ID
         group = self._groups.get_or_create(request.group_id) if unknown else self._groups.get(request.group_id)
         if group is None:
-            answer.complete(refused_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
+            answer.complete(rejected_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
             return nothing()
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
             self._rebalance.forget_session(group, request.member_id)
-            answer.complete(refused_join(UNKNOWN_MEMBER_ID, Error.GROUP_MAX_SIZE_REACHED))
+            answer.complete(rejected_join(UNKNOWN_MEMBER_ID, Error.GROUP_MAX_SIZE_REACHED))
             return nothing()
         if not group.supports(request.protocol_type, [protocol.name for protocol in request.protocols]):
-            answer.complete(refused_join(request.member_id, Error.INCONSISTENT_GROUP_PROTOCOL))
+            answer.complete(rejected_join(request.member_id, Error.INCONSISTENT_GROUP_PROTOCOL))
             return nothing()
         if unknown:
             return self._join_new(group, request, client, answer)
@@ -71,8 +71,8 @@ class JoinGroup:
         return self._join_again(group, request, answer)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        """Whether `group.max.size` admits the member. While joins are gathered those that wait count, so that the
-        last to come of an oversized group are the ones turned away."""
+        """Whether `group.max.size` allows the member. In the join phase only members that have joined count, so that
+        an oversized group rejects those that join last."""
         if group.state in (GroupState.EMPTY, GroupState.DEAD):
             return True
         member = group.members.get(member_id)
@@ -93,16 +93,16 @@ class JoinGroup:
         elif client.api_version >= MEMBER_ID_REQUIRED_FROM:
             group.pending_join.add(member_id)
             self._rebalance.watch_session(group, member_id, request.session_timeout_ms)
-            answer.complete(refused_join(member_id, Error.MEMBER_ID_REQUIRED))
+            answer.complete(rejected_join(member_id, Error.MEMBER_ID_REQUIRED))
             return nothing()
         return self._add(group, member_id, request, client, answer)
 
     def _join_pending(
         self, group: ClassicGroup, request: JoinGroupRequest, client: ClientContext, answer: JoinAnswer
     ) -> Decision[None]:
-        """A member that comes with the id it was given. Only dynamic members are given one this way."""
+        """A member that rejoins with the id from MEMBER_ID_REQUIRED. Only dynamic members get an id this way."""
         if request.group_instance_id is not None:
-            answer.complete(refused_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
+            answer.complete(rejected_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
             return nothing()
         return self._add(group, request.member_id, request, client, answer)
 
@@ -126,8 +126,8 @@ class JoinGroup:
         if group.state is GroupState.PREPARING_REBALANCE and group.previous_state is GroupState.EMPTY:
             group.new_member_added = True
         group.add(member, answer)
-        # A parked JoinGroup sends no heartbeats and its connection is muted: a client that went away would stay
-        # in the group for ever. So a new member's join is bounded in time; a living one tries again.
+        # During a parked JoinGroup there are no heartbeats and the connection is muted: a client that disconnected
+        # would stay in the group for ever. So the join of a new member has a timeout; a live client retries.
         self._rebalance.watch_session(group, member_id, self._settings.new_member_join_timeout_ms)
         logger.info("group %s: member %s joins (%s)", group.group_id, member_id, request.reason or "no reason given")
         return self._rebalance.begin_or_complete(group)
@@ -137,19 +137,19 @@ class JoinGroup:
         if error is Error.NONE and group.state in (GroupState.EMPTY, GroupState.DEAD):
             error = Error.UNKNOWN_MEMBER_ID
         if error is not Error.NONE:
-            answer.complete(refused_join(request.member_id, error))
+            answer.complete(rejected_join(request.member_id, error))
             return nothing()
         member = group.members[request.member_id]
         unchanged = member.protocols == protocols_of(request)
         leads = group.is_leader(member.member_id)
         if unchanged and group.state is GroupState.COMPLETING_REBALANCE:
-            # It may have missed the first answer: the same generation again.
+            # It may not have received the first response: return the same generation.
             answer.complete(joined(group, member, with_members=leads))
             return nothing()
         if unchanged and group.state is GroupState.STABLE and not leads:
             answer.complete(joined(group, member, with_members=False))
             return nothing()
-        # Changed metadata, a join phase that is on, or a leader that asks for a rebalance by joining again.
+        # Changed metadata, a join phase in progress, or a leader that rejoins to trigger a rebalance.
         group.update(member, protocols_of(request), timeouts_of(request))
         group.await_join(member, answer)
         return self._rebalance.begin_or_complete(group)

@@ -1,4 +1,4 @@
-"""LeaveGroup 0–5: members that go of their own accord, several at a time from version 3 on (KIP-345).
+"""LeaveGroup 0–5: removes members at their request, several at a time from version 3 on (KIP-345).
 
 An administrator removes static members by their instance id, without knowing the member id.
 """
@@ -22,14 +22,14 @@ BATCHED_FROM = 3
 
 
 def leaving_members(request: LeaveGroupRequest, api_version: int) -> list[LeaveGroupRequest.MemberIdentity]:
-    """Who leaves: before version 3 the one member stands in the request itself."""
+    """The members that leave; before version 3 the request itself names a single member."""
     if api_version >= BATCHED_FROM:
         return request.members
     return [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
 
 
 def leave_response(answers: list[LeaveGroupResponse.MemberResponse], api_version: int) -> LeaveGroupResponse:
-    """Before version 3 the one member's error is the response's."""
+    """Before version 3 the member's error is in `error_code` of the response."""
     if api_version >= BATCHED_FROM:
         return LeaveGroupResponse(members=answers)
     return LeaveGroupResponse(error_code=answers[0].error_code)

@@ -1,4 +1,4 @@
-"""A member of a classic group: who it is, what it can do, what it was assigned, and what it waits for."""
+"""A member of a classic group: its ids, protocols, assignment and parked requests."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ class Member:
         return [name for name, _ in self.protocols]
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """The member's metadata for one protocol. Raises ValueError when it does not support it."""
+        """The member's metadata for one protocol. Raises ValueError if the member does not support it."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
         raise ValueError(f"member {self.member_id} does not support protocol {protocol_name}")
 
     def vote(self, candidates: set[str]) -> str:
-        """The first protocol of its own list that is a candidate."""
+        """The first of the member's protocols that is a candidate. Raises ValueError if none is."""
         for name, _ in self.protocols:
             if name in candidates:
                 return name
         raise ValueError(f"member {self.member_id} supports none of {sorted(candidates)}")
 
     def outlives_its_session(self) -> bool:
-        """Whether a missed heartbeat is no failure: a member whose request is parked cannot send one. A new member
-        is not excused: its client may have gone and come back under another id (the join times out instead)."""
+        """Whether the member stays without heartbeats: a member whose request is parked cannot send one. Not so for a
+        new member: its client may have disconnected and rejoined with another id, so its join has a timeout."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def answer_sync(self, response: SyncGroupResponse) -> bool:
-        """Answer the parked SyncGroup, if there is one."""
+        """Complete the parked SyncGroup with `response`. Returns False if there is none."""
         if self.awaiting_sync is None:
             return False
         parked, self.awaiting_sync = self.awaiting_sync, None

@@ -1,8 +1,8 @@
-"""OffsetCommit 2–10: a member, or a client that assigns partitions by itself, remembers where it is.
+"""OffsetCommit 2–10: stores the offsets of a member, or of a client that assigns partitions itself.
 
-The group is checked as a whole (an error then stands at every partition), the metadata's length per partition. That
-topics exist and may be read is the handler's business; names stand in the request, whatever the version (a handler
-fills them in for version 10, whose topics come as ids).
+The group is checked once (an error is then returned for every partition), the length of the metadata per partition.
+The handler checks that topics exist and may be read. Topic names must be in the request at every version (for version
+10, which has topic ids, the handler fills them in).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ GROUP_ID_NOT_FOUND_FROM = 9
 NO_RETENTION = -1
 
 
-def refused_commit(request: OffsetCommitRequest, error: Error) -> OffsetCommitResponse:
-    """`error` at every partition of the request."""
+def rejected_commit(request: OffsetCommitRequest, error: Error) -> OffsetCommitResponse:
+    """A response with `error` for every partition of the request."""
     return _response(request, lambda partition: error)
 
 
@@ -52,7 +52,7 @@ def _response(
 
 
 def utf16_length(text: str) -> int:
-    """Length as Java counts it, for limits that Kafka states in Java characters."""
+    """Length in UTF-16 code units, for limits that Kafka counts in Java characters."""
     return len(text) if text.isascii() else len(text.encode("utf-16-be", "surrogatepass")) // 2
 
 
@@ -64,7 +64,7 @@ class OffsetCommit:
         self._settings = settings
 
     def commit(self, request: OffsetCommitRequest, api_version: int, now_ms: int) -> Decision[OffsetCommitResponse]:
-        """Raises KafkaError when the group refuses the commit as a whole."""
+        """Raises KafkaError if the group rejects the whole commit."""
         self._check(request, api_version)
         records: list[CoordinatorRecord] = []
         written: list[TopicPartition] = []
@@ -108,7 +108,7 @@ class OffsetCommit:
         group = self._groups.get(request.group_id)
         if group is None:
             if request.generation_id_or_member_epoch < 0:
-                return  # a client without membership: its group comes into being with its first offset
+                return  # a client that is not a member: its first offset creates the group
             unknown = api_version >= GROUP_ID_NOT_FOUND_FROM
             raise KafkaError(Error.GROUP_ID_NOT_FOUND if unknown else Error.ILLEGAL_GENERATION)
         error = _check_membership(group, request)
@@ -124,13 +124,13 @@ def _check_membership(group: ClassicGroup, request: OffsetCommitRequest) -> Erro
     if group.state is GroupState.DEAD:
         return Error.COORDINATOR_NOT_AVAILABLE
     if generation_id < 0 and group.state is GroupState.EMPTY:
-        return Error.NONE  # an administrator, or a client without membership
+        return Error.NONE  # an administrator, or a client that is not a member
     if generation_id < 0 and not request.member_id and request.group_instance_id is None:
-        return Error.UNKNOWN_MEMBER_ID  # without membership only into an empty group
+        return Error.UNKNOWN_MEMBER_ID  # only a member can commit to a group that is not empty
     error = group.check_member(request.member_id, request.group_instance_id)
     if error is not Error.NONE:
         return error
     if generation_id != group.generation_id:
         return Error.ILLEGAL_GENERATION
-    # The member knows the new generation but has no assignment yet: it cannot have read anything in it.
+    # The member knows the new generation but has no assignment yet: it cannot have consumed anything in it.
     return Error.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else Error.NONE

@@ -1,6 +1,7 @@
-"""OffsetDelete 0 and the deletion of topics: offsets that go before their time.
+"""OffsetDelete 0 and the deletion of topics: remove offsets before they expire.
 
-OffsetDelete works on a group without members, or on one of consumers for topics none of them subscribes to (KIP-496).
+OffsetDelete is allowed for a group without members, and for a group of consumers if no member subscribes to the topic
+(KIP-496).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class OffsetDelete:
         self._offsets = offsets
 
     def delete(self, request: OffsetDeleteRequest) -> Decision[OffsetDeleteResponse]:
-        """Raises KafkaError when the group refuses as a whole."""
+        """Raises KafkaError if the group rejects the whole request."""
         group = self._groups.get(request.group_id)
         if group is None or group.state is GroupState.DEAD:
             raise KafkaError(Error.GROUP_ID_NOT_FOUND)
@@ -48,7 +49,7 @@ class OffsetDelete:
         return Decision(response, records)
 
     def delete_topics(self, topics: Iterable[str]) -> Iterator[Decision[None]]:
-        """Forget every group's offsets of topics that are gone; one group at a time."""
+        """Delete all groups' offsets of deleted topics; one group at a time."""
         for topic in topics:
             for group_id in self._offsets.groups_with_topic(topic):
                 gone = [p for p in self._offsets.known_or_coming(group_id) if p.topic == topic] if group_id else []

@@ -1,7 +1,7 @@
-"""OffsetFetch 1–10: where a group is. One answer form inside, that of version 8 and later: a list of groups.
+"""OffsetFetch 1–10: returns the committed offsets of groups. Internally always a list of groups, as from version 8 on.
 
-Shown is what is committed in the log. An unknown group has no offsets, which is no error. Version 10 knows topics by
-id only: the handler fills in names before and ids after (`topic_id` is handed back as it came).
+It returns offsets whose records are committed. An unknown group has no offsets, which is no error. Version 10 has topic
+ids only: the handler fills in names before the call and ids after it (`topic_id` is copied into the response).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.offset_store import CommittedOffset, OffsetStore
 from signalbox.coordinator.group.states import GroupState
-from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 
 GROUPS_FROM = 8
@@ -22,7 +22,7 @@ GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
 
 
 def asked_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
-    """The request's groups; before version 8 there is one, spread over the request's own fields."""
+    """The request's groups; before version 8 there is one, in fields of the request itself."""
     if api_version >= GROUPS_FROM:
         return request.groups
     topics = None
@@ -35,7 +35,7 @@ def asked_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
 
 
 def fetch_response(answers: list[GroupAnswer], api_version: int) -> OffsetFetchResponse:
-    """The answers in the form of the request's version."""
+    """The response with `answers`, in the form of the request's version."""
     if api_version >= GROUPS_FROM:
         return OffsetFetchResponse(groups=answers)
     (answer,) = answers
@@ -58,8 +58,8 @@ def fetch_response(answers: list[GroupAnswer], api_version: int) -> OffsetFetchR
     return OffsetFetchResponse(topics=topics, error_code=answer.error_code)
 
 
-def refused_fetch(group: Group, error: Error, api_version: int) -> GroupAnswer:
-    """`error` for a whole group; version 1 has no place for it but the partitions."""
+def rejected_fetch(group: Group, error: Error, api_version: int) -> GroupAnswer:
+    """`error` for a whole group; version 1 can return it per partition only."""
     if api_version >= TOP_LEVEL_ERROR_FROM:
         return GroupAnswer(group_id=group.group_id, error_code=error)
     return GroupAnswer(group_id=group.group_id, topics=_topics(group, {}, error))
@@ -71,12 +71,8 @@ class OffsetFetch:
         self._offsets = offsets
 
     def fetch(self, asked: Group) -> GroupAnswer:
-        """Raises KafkaError when a member epoch is given: classic groups have none (KIP-848 groups do)."""
+        """Member id and epoch are for groups of KIP-848; a classic group ignores them, as in Kafka."""
         group = self._groups.get(asked.group_id)
-        if group is not None and asked.member_id is not None and asked.member_epoch >= 0:
-            error = group.check_member(asked.member_id, None)
-            if error is not Error.NONE:
-                raise KafkaError(error)
         alive = group is not None and group.state is not GroupState.DEAD
         offsets = self._offsets.of_group(asked.group_id) if alive else {}
         if asked.topics is None:

@@ -1,7 +1,7 @@
-"""The committed offsets of a shard's groups, as readers may see them: only what the log has committed.
+"""The committed offsets of a shard's groups: only those whose records are committed.
 
-Beside them stand the keys whose records are on their way: whoever deletes the offsets of a group must delete those
-too, or a commit that lands a moment later would bring them back without their group.
+It also has the keys whose records are being written: a deletion of a group's offsets must delete these too, or a
+commit that completes later would restore them without their group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NO_EXPIRY = -1
 
 
 class CommittedOffset(NamedTuple):
-    """`expire_timestamp_ms` is set only for commits that carried their own retention (OffsetCommit 2 to 4)."""
+    """`expire_timestamp_ms` is set only for commits with a retention of their own (OffsetCommit 2 to 4)."""
 
     offset: int
     leader_epoch: int
@@ -40,18 +40,18 @@ class OffsetStore:
         self.count = 0
 
     def of_group(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
-        """The group's committed offsets; empty when it has none. Not to be changed by the caller."""
+        """The group's committed offsets; empty if it has none. The caller must not change it."""
         return self._committed.get(group_id, {})
 
     def known_or_coming(self, group_id: str) -> list[TopicPartition]:
-        """Every partition the group has an offset for or is about to have one."""
+        """Every partition for which the group has an offset or a record of one is being written."""
         return list({**self.of_group(group_id), **self._on_the_way.get(group_id, {})})
 
     def is_coming(self, group_id: str, partition: TopicPartition) -> bool:
         return partition in self._on_the_way.get(group_id, {})
 
     def groups_with_topic(self, topic: str) -> Iterator[str]:
-        """Walks every group: may take long, so it yields one at a time; "" = not this one."""
+        """Iterates over all groups, which may be many: yields the group id, or "" if the group has no offset of it."""
         for group_id in {*self._committed, *self._on_the_way}:
             found = any(partition.topic == topic for partition in self.known_or_coming(group_id))
             yield group_id if found else ""
@@ -70,13 +70,13 @@ class OffsetStore:
             del self._committed[group_id]
 
     def begin(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Records for these keys are being written."""
+        """Note that records for these keys are being written."""
         coming = self._on_the_way.setdefault(group_id, {})
         for partition in partitions:
             coming[partition] = coming.get(partition, 0) + 1
 
     def settle(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """The write that `begin` announced has ended, well or not."""
+        """Note that the write of `begin` has succeeded or failed."""
         coming = self._on_the_way[group_id]
         for partition in partitions:
             coming[partition] -= 1

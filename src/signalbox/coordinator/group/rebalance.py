@@ -1,9 +1,9 @@
-"""When a rebalance begins, whom it waits for, and how it ends.
+"""Rebalances: start, join phase, sync phase, and session timeouts.
 
-Join phase: the members are waited for up to the rebalance timeout (a group's first one: at least
-`group.initial.rebalance.delay.ms`, longer while new members keep coming); whoever has not joined then is out, bar
-static members (KIP-345). Sync phase: the members of the new generation must send SyncGroup within the rebalance
-timeout. Sessions: a member that is silent for its session timeout is out.
+Join phase: the group waits for its members up to the rebalance timeout (its first rebalance: at least
+`group.initial.rebalance.delay.ms`, longer while new members join); then members that have not joined are removed, but
+not static members (KIP-345). Sync phase: the members of the new generation must send SyncGroup within the rebalance
+timeout. Sessions: a member without requests for its session timeout is removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.group_records import empty_group_record
 from signalbox.coordinator.group.member import Member
-from signalbox.coordinator.group.membership_answers import UNKNOWN_MEMBER_ID, joined, refused_join
+from signalbox.coordinator.group.membership_answers import UNKNOWN_MEMBER_ID, joined, rejected_join
 from signalbox.coordinator.group.states import GroupState
 from signalbox.coordinator.ports import Timer
 from signalbox.protocol.error_table import Error
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class Rebalance:
-    """The clockwork of all groups of a shard. Every method that may end a generation returns what to write."""
+    """Rebalances of all groups of a shard. Methods that may end a generation return a decision with its records."""
 
     def __init__(self, timer: Timer, settings: GroupSettings) -> None:
         self._timer = timer
@@ -35,7 +35,7 @@ class Rebalance:
     # --- sessions
 
     def watch_session(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
-        """Expect to hear of the member within `timeout_ms` from now."""
+        """Start the session timeout of the member: `timeout_ms` from now."""
         self._timer.schedule(
             ("session", group.group_id, member_id), timeout_ms, lambda: self._session_expired(group, member_id)
         )
@@ -55,21 +55,21 @@ class Rebalance:
         member = group.members.get(member_id)
         if member is None or member.outlives_its_session():
             return nothing()
-        logger.info("group %s: member %s was silent for its session timeout", group.group_id, member_id)
+        logger.info("group %s: member %s removed, its session expired", group.group_id, member_id)
         self.remove_member(group, member)
         return self.after_removal(group)
 
-    # --- members that go
+    # --- removal of members
 
     def remove_member(self, group: ClassicGroup, member: Member) -> None:
-        """Take a member out. A parked JoinGroup of it is answered, so that a client that lives on joins anew."""
+        """Remove a member. Its parked requests get UNKNOWN_MEMBER_ID, so that a live client rejoins."""
         self.forget_session(group, member.member_id)
-        group.answer_join(member, refused_join(UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID))
+        group.answer_join(member, rejected_join(UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID))
         member.answer_sync(SyncGroupResponse(error_code=Error.UNKNOWN_MEMBER_ID))
         group.remove(member.member_id)
 
     def after_removal(self, group: ClassicGroup) -> Decision[None]:
-        """What follows from members having gone: the others rebalance, or the join phase lacks nobody now."""
+        """After members were removed: start a rebalance, or end the join phase if all others have joined."""
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             return self.prepare(group)
         return self.complete_if_all_joined(group)
@@ -77,11 +77,11 @@ class Rebalance:
     # --- join phase
 
     def begin_or_complete(self, group: ClassicGroup) -> Decision[None]:
-        """After a join: begin a rebalance, or end the join phase that is on if nobody is missing."""
+        """After a join: start a rebalance, or end the current join phase if all members have joined."""
         return self.prepare(group) if group.can_rebalance else self.complete_unless_initial(group)
 
     def prepare(self, group: ClassicGroup) -> Decision[None]:
-        """Begin a rebalance: whoever waits for an assignment must join again."""
+        """Start a rebalance: members that wait for an assignment must rejoin."""
         if group.state is GroupState.COMPLETING_REBALANCE:
             group.clear_assignments()
             self.propagate_assignment(group, Error.REBALANCE_IN_PROGRESS)
@@ -107,7 +107,7 @@ class Rebalance:
         self._timer.schedule(("join", group.group_id), delay_ms, decide_if_still_preparing)
 
     def _wait_for_more(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
-        """The first rebalance of a group: each pause in which somebody came is followed by another, up to the
+        """The first rebalance of a group: if a member has joined during a delay, another delay follows, up to the
         rebalance timeout."""
 
         def pause_over() -> Decision[None]:
@@ -131,13 +131,13 @@ class Rebalance:
         return nothing()
 
     def complete(self, group: ClassicGroup) -> Decision[None]:
-        """End the join phase: drop dynamic members that did not join, begin the next generation, answer all."""
+        """End the join phase: remove dynamic members that have not joined, start a generation, send responses."""
         self._timer.cancel(("join", group.group_id))
         missing = [m for m in group.members.values() if m.awaiting_join is None and not m.is_static]
         for member in missing:
             self.remove_member(group, member)
         if group.members and not group.elect_joined_leader():
-            # Only static members are left and none of them joined: wait until they do or their sessions end.
+            # Only static members are left and none has joined: wait until they join or their sessions expire.
             self._wait_for_join(group, group.rebalance_timeout_ms, lambda: self.complete(group))
             return nothing()
         group.next_generation()
@@ -148,7 +148,9 @@ class Rebalance:
         return nothing()
 
     def _answer_joins(self, group: ClassicGroup) -> None:
-        logger.info("group %s: generation %d of %d", group.group_id, group.generation_id, len(group.members))
+        logger.info(
+            "group %s: stabilized (generation=%d, members=%d)", group.group_id, group.generation_id, len(group.members)
+        )
         for member in list(group.members.values()):
             group.answer_join(member, joined(group, member, with_members=group.is_leader(member.member_id)))
             self.heard_of(group, member)
@@ -167,7 +169,7 @@ class Rebalance:
             self._timer.cancel(("sync", group.group_id))
 
     def _sync_expired(self, group: ClassicGroup, generation_id: int) -> Decision[None]:
-        """Members that never asked for their assignment are out; the others rebalance."""
+        """Remove members that have not sent SyncGroup; the others rebalance."""
         if generation_id != group.generation_id or not group.pending_sync:
             return nothing()
         if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
@@ -178,7 +180,7 @@ class Rebalance:
         return self.prepare(group)
 
     def propagate_assignment(self, group: ClassicGroup, error: Error = Error.NONE) -> None:
-        """Answer every parked SyncGroup. Sessions start anew: theirs ran on unheeded while the request was parked."""
+        """Complete every parked SyncGroup and restart those sessions: they could not expire while parked."""
         told = error == Error.NONE
         for member in group.members.values():
             response = SyncGroupResponse(

@@ -1,7 +1,7 @@
-"""The five states of a classic group and the steps between them.
+"""The five states of a classic group and the transitions between them.
 
-Two rules for this file: every transition stands in the table, and nothing here knows a member or a request. The
-table is read by `ClassicGroup.transition_to`, which refuses any other step, and by the documentation.
+Two rules for this file: every transition is in the table, and nothing here depends on members or requests. The
+table is read by `ClassicGroup.transition_to`, which rejects any other transition, and by the documentation.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from signalbox.protocol.error_table import Error
 
 
 class GroupState(Enum):
-    """The value is the word DescribeGroups and ListGroups use."""
+    """The value is the name in DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
-    """No members; offsets may be left. A group whose offsets are gone too is removed."""
+    """No members; committed offsets may remain. A group without members and offsets is removed."""
     PREPARING_REBALANCE = "PreparingRebalance"
-    """Members are waited for: each must join (again) before the rebalance timeout."""
+    """The coordinator waits for the members: each must join (again) before the rebalance timeout."""
     COMPLETING_REBALANCE = "CompletingRebalance"
-    """The generation is made; the leader's assignment is waited for."""
+    """The generation has begun; the coordinator waits for the assignment of the group's leader."""
     STABLE = "Stable"
     """Every member has its assignment."""
     DEAD = "Dead"
@@ -34,7 +34,7 @@ TRANSITIONS: dict[GroupState, frozenset[GroupState]] = {
     GroupState.DEAD: frozenset((GroupState.DEAD,)),
 }
 
-# What a known member with the right generation hears on a heartbeat.
+# The error of Heartbeat for a known member with the current generation.
 HEARTBEAT_ANSWER: dict[GroupState, Error] = {
     GroupState.EMPTY: Error.UNKNOWN_MEMBER_ID,
     GroupState.PREPARING_REBALANCE: Error.REBALANCE_IN_PROGRESS,
@@ -43,7 +43,7 @@ HEARTBEAT_ANSWER: dict[GroupState, Error] = {
     GroupState.DEAD: Error.COORDINATOR_NOT_AVAILABLE,
 }
 
-# Whether such a group may be deleted, and why not.
+# The error of DeleteGroups; NONE if a group in this state can be deleted.
 DELETE_ANSWER: dict[GroupState, Error] = {
     GroupState.EMPTY: Error.NONE,
     GroupState.PREPARING_REBALANCE: Error.NON_EMPTY_GROUP,

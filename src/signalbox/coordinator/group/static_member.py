@@ -1,7 +1,7 @@
-"""A static member comes back without its member id (KIP-345): it takes the place of its former self.
+"""A static member that rejoins without its member id replaces the old member (KIP-345).
 
-The former self is fenced at once. In a stable group whose protocol stays the same nothing else happens: the new id
-is written to the log and the member goes on with its old assignment. Otherwise the group rebalances.
+The old member id is fenced at once. If the group is stable and its protocol stays the same, the new id is written to
+the log and the member keeps its assignment. Otherwise the group rebalances.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from signalbox.coordinator.group.membership_answers import (
     UNKNOWN_MEMBER_ID,
     joined,
     protocols_of,
-    refused_join,
-    refused_sync,
+    rejected_join,
+    rejected_sync,
     timeouts_of,
 )
 from signalbox.coordinator.group.rebalance import Rebalance
@@ -50,33 +50,33 @@ class StaticMemberReturn:
         self._rebalance.forget_session(group, old_member_id)
         self._rebalance.heard_of(group, member)
         if group.state is GroupState.COMPLETING_REBALANCE:
-            # The leader may be assigning to the old id at this moment.
+            # The leader may be making an assignment for the old id.
             return self._rebalance.prepare(group)
         if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol_name:
             return self._rebalance.begin_or_complete(group)
 
         def outcome(error: Error) -> None:
             if member.awaiting_join is not answer:
-                return  # answered meanwhile: replaced once more, removed, or the partition moved away
+                return  # completed meanwhile: replaced again, removed, or the partition was unloaded
             if error is Error.NONE:
                 self._answer(group, member, client.api_version, former_leader_id)
                 return
             self._take_back(group, member, old_member_id, former)
-            group.answer_join(member, refused_join(UNKNOWN_MEMBER_ID, answer_for(error)))
+            group.answer_join(member, rejected_join(UNKNOWN_MEMBER_ID, answer_for(error)))
 
         assignment = {one.member_id: one.assignment for one in group.members.values()}
         return Decision(None, [group_record(group, assignment)], on_outcome=outcome, replayed=False)
 
     def _fence(self, group: ClassicGroup, member: Member) -> None:
-        group.answer_join(member, refused_join(member.member_id, Error.FENCED_INSTANCE_ID))
-        member.answer_sync(refused_sync(Error.FENCED_INSTANCE_ID))
+        group.answer_join(member, rejected_join(member.member_id, Error.FENCED_INSTANCE_ID))
+        member.answer_sync(rejected_sync(Error.FENCED_INSTANCE_ID))
 
     def _answer(self, group: ClassicGroup, member: Member, api_version: int, former_leader_id: str | None) -> None:
         leads = group.is_leader(member.member_id)
         if api_version >= SKIP_ASSIGNMENT_FROM:
             group.answer_join(member, joined(group, member, with_members=leads, skip_assignment=leads))
             return
-        # Older clients that lead would assign anew: they are told that the former id leads.
+        # An older client that is the leader would make a new assignment: the response names the old id as leader.
         response = joined(group, member, with_members=False)
         response.leader = former_leader_id or ""
         group.answer_join(member, response)

@@ -1,8 +1,7 @@
 """The topics a member of protocol type "consumer" subscribes to.
 
-The broker does not own the consumer protocol; it reads only what all its versions begin with: version, then the
-array of topic names. It is needed to keep offsets of subscribed topics from expiring (KIP-211) and to refuse their
-deletion (OffsetDelete).
+The consumer protocol belongs to the clients; the broker reads only what all its versions begin with: version, then
+the array of topic names. Offsets of subscribed topics do not expire (KIP-211) and cannot be deleted (OffsetDelete).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 
 
 def subscribed_topics(metadata: bytes) -> list[str]:
-    """Topic names at the front of a consumer subscription. Raises ValueError when it is not one."""
+    """Topic names of a consumer subscription. Raises ValueError if `metadata` is not one."""
     try:
         version, count = struct.unpack_from(">hi", metadata)
         if version < 0 or count < 0:

@@ -1,7 +1,7 @@
-"""SyncGroup 0–5: the leader brings the assignment, the others wait for theirs.
+"""SyncGroup 0–5: the leader sends the assignment, the other members wait for theirs.
 
-The assignment counts once it is in the log; until then all wait. Protocol type and name are checked when the client
-says them (version ≥ 5, KIP-559).
+The assignment is valid when it is committed; until then all members wait. Protocol type and name are checked if the
+request has them (version ≥ 5, KIP-559).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import group_record
 from signalbox.coordinator.group.member import NO_ASSIGNMENT
-from signalbox.coordinator.group.membership_answers import refused_sync
+from signalbox.coordinator.group.membership_answers import rejected_sync
 from signalbox.coordinator.group.rebalance import Rebalance
 from signalbox.coordinator.group.states import GroupState
 from signalbox.coordinator.write_errors import answer_for
@@ -30,14 +30,14 @@ class SyncGroup:
         self._rebalance = rebalance
 
     def sync(self, request: SyncGroupRequest, answer: Answer[SyncGroupResponse]) -> Decision[None]:
-        """Answers through `answer`, now or when the assignment is in the log."""
+        """Completes `answer` with the response, now or when the assignment is committed."""
         group = self._groups.get(request.group_id)
         if group is None:
-            answer.complete(refused_sync(Error.UNKNOWN_MEMBER_ID))
+            answer.complete(rejected_sync(Error.UNKNOWN_MEMBER_ID))
             return nothing()
         error = self._check(group, request)
         if error is not Error.NONE:
-            answer.complete(refused_sync(error))
+            answer.complete(rejected_sync(error))
             return nothing()
         member = group.members[request.member_id]
         self._rebalance.has_synced(group, member.member_id)
@@ -50,8 +50,8 @@ class SyncGroup:
                 )
             )
             return nothing()
-        # One SyncGroup of a member waits at a time: an earlier one's connection is gone.
-        member.answer_sync(refused_sync(Error.REBALANCE_IN_PROGRESS))
+        # A member has one parked SyncGroup: the connection of an earlier one is closed.
+        member.answer_sync(rejected_sync(Error.REBALANCE_IN_PROGRESS))
         member.awaiting_sync = answer
         if not group.is_leader(member.member_id):
             return nothing()
@@ -81,7 +81,7 @@ class SyncGroup:
             )  # fmt: skip
 
         def outcome(error: Error) -> None:
-            # Somebody may have joined or left while the record was on its way: then this assignment is history.
+            # If a member joined or left while the record was being written, this assignment is obsolete.
             if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != generation_id:
                 return
             if error is not Error.NONE:

@@ -1,8 +1,7 @@
-"""The metadata store in memory: the reference the other adapters are held against, and the store of fast tests.
+"""The metadata store in memory: the reference for the other adapters, and the store of fast tests.
 
-Participants share one `SharedEntries`; each has its own `MemoryMetadataStore`. Sessions end by `close`, by
-`abandon` (as a crash would) or by `SharedEntries.expire` (as a silence longer than the timeout would): there is
-no clock in here.
+Participants share one `SharedEntries`; each has its own `MemoryMetadataStore`. Sessions end by `close`, by `abandon`
+(like a crash) or by `SharedEntries.expire` (like a missing heartbeat): no session expires by a clock.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from signalbox.metadata.store.port import (
     VersionConflict,
     Write,
     parent_of,
-    refuse_bad_operations,
+    reject_bad_operations,
     size_bytes,
 )
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A commit in the making: the tree's dictionaries are copied on the first write of each."""
+    """A commit before it is applied: it changes copies of the tree's dictionaries."""
 
     entries: dict[str, Entry]
     children: dict[str, set[str]]
@@ -123,22 +122,22 @@ class SharedEntries:
         self._next_number: dict[str, int] = {}
         self._sessions: dict[int, MemoryMetadataStore] = {}
         self._participants: list[MemoryMetadataStore] = []
-        self.room_bytes: int | None = None  # what one commit may hold, as on a full disk; None: anything
+        self.room_bytes: int | None = None  # the largest commit, to simulate a full disk; None: no limit
 
     def join(self, participant: MemoryMetadataStore) -> int:
-        """A new session of `participant`."""
+        """Open a session for `participant`; returns its id."""
         self._last_session_id += 1
         self._sessions[self._last_session_id] = participant
         self.add_participant(participant)
         return self._last_session_id
 
     def add_participant(self, participant: MemoryMetadataStore) -> None:
-        """From now on `participant` hears of changes."""
+        """Notify `participant` of changes from now on."""
         if participant not in self._participants:
             self._participants.append(participant)
 
     def remove_participant(self, participant: MemoryMetadataStore) -> None:
-        """No more news for `participant`."""
+        """Stop notifying `participant`."""
         if participant in self._participants:
             self._participants.remove(participant)
 
@@ -146,14 +145,14 @@ class SharedEntries:
         return session_id in self._sessions
 
     def expire(self, session_id: int) -> None:
-        """End a session as silence does: its entries vanish and its owner is told."""
+        """End a session as the timeout does: its entries are deleted and its owner is notified."""
         owner = self._sessions.get(session_id)
         self.end_session(session_id)
         if owner is not None:
             owner.session_ended(session_id)
 
     def end_session(self, session_id: int) -> None:
-        """Remove a session with its entries."""
+        """Delete a session with its entries."""
         if self._sessions.pop(session_id, None) is None:
             return
         owned = [path for path, entry in self.entries.items() if entry.session_id == session_id]
@@ -163,7 +162,7 @@ class SharedEntries:
         self._adopt(draft)
 
     def commit(self, operations: Sequence[Operation], fence: Fence | None, session_id: int) -> list[Outcome]:
-        """Apply all or none, then tell the watchers."""
+        """Apply all operations or none, then notify the watchers."""
         if fence is not None:
             entry = self.entries.get(fence.path)
             if entry is None or entry.version != fence.version:
@@ -196,7 +195,7 @@ class SharedEntries:
 
 
 class MemoryMetadataStore:
-    """One participant's door to a `SharedEntries`. `MetadataStore` says what each method does."""
+    """One participant's access to a `SharedEntries`. The methods are documented in `MetadataStore`."""
 
     max_commit_bytes = 64 << 20
 
@@ -215,7 +214,7 @@ class MemoryMetadataStore:
         return self._session_id
 
     async def open_session(self) -> int:
-        self._refuse_when_closed()
+        self._reject_when_closed()
         self._shared.end_session(self._session_id)
         self._lost = False
         self._session_id = self._shared.join(self)
@@ -226,17 +225,17 @@ class MemoryMetadataStore:
         self._lost_callbacks.append(callback)
 
     async def read(self, path: str) -> Entry | None:
-        self._refuse_when_closed()
+        self._reject_when_closed()
         await asyncio.sleep(0)
         return self._shared.entries.get(path)
 
     async def children(self, path: str) -> list[str]:
-        self._refuse_when_closed()
+        self._reject_when_closed()
         await asyncio.sleep(0)
         return sorted(child.rpartition("/")[2] for child in self._shared.children.get(path, ()))
 
     async def read_tree(self, path: str) -> dict[str, Entry]:
-        self._refuse_when_closed()
+        self._reject_when_closed()
         await asyncio.sleep(0)
         below = path if path == ROOT else path + "/"
         return {
@@ -246,8 +245,8 @@ class MemoryMetadataStore:
         }
 
     async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
-        self._refuse_when_closed()
-        refuse_bad_operations(operations)
+        self._reject_when_closed()
+        reject_bad_operations(operations)
         await asyncio.sleep(0)
         if self._lost or (self._session_id and not self._shared.holds_session(self._session_id)):
             raise SessionLost("the session has ended")
@@ -272,17 +271,17 @@ class MemoryMetadataStore:
         await asyncio.sleep(0)
 
     def abandon(self) -> None:
-        """Be gone as a killed process is: no goodbye, the session ends, nothing is heard any more."""
+        """Stop like a killed process: the session ends, and no callback is called any more."""
         self._closed = True
         self._shared.remove_participant(self)
         self._shared.end_session(self._session_id)
 
     def pause(self) -> None:
-        """Hear nothing until `resume`, as a stopped process does."""
+        """Deliver no notifications until `resume`, like a suspended process."""
         self._held = set()
 
     def resume(self) -> None:
-        """Hear what was missed."""
+        """Deliver the notifications that were held back."""
         held, self._held = self._held or set(), None
         if self._lost:
             self._tell_lost()
@@ -311,6 +310,6 @@ class MemoryMetadataStore:
         for callback in self._lost_callbacks:
             callback()
 
-    def _refuse_when_closed(self) -> None:
+    def _reject_when_closed(self) -> None:
         if self._closed:
             raise StoreUnavailable("the store is closed")

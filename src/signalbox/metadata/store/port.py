@@ -1,22 +1,23 @@
 """The metadata store as a port: a tree of small entries, sessions, atomic commits, watches (SPEC M1).
 
-Rules every adapter obeys, and the contract suite (`tests/metadata/store/test_port.py`) shows:
+Rules that every adapter follows, and that the contract suite (`tests/metadata/store/test_port.py`) checks:
 
 * A path is `/a/b/c`. Its parent must exist and must not belong to a session. `/` always exists. Data is UTF-8 text
   without NUL as bytes, or None; at most `MAX_ENTRY_BYTES`.
 * A commit applies its operations in order, all or nothing. `fence` is checked first: an entry whose version must
-  still be the given one (the controller epoch). A commit of a participant whose session was ended is refused whole.
-  A commit without operations checks session and fence.
+  still be the given one (the controller epoch). A commit of a participant whose session has ended is rejected as a
+  whole. A commit without operations checks session and fence.
 * `version` starts at 0 and grows by one with each write. `creation_id` grows with every commit of the store, so an
-  entry that was deleted and made again has a larger one (a broker's epoch is the creation id of its registration).
-* Entries of a session vanish with it. A session ends when its owner closes, dies, or is silent for the timeout.
-* A watch fires after a visible change of its entry (made, written, deleted) or of the set of its children. It says
-  that something changed, not what; changes may be merged into one call; a call too many is possible, one too few
-  is not. It stays until cancelled, over sessions and reconnects. Watch first, then read: a change is either in what
-  that read gives, or heard.
-* Reads see every commit that was answered before they were asked for.
-* A commit that is refused has changed nothing: CommitRefused, CommitTooLarge, StoreFull. What became of one that ends
-  in StoreUnavailable nobody knows until somebody looks.
+  entry that was deleted and created again has a larger one (a broker's epoch is the creation id of its registration).
+* Entries of a session are deleted with it. A session ends when its owner closes it, or exits, or sends no heartbeat
+  within the timeout.
+* A watch fires after a visible change of its entry (created, written, deleted) or of the set of its children. It shows
+  that something changed, not what; several changes may cause one call; a needless call is possible, a missing call is
+  not. It stays until cancelled, over sessions and reconnects. Watch first, then read: a change is either in the result
+  of that read, or the watch fires.
+* A read sees every commit that returned before the read began.
+* A rejected commit has changed nothing: CommitRejected, CommitTooLarge, StoreFull. After StoreUnavailable it is unknown
+  whether the commit was applied, until the store is read again.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-# The smallest limit among the adapters' engines: ZooKeeper takes requests of 1,048,575 bytes, path and ACL included.
+# The smallest limit of the adapters' engines: ZooKeeper accepts requests of 1,048,575 bytes, path and ACL included.
 MAX_ENTRY_BYTES = 1_000_000
-_FREE_PATH_BYTES = 1_024  # what a path has beyond this counts as data
+_FREE_PATH_BYTES = 1_024  # bytes of a path beyond these count as data
 
 ROOT = "/"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One stored entry. `session_id` is 0 for an entry that lasts."""
+    """One stored entry. `session_id` is 0 for an entry that belongs to no session."""
 
     data: bytes | None
     version: int
@@ -45,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make an entry. `of_session`: it goes when this participant's session goes. `numbered`: ten digits that grow
+    """Create an entry. `of_session`: it is deleted with this participant's session. `numbered`: ten digits that grow
     with every numbered entry of the parent are appended to the path."""
 
     path: str
@@ -56,7 +57,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Replace an entry's data; with `expected_version` only if that is its version."""
+    """Replace an entry's data; with `expected_version` only if the entry has that version."""
 
     path: str
     data: bytes | None
@@ -65,7 +66,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Remove an entry without children; with `expected_version` only if that is its version."""
+    """Delete an entry without children; with `expected_version` only if the entry has that version."""
 
     path: str
     expected_version: int | None = None
@@ -73,7 +74,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Change nothing, but let the commit fail unless the entry has this version."""
+    """Change nothing, but reject the commit unless the entry has this version."""
 
     path: str
     expected_version: int
@@ -84,7 +85,7 @@ Operation = Create | Write | Delete | Check
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The entry (and its version) by which a writer proves that nobody has taken over."""
+    """The entry and its version by which a writer proves that no other writer has replaced it."""
 
     path: str
     version: int
@@ -92,10 +93,10 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one operation left behind: the full path (with a numbered entry's digits), version and creation id.
+    """The result of one operation: the full path (with a numbered entry's digits), version and creation id.
 
-    Of a Delete or Check only the path means something, and the creation id is -1 where the engine cannot tell (an entry
-    that was made and at once deleted by another, or a numbered one)."""
+    For a Delete or Check only the path has a meaning. The creation id is -1 where the engine does not return it (an
+    entry that another participant deleted at once, or a numbered one)."""
 
     path: str
     version: int
@@ -103,75 +104,76 @@ class Outcome:
 
 
 class StoreError(Exception):
-    """Whatever goes wrong at the store."""
+    """Any error of the store."""
 
 
-class CommitRefused(StoreError):
-    """A condition of the commit did not hold; nothing was changed. `path` is the entry, where known."""
+class CommitRejected(StoreError):
+    """A condition of the commit was not met; nothing was changed. `path` is the entry, if known."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
 
 
-class KeyExists(CommitRefused):
-    """Create of an entry that is there already."""
+class KeyExists(CommitRejected):
+    """Create of an entry that exists already."""
 
 
-class KeyMissing(CommitRefused):
-    """Write, delete or check of an entry that is not there, or create below a parent that is not."""
+class KeyMissing(CommitRejected):
+    """Write, delete or check of an entry that does not exist, or create below a parent that does not exist."""
 
 
-class KeyHasChildren(CommitRefused):
+class KeyHasChildren(CommitRejected):
     """Delete of an entry with children."""
 
 
-class ParentOfSession(CommitRefused):
+class ParentOfSession(CommitRejected):
     """Create below an entry that belongs to a session."""
 
 
-class VersionConflict(CommitRefused):
+class VersionConflict(CommitRejected):
     """The entry's version is not the expected one."""
 
 
-class FencedOut(CommitRefused):
-    """The fence has moved: another writer took over. Nothing of this commit, and of no later one, is applied."""
+class FencedOut(CommitRejected):
+    """The fence has another version: another writer took over. Neither this commit nor a later one with this fence is
+    applied."""
 
 
 class BadOperation(ValueError):
-    """A path or data that no engine has to hold; nothing was changed."""
+    """A path or data that an engine need not support; nothing was changed."""
 
 
 class CommitTooLarge(StoreError):
-    """The commit is more than the engine takes at once; nothing was changed. See `max_commit_bytes`."""
+    """The commit is larger than the engine accepts; nothing was changed. See `max_commit_bytes`."""
 
 
 class StoreFull(StoreError):
-    """The engine has no room for the commit; it was rolled back and nothing of it is stored, for certain. Session and
-    fence held when it was tried. A smaller one may fit, and the same one when there is room. The text is for whoever
-    asked for the change: what is full, and what to do."""
+    """The engine has no space for the commit; it was rolled back, and certainly nothing of it is stored. Session and
+    fence were valid at that time. A smaller commit may fit, and the same one when there is space again. The text is for
+    the client that requested the change: what is full, and the remedy."""
 
 
 class SessionLost(StoreError):
-    """The participant's session has ended; what it owned is gone. A new one can be opened."""
+    """The participant's session has ended and its entries are deleted. A new session can be opened."""
 
 
 class StoreUnavailable(StoreError):
-    """The store did not answer, so the fate of the commit is unknown."""
+    """The store did not respond: it is unknown whether the commit was applied."""
 
 
-class StoreDamaged(StoreError):
-    """The store's data cannot be trusted (torn, foreign, of another version)."""
+class StoreCorrupted(StoreError):
+    """The store's data cannot be used (damaged, of another program, of another version)."""
 
 
 class MetadataStore(Protocol):
-    """One participant's door to the store. Callbacks run on the participant's event loop."""
+    """One participant's access to the store. Callbacks run on the participant's event loop."""
 
-    # What a commit may hold at most, by `size_bytes` of its operations.
+    # The largest commit, as the sum of `size_bytes` of its operations.
     max_commit_bytes: int
 
     async def open_session(self) -> int:
-        """Join, or join again after a loss; the new session's id. Entries of this participant's old one are gone."""
+        """Open a session, also after a lost one; returns its id. Entries of the participant's old session are gone."""
         ...
 
     def on_session_lost(self, callback: Callable[[], None]) -> None:
@@ -179,7 +181,7 @@ class MetadataStore(Protocol):
         ...
 
     async def read(self, path: str) -> Entry | None:
-        """The entry, or None."""
+        """The entry; None if it does not exist."""
         ...
 
     async def children(self, path: str) -> list[str]:
@@ -191,7 +193,7 @@ class MetadataStore(Protocol):
         ...
 
     async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
-        """Apply all operations or none; an outcome per operation. CommitRefused, SessionLost, StoreFull,
+        """Apply all operations or none; returns one outcome per operation. CommitRejected, SessionLost, StoreFull,
         StoreUnavailable."""
         ...
 
@@ -201,18 +203,19 @@ class MetadataStore(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the session (its entries vanish at once) and let everything go."""
+        """End the session (its entries are deleted at once) and release all resources."""
         ...
 
 
 def size_bytes(operation: Operation) -> int:
-    """What an operation counts for against `max_commit_bytes`: its path and data, and what engines put around them."""
+    """The size of an operation in `max_commit_bytes`: its path and data, and an allowance for the engine's overhead."""
     data = getattr(operation, "data", None)
     return 64 + len(operation.path) + (len(data) if data is not None else 0)
 
 
 def in_commits(operations: Iterable[Operation], limit_bytes: int, most: int | None = None) -> Iterator[list[Operation]]:
-    """The operations in order, in commits of up to `limit_bytes` (and `most` operations); none for none."""
+    """The operations in order, split into commits of up to `limit_bytes` and `most` operations; none if there are no
+    operations. An operation that is larger is a commit of its own."""
     part: list[Operation] = []
     left_bytes = limit_bytes
     for operation in operations:
@@ -231,14 +234,14 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or ROOT
 
 
-def refuse_bad_operations(operations: Iterable[Operation]) -> None:
-    """BadOperation for paths and data that not every engine behind the port could hold."""
+def reject_bad_operations(operations: Iterable[Operation]) -> None:
+    """BadOperation for paths and data that not every engine supports."""
     for operation in operations:
-        refuse_bad_operation(operation)
+        reject_bad_operation(operation)
 
 
-def refuse_bad_operation(operation: Operation) -> None:
-    """`refuse_bad_operations` for one."""
+def reject_bad_operation(operation: Operation) -> None:
+    """`reject_bad_operations` for one operation."""
     path = operation.path
     if not path.startswith("/") or path == ROOT or "//" in path or path.endswith("/") or "\0" in path:
         raise BadOperation(f"{path!r} is not a path: expected /name/name")

@@ -1,7 +1,7 @@
-"""How audit events become rows: the columns of `AUDIT_FIELDS`, one row per record, nothing left out.
+"""How audit events become rows: the columns of `AUDIT_FIELDS`, one row per record, no field left out.
 
-Identity (schema, broker, broker epoch, `seq`, kind) must be there; events of a schema version that is newer than this
-program are kept aside, not guessed at.
+Identity (schema, broker, broker epoch, `seq`, kind) is required. An event of a schema version that is newer than this
+program goes to the dead table; it is not interpreted.
 """
 
 from __future__ import annotations

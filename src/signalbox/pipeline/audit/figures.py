@@ -1,7 +1,8 @@
 """The figures of the report, read from the roll-up tables as plain JSON values: no Spark, no Java.
 
-`completeness` comes first because every other figure is worth what it says: it holds the trail of every broker, and
-the table's rows beside the topic's records as the last run counted them.
+`completeness` comes first because every other figure depends on it: it holds the event sequence of every broker, the
+table's rows beside the topic's records up to where the last run read, and how many records the run left unread of those
+that the topic had when it began.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from signalbox.pipeline.table_state import StateFolder
 FIGURES_VERSION = 1
 LAST_RUN = "last_run.json"
 
-# By what each list is sorted for a reader: most first, or in time.
+# The column by which each list is sorted, and whether descending: largest first, or by time.
 _ORDER = {"latency": ("window_ms", False), "clients": ("last_ms", True), "kinds": ("events", True)}
 
 
@@ -34,10 +35,12 @@ def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
     last_run = StateFolder(warehouse, name).path / LAST_RUN
     counted = json.loads(last_run.read_text()) if last_run.is_file() else {}
     table_rows, dead_rows = count_rows(events_table), count_rows(events_table.with_name(f"{name}_dead"))
-    topic_records = counted.get("topic_records")
+    topic_records, unread = counted.get("topic_records"), counted.get("unread_records", 0)
+    all_read = topic_records == table_rows + dead_rows and not unread
     return {
-        "complete": all(trail.whole for trail in trails) and topic_records == table_rows + dead_rows,
+        "complete": all(trail.whole for trail in trails) and all_read,
         "topic_records": topic_records,
+        "unread_records": unread,
         "table_rows": table_rows,
         "dead_rows": dead_rows,
         "missing_events": sum(trail.missing for trail in trails),
@@ -52,7 +55,7 @@ def _totals(figures: dict[str, Any]) -> dict[str, Any]:
     return {
         "requests": sum(row["requests"] for row in figures["requests"]),
         "forwarded": by_kind.get("forwarded", 0),
-        "refused": by_kind.get("refused", 0),
+        "rejected": by_kind.get("rejected", 0),
         "denied": by_kind.get("denied", 0),
         "misrouted": by_kind.get("misrouted", 0),
         "connections": by_kind.get("connection_open", 0),

@@ -17,13 +17,14 @@ from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import AuditOptions
 from signalbox.pipeline.progress import duration_text
+from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_run import RunCounts, TableRun, fields_of
 from signalbox.pipeline.tables.projection import RecordShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult:
-    """What a run did, where the events are, and the figures (see `audit/figures.py`)."""
+    """Counts of a run, the path of the events table, and the figures (see `audit/figures.py`)."""
 
     events_table: Path
     dead_table: Path
@@ -36,19 +37,23 @@ class AuditResult:
 
     @property
     def complete(self) -> bool:
-        """Table rows = topic records, and no broker's `seq` has a gap."""
+        """Table rows = topic records up to its end, and every broker's `seq` counts from 0 without gap or repeat."""
         return bool(self.figures["completeness"]["complete"])
 
 
 def audit_shape(ddl: str | None) -> RecordShape:
     """Events as rows; needs a session."""
-    return RecordShape(fields_of(ddl), kept=KEPT_COLUMNS, refused=NEWER_SCHEMA, takes_tombstones=False)
+    return RecordShape(fields_of(ddl), kept=KEPT_COLUMNS, rejected=NEWER_SCHEMA, takes_tombstones=False)
 
 
 def _renew(run: TableRun) -> None:
-    """Roll-ups of what is in the table, and what the topic held up to there."""
+    """Roll-ups of the table's events, the topic's records up to the end of the table, and its records beyond."""
     renew_rollups(run.rows(), run.good_target.path)
-    counted = {"topic_records": run.consumed(), "at_ms": int(time.time() * 1000)}
+    counted = {
+        "topic_records": run.consumed(),
+        "unread_records": run.unread(),
+        "at_ms": int(time.time() * 1000),
+    }
     path = run.job.folder.path / LAST_RUN
     fresh = path.with_suffix(".fresh")
     fresh.write_text(json.dumps(counted) + "\n")
@@ -80,17 +85,22 @@ def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditRes
 
 
 def completeness_line(figures: dict[str, Any]) -> str:
-    """The verdict on the trail, as one line."""
+    """One line that says if the audit trail is complete."""
     found = figures["completeness"]
     rows, records = found["table_rows"] + found["dead_rows"], found["topic_records"]
     if found["complete"]:
-        return f"complete: {rows:,} events = {records:,} records, no gap in seq of {len(found['brokers'])} writers"
+        trails = len(found["brokers"])
+        return f"complete: {rows:,} events = {records:,} records, seq of {trails} writers from 0 without gap or repeat"
     late = [broker for broker in found["brokers"] if not broker["whole"]]
     writers = ", ".join(f"broker {broker['broker_id']} epoch {broker['broker_epoch']}" for broker in late)
+    unread = f" and {found['unread_records']:,} unread" if found["unread_records"] else ""
     gaps = (
-        f"; {found['missing_events']:,} events missing, seq has gaps or lost its beginning at {writers}" if late else ""
+        f"; {found['missing_events']:,} events missing, {found['duplicate_events']:,} repeated: seq has gaps, repeats "
+        f"or lost its beginning at {writers}"
+        if late
+        else ""
     )
-    return f"INCOMPLETE: {rows:,} events in the tables, {records:,} records in the topic{gaps}"
+    return f"INCOMPLETE: {rows:,} events in the tables, {records:,} records in the topic{unread}{gaps}"
 
 
 def run_audit(
@@ -100,13 +110,13 @@ def run_audit(
     listener: EventListener | None = None,
     say: Callable[[str], None] = print,
 ) -> AuditResult:
-    """Brings the audit trail into tables and returns the figures. See AuditOptions.
+    """Writes the audit trail into tables and returns the figures. See AuditOptions.
 
-    Raises what `open_run` raises, and PipelineError; a run that raised can be started again and goes on where it was.
+    Raises what `open_run` raises, and PipelineError; a failed run can be started again and continues where it stopped.
     """
     ddl = event_ddl()
     plan = TablePlan(options.name, options.topic, None, lambda _: ddl, audit_shape)
-    with open_run(options, plan, engine, Reporting(say, listener)) as run:
+    with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         counts = run.run(_meanwhile(run, options))
         begun = time.monotonic()
         _renew(run)

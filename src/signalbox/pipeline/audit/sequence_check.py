@@ -1,7 +1,7 @@
-"""Is the trail whole? Every broker numbers its events per broker epoch without a gap; what is missing shows.
+"""Checks that the audit trail is complete: event numbers per broker and broker epoch, from 0, without gap or repeat.
 
-A drop (the broker's queue was full) uses up its numbers, so it is a gap here. Events that were written twice are
-counted but do not make a trail incomplete. Numbers begin at 0: a trail that begins later lost its beginning.
+A drop (the broker's queue was full) uses up its numbers, so it is a gap here. A sequence that does not begin at 0 lost
+its beginning. A number that occurs twice was written or read twice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FIRST_SEQ = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterSequence:
-    """The trail of one broker in one broker epoch. `gaps`: the missing numbers as inclusive (from, to) pairs."""
+    """The event sequence of one broker in one broker epoch. `gaps`: missing numbers as inclusive (from, to) pairs."""
 
     broker_id: int
     broker_epoch: int
@@ -26,27 +26,27 @@ class WriterSequence:
 
     @property
     def missing(self) -> int:
-        """Events inside the trail that are not there."""
+        """The number of events that are missing inside the sequence."""
         return sum(last - first + 1 for first, last in self.gaps)
 
     @property
     def duplicates(self) -> int:
-        """Events that are there more than once."""
+        """The number of events that occur more than once."""
         return self.events - (self.last_seq - self.first_seq + 1 - self.missing)
 
     @property
     def whole(self) -> bool:
-        """Nothing missing, from the first number on."""
-        return not self.gaps and self.first_seq == FIRST_SEQ
+        """True if each number occurs once, from 0 on."""
+        return not self.gaps and not self.duplicates and self.first_seq == FIRST_SEQ
 
     def as_json(self) -> dict[str, Any]:
-        """Fields and verdicts as plain JSON values."""
+        """The fields and the results of the checks as plain JSON values."""
         verdict = {"missing": self.missing, "duplicates": self.duplicates, "whole": self.whole}
         return {**asdict(self), "gaps": [list(gap) for gap in self.gaps], **verdict}
 
 
 def writer_sequences(sequences: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> list[WriterSequence]:
-    """The writers' trails from the rows of the roll-ups `sequences` and `gaps`, by broker and epoch."""
+    """The writers' sequences from the rows of the roll-ups `sequences` and `gaps`, by broker and epoch."""
     found: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for gap in gaps:
         writer = (gap["broker_id"], gap["broker_epoch"])

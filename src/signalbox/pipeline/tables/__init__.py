@@ -1,1 +1,1 @@
-"""Any topic → a Delta table, exactly once, bad records kept aside."""
+"""Any topic → a Delta table, exactly once; bad records go to a dead table."""

@@ -1,8 +1,8 @@
-"""A schema from a sample of JSON values: what a person would declare after reading them.
+"""A schema from a sample of JSON values, as a person would declare it after reading them.
 
-Types widen only where the sample asks for it: whole numbers are BIGINT until a fraction shows up, then DOUBLE; values
-that disagree become STRING, which holds anything. Texts stay texts: a date in a string is the reader's business.
-Names that a Delta table cannot carry are changed at the top and turn a nested object into its text.
+Types widen only where the sample requires it: whole numbers are BIGINT until a fraction occurs, then DOUBLE; values
+that disagree become STRING, which holds anything. Texts stay texts: a date in a string is left to the reader.
+Names that a Delta table does not allow are changed at the top level and turn a nested object into its text.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _BIGINT = range(-(2**63), 2**63)
 
 @dataclass(slots=True)
 class Shape:
-    """What was seen in one place: scalar kinds, an element shape, field shapes. Empty = only nulls."""
+    """Types seen at one place in the values: scalar kinds, an element shape, field shapes. Empty = only nulls."""
 
     scalars: set[str] = field(default_factory=set)
     element: Shape | None = None
     fields: dict[str, Shape] | None = None
 
     def see(self, value: Any) -> None:
-        """Takes one more value in."""
+        """Adds one more value."""
         if isinstance(value, Mapping):
             self.fields = self.fields if self.fields is not None else {}
             for name, inner in value.items():
@@ -70,8 +70,8 @@ def _struct(fields: Mapping[str, Shape]) -> str:
 def infer_ddl(values: Iterable[bytes | None]) -> str | None:
     """The fields of the JSON objects among `values` as DDL, in the order seen; None when there is no object.
 
-    Values that are not JSON objects are passed over: they will be dead records. Of fields whose names differ only in
-    case the first counts; fields with unfit names are left in the raw value.
+    Values that are not JSON objects are skipped: they will be dead records. Of fields whose names differ only in
+    case the first counts; fields with invalid names are left in the raw value.
     """
     whole = Shape(fields={})
     for value in values:

@@ -1,4 +1,4 @@
-"""Records → columns, and the bad ones apart with the reason: native Spark expressions, no row passes through Python.
+"""Records → columns, and bad records apart with a reason: native Spark expressions, no row passes through Python.
 
 A record's value is parsed once into `_parsed`. It is good when it is valid UTF-8, one JSON object, every field fits
 its declared type and every NOT NULL field is there. A record without a value (a tombstone) is a row of nulls unless the
@@ -23,13 +23,13 @@ DEAD_COLUMNS = (*RECORD_COLUMNS, "reason")
 class RecordShape:
     """How records become rows. `fields`: None keeps the value raw (nothing can be bad).
 
-    `kept`: the record's own columns in front of the fields. `refused`: a further rule, a SQL expression over
+    `kept`: the record's own columns in front of the fields. `rejected`: a further rule, a SQL expression over
     `_parsed` that gives a reason or null. `takes_tombstones`: whether a record without a value is a row of nulls.
     """
 
     fields: StructType | None = None
     kept: tuple[str, ...] = RECORD_COLUMNS
-    refused: str | None = None
+    rejected: str | None = None
     takes_tombstones: bool = True
 
     def output_name(self, field: str) -> str:
@@ -46,21 +46,21 @@ def _trimmed() -> Column:
 
 
 def _fits(shape: RecordShape) -> Column:
-    """Whether a parsed record is good; never null."""
+    """True if a parsed record is good; never null."""
     assert shape.fields is not None
     whole = F.is_valid_utf8(_text()) & _trimmed().startswith("{") & _trimmed().endswith("}")
     fits = whole & F.col(f"_parsed.{CORRUPT}").isNull()
     for field in shape.fields.fields:
         if not field.nullable:
             fits = fits & F.col("_parsed").getField(field.name).isNotNull()
-    if shape.refused:
-        fits = fits & F.expr(shape.refused).isNull()
+    if shape.rejected:
+        fits = fits & F.expr(shape.rejected).isNull()
     without_value = F.col("value").isNull() & F.lit(shape.takes_tombstones)
     return without_value | F.coalesce(fits, F.lit(False))
 
 
 def parsed(records: DataFrame, shape: RecordShape) -> DataFrame:
-    """The records with `_parsed` and `_good`: cache it, both parts are cut from it."""
+    """The records with `_parsed` and `_good`. Cache the result: `good_rows` and `dead_rows` are computed from it."""
     assert shape.fields is not None
     fields = [StructField(field.name, field.dataType, True) for field in shape.fields.fields]
     schema = StructType([*fields, StructField(CORRUPT, StringType(), True)])
@@ -80,7 +80,7 @@ def good_rows(frame: DataFrame, shape: RecordShape) -> DataFrame:
 
 
 def _reason(shape: RecordShape) -> Column:
-    """Why a record is bad, in the order in which a person would look."""
+    """The reason why a record is bad: the first failed check, the most basic check first."""
     assert shape.fields is not None
     text = _text()
     reason = F.when(F.col("value").isNull(), "no_value")
@@ -94,11 +94,11 @@ def _reason(shape: RecordShape) -> Column:
         reason = reason.when(there & value.isNull(), f"type:{field.name}")
         if not field.nullable:
             reason = reason.when(value.isNull(), f"missing:{field.name}")
-    if shape.refused:
-        reason = reason.when(F.expr(shape.refused).isNotNull(), F.expr(shape.refused))
+    if shape.rejected:
+        reason = reason.when(F.expr(shape.rejected).isNotNull(), F.expr(shape.rejected))
     return reason.otherwise("does_not_fit")
 
 
 def dead_rows(frame: DataFrame, shape: RecordShape) -> DataFrame:
-    """The bad records, whole, with their reason: DEAD_COLUMNS."""
+    """The bad records, complete, with their reason: DEAD_COLUMNS."""
     return frame.filter("NOT _good").select(*RECORD_COLUMNS, _reason(shape).alias("reason"))

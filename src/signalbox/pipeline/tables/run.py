@@ -14,6 +14,7 @@ from signalbox.pipeline.offsets import limited, ranges_between
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import TablesOptions
 from signalbox.pipeline.progress import duration_text
+from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_run import RunCounts, SchemaError, TableRun, fields_of
 from signalbox.pipeline.tables.infer_schema import infer_ddl
 from signalbox.pipeline.tables.projection import RecordShape
@@ -24,7 +25,7 @@ SAMPLE_RECORDS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesResult:
-    """What a run did and what the tables hold now. Paths are absolute."""
+    """Counts of a run and of the tables after it. Paths are absolute."""
 
     table: Path
     dead_table: Path | None
@@ -44,7 +45,7 @@ class TablesResult:
 
 
 def sample_values(client: TopicClient, options: TablesOptions) -> list[bytes | None]:
-    """Up to SAMPLE_RECORDS values from the beginning of every partition, shared out by size."""
+    """Up to SAMPLE_RECORDS values from the beginning of every partition, divided by partition size."""
     begin = client.offsets([options.topic], "earliest")
     latest = client.offsets([options.topic], "latest")
     ranges = ranges_between(begin, limited(begin, latest, SAMPLE_RECORDS))
@@ -56,7 +57,7 @@ def sample_values(client: TopicClient, options: TablesOptions) -> list[bytes | N
 
 
 def decide_schema(options: TablesOptions, client: TopicClient, say: Callable[[str], None]) -> str | None:
-    """The schema of a table that is begun: as declared, or from a sample. Raises SchemaError."""
+    """The schema of a new table: as declared, or from a sample. Raises SchemaError."""
     if options.schema != "infer":
         return options.schema
     values = sample_values(client, options)
@@ -94,10 +95,10 @@ def run_tables(
     listener: EventListener | None = None,
     say: Callable[[str], None] = print,
 ) -> TablesResult:
-    """Brings `options.topic` into its table. See TablesOptions.
+    """Writes `options.topic` into its table. See TablesOptions.
 
-    `engine`: one that is open already. `listener`: told every step. `say`: where lines for people go.
-    Raises what `open_run` raises, and PipelineError; a run that raised can be started again and goes on where it was.
+    `engine`: an open engine. `listener`: receives every step. `say`: receives lines for people.
+    Raises what `open_run` raises, and PipelineError; a failed run can be started again and continues where it stopped.
     """
     plan = TablePlan(
         name=options.table_name,
@@ -106,7 +107,7 @@ def run_tables(
         decide_schema=lambda client: decide_schema(options, client, say),
         shape_of=lambda ddl: RecordShape(fields=fields_of(ddl)),
     )
-    with open_run(options, plan, engine, Reporting(say, listener)) as run:
+    with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         result = _result(run, run.run())
     say(
         f"{options.table_name}: {result.rows:,} rows added in {result.batches} batches, "

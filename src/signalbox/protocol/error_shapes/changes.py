@@ -1,11 +1,11 @@
-"""Changes of metadata, and what is described with them: brokers refuse them before they forward, the controller when it
-decides."""
+"""Changes of metadata and the matching describe requests: brokers reject them before they forward, the controller when
+it decides."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from signalbox.common.long_work import unhurried
+from signalbox.common.cooperative_task import yielding
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_shapes import Asked, Shape
 
@@ -15,16 +15,16 @@ _ELECT_LEADERS_TOP_LEVEL_FROM = 1
 def _create_topics(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatableTopicResult
     return response(
-        topics=[result(name=t.name, error_code=code, error_message=message) for t in unhurried(asked.body.topics)]
+        topics=[result(name=t.name, error_code=code, error_message=message) for t in yielding(asked.body.topics)]
     )
 
 
 def _delete_topics(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DeletableTopicResult
-    by_name = [result(name=name, error_code=code, error_message=message) for name in unhurried(asked.body.topic_names)]
+    by_name = [result(name=name, error_code=code, error_message=message) for name in yielding(asked.body.topic_names)]
     by_state = [
         result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message)
-        for t in unhurried(asked.body.topics)
+        for t in yielding(asked.body.topics)
     ]
     return response(responses=by_name + by_state)
 
@@ -32,7 +32,7 @@ def _delete_topics(asked: Asked, response: type[Any], code: int, message: str | 
 def _create_partitions(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatePartitionsTopicResult
     return response(
-        results=[result(name=t.name, error_code=code, error_message=message) for t in unhurried(asked.body.topics)]
+        results=[result(name=t.name, error_code=code, error_message=message) for t in yielding(asked.body.topics)]
     )
 
 
@@ -111,7 +111,7 @@ def _alter_configs(asked: Asked, response: type[Any], code: int, message: str | 
                 resource_type=r.resource_type,
                 resource_name=r.resource_name,
             )
-            for r in unhurried(asked.body.resources)
+            for r in yielding(asked.body.resources)
         ]
     )
 

@@ -62,7 +62,7 @@ def _list_offsets(asked: Asked, response: type[Any], code: int, message: str | N
 
 def _metadata(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
     topic = response.MetadataResponseTopic
-    # The name may be null in a request of version 10, never in its answer.
+    # The name may be null in a request of version 10, but never in its response.
     return response(
         topics=[topic(error_code=code, name=t.name or "", topic_id=t.topic_id) for t in asked.body.topics or []]
     )

@@ -21,12 +21,14 @@ class DeleteGroupsResponse(Message):
     class DeletableGroupResult(Struct):
         group_id: str
         error_code: int
+        error_message: str | None
         unknown_tags: dict[int, bytes] | None
         def __init__(
             self,
             *,
             group_id: str = ...,
             error_code: int = ...,
+            error_message: str | None = ...,
             unknown_tags: dict[int, bytes] | None = ...,
         ) -> None: ...
 

@@ -29,6 +29,7 @@ OffsetCommitValue = message(
     metadata         0+    string
     commitTimestamp  0+    int64
     expireTimestamp  1     int64 = -1  ignorable
+    topicId          4+    uuid        ignorable tag 0
     """,
 )
 

@@ -27,6 +27,7 @@ class OffsetCommitValue(Message):
     metadata: str
     commit_timestamp: int
     expire_timestamp: int
+    topic_id: bytes
     unknown_tags: dict[int, bytes] | None
     def __init__(
         self,
@@ -36,6 +37,7 @@ class OffsetCommitValue(Message):
         metadata: str = ...,
         commit_timestamp: int = ...,
         expire_timestamp: int = ...,
+        topic_id: bytes = ...,
         unknown_tags: dict[int, bytes] | None = ...,
     ) -> None: ...
     @classmethod

@@ -1,6 +1,6 @@
 """OffsetDelete, api 47: forget a group's offsets of topics it no longer reads (KIP-496). Never flexible.
 
-A partition whose topic the group is subscribed to is refused.
+A partition whose topic the group is subscribed to is rejected.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ TransactionLogValue = message(
     PreviousProducerId                1+    int64 = -1           tag 0
     NextProducerId                    1+    int64 = -1           tag 1
     ProducerEpoch                     0+    int16
+    NextProducerEpoch                 1+    int16 = -1           tag 3
     TransactionTimeoutMs              0+    int32
     TransactionStatus                 0+    int8
     TransactionPartitions             0+    []PartitionsSchema?

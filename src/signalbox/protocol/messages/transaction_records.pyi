@@ -34,6 +34,7 @@ class TransactionLogValue(Message):
     previous_producer_id: int
     next_producer_id: int
     producer_epoch: int
+    next_producer_epoch: int
     transaction_timeout_ms: int
     transaction_status: int
     transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None
@@ -48,6 +49,7 @@ class TransactionLogValue(Message):
         previous_producer_id: int = ...,
         next_producer_id: int = ...,
         producer_epoch: int = ...,
+        next_producer_epoch: int = ...,
         transaction_timeout_ms: int = ...,
         transaction_status: int = ...,
         transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None = ...,

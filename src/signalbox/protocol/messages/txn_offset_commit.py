@@ -1,6 +1,6 @@
 """TxnOffsetCommit, api 28: a group's offsets, held back until the transaction ends.
 
-2 brought the leader epoch, 3 member and generation (KIP-447), 5 implies AddOffsetsToTxn (KIP-890).
+2 brought the leader epoch, 3 member and generation (KIP-447), 5 implies AddOffsetsToTxn (KIP-890), 6 topic ids.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from signalbox.protocol.message import message
 TxnOffsetCommitRequest = message(
     __name__,
     """
-    TxnOffsetCommitRequest   api 28   versions 0-5   flexible 3+
+    TxnOffsetCommitRequest   api 28   versions 0-6   flexible 3+
 
     TransactionalId           0+    string
     GroupId                   0+    string
     ProducerId                0+    int64
     ProducerEpoch             0+    int16
-    GenerationId              3+    int32 = -1
+    GenerationIdOrMemberEpoch  3+   int32 = -1
     MemberId                  3+    string
     GroupInstanceId           3+    string? = null
     Topics                    0+    []TxnOffsetCommitRequestTopic
-      Name                    0+    string
+      Name                    0-5   string                             ignorable
+      TopicId                 6+    uuid                               ignorable
       Partitions              0+    []TxnOffsetCommitRequestPartition
         PartitionIndex        0+    int32
         CommittedOffset       0+    int64
@@ -32,11 +33,12 @@ TxnOffsetCommitRequest = message(
 TxnOffsetCommitResponse = message(
     __name__,
     """
-    TxnOffsetCommitResponse   api 28   versions 0-5   flexible 3+
+    TxnOffsetCommitResponse   api 28   versions 0-6   flexible 3+
 
     ThrottleTimeMs      0+    int32
     Topics              0+    []TxnOffsetCommitResponseTopic
-      Name              0+    string
+      Name              0-5   string  ignorable
+      TopicId           6+    uuid    ignorable
       Partitions        0+    []TxnOffsetCommitResponsePartition
         PartitionIndex  0+    int32
         ErrorCode       0+    int16

@@ -22,12 +22,14 @@ class TxnOffsetCommitRequest(Message):
 
     class TxnOffsetCommitRequestTopic(Struct):
         name: str
+        topic_id: bytes
         partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition]
         unknown_tags: dict[int, bytes] | None
         def __init__(
             self,
             *,
             name: str = ...,
+            topic_id: bytes = ...,
             partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = ...,
             unknown_tags: dict[int, bytes] | None = ...,
         ) -> None: ...
@@ -36,7 +38,7 @@ class TxnOffsetCommitRequest(Message):
     group_id: str
     producer_id: int
     producer_epoch: int
-    generation_id: int
+    generation_id_or_member_epoch: int
     member_id: str
     group_instance_id: str | None
     topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic]
@@ -48,7 +50,7 @@ class TxnOffsetCommitRequest(Message):
         group_id: str = ...,
         producer_id: int = ...,
         producer_epoch: int = ...,
-        generation_id: int = ...,
+        generation_id_or_member_epoch: int = ...,
         member_id: str = ...,
         group_instance_id: str | None = ...,
         topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = ...,
@@ -74,12 +76,14 @@ class TxnOffsetCommitResponse(Message):
 
     class TxnOffsetCommitResponseTopic(Struct):
         name: str
+        topic_id: bytes
         partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition]
         unknown_tags: dict[int, bytes] | None
         def __init__(
             self,
             *,
             name: str = ...,
+            topic_id: bytes = ...,
             partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = ...,
             unknown_tags: dict[int, bytes] | None = ...,
         ) -> None: ...

@@ -6,7 +6,7 @@
 
 `batch length` counts what follows itself (byte 12 on). The checksum (CRC-32C) covers everything from the
 attributes on, so a leader may write base offset and leader epoch without touching it. Formats 0 and 1 have
-another layout behind the same first 17 bytes; they are refused with UNSUPPORTED_FOR_MESSAGE_FORMAT.
+another layout behind the same first 17 bytes; they are rejected with UNSUPPORTED_FOR_MESSAGE_FORMAT.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ATTRIBUTES = Struct(">h")
 _MAX_TIMESTAMP = Struct(">q")
 _new_tuple = tuple.__new__
 
-# The bare fields, in the order of `BatchHeader`, for those who cannot afford a tuple with names (append, replay).
+# The bare fields, in the order of `BatchHeader`, for append and replay, where a named tuple costs too much.
 unpack_header = _HEADER.unpack_from
 
 
@@ -61,7 +61,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """The whole batch, header included."""
+        """Size of the whole batch, header included."""
         return self.batch_length + LOG_OVERHEAD
 
     @property
@@ -101,9 +101,8 @@ class BatchHeader(NamedTuple):
 
 
 def read_batch_header(buffer: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
-    """The header at `position`. Raises KafkaError: CORRUPT_MESSAGE when it is cut short or lies about its
-    length, UNSUPPORTED_FOR_MESSAGE_FORMAT for formats 0 and 1.
-    """
+    """The header at `position`. Raises KafkaError: CORRUPT_MESSAGE when it is cut short or its length is wrong,
+    UNSUPPORTED_FOR_MESSAGE_FORMAT for formats 0 and 1."""
     if len(buffer) - position < HEADER_SIZE or buffer[position + 16] != MAGIC:
         raise _no_header(buffer, position)
     header: BatchHeader = _new_tuple(BatchHeader, (*_HEADER.unpack_from(buffer, position), position))
@@ -127,9 +126,8 @@ def _no_header(buffer: bytes | bytearray | memoryview, position: int) -> KafkaEr
 def iter_batch_headers(
     buffer: bytes | bytearray | memoryview, position: int = 0, *, allow_partial_tail: bool = False
 ) -> Iterator[BatchHeader]:
-    """Headers of the batches that lie one behind the other. A fetch may cut the last batch short:
-    `allow_partial_tail` ends there; otherwise a cut is CORRUPT_MESSAGE.
-    """
+    """Headers of consecutive batches. A fetch may cut the last batch short: `allow_partial_tail` ends there; otherwise
+    a cut is CORRUPT_MESSAGE."""
     end = len(buffer)
     while position < end:
         if allow_partial_tail and not _is_whole(buffer, position, end):
@@ -149,7 +147,7 @@ def _is_whole(buffer: bytes | bytearray | memoryview, position: int, end: int) -
 
 
 def check_crc(buffer: bytes | bytearray | memoryview, header: BatchHeader) -> bool:
-    """Whether the batch that `header` was read from still has its checksum."""
+    """Whether the checksum of the batch that `header` was read from is correct."""
     start = header.position
     return crc32c(memoryview(buffer)[start + 21 : start + LOG_OVERHEAD + header.batch_length]) == header.crc
 
@@ -157,22 +155,27 @@ def check_crc(buffer: bytes | bytearray | memoryview, header: BatchHeader) -> bo
 def patch_base_offset_and_epoch(
     buffer: bytearray | memoryview, base_offset: int, leader_epoch: int, position: int = 0
 ) -> None:
-    """Write what the leader assigns. Neither is covered by the checksum."""
+    """Write the values that the leader assigns. The checksum covers neither of them."""
     _BASE_OFFSET.pack_into(buffer, position, base_offset)
     _LEADER_EPOCH.pack_into(buffer, position + 12, leader_epoch)
 
 
 def patch_log_append_time(buffer: bytearray | memoryview, header: BatchHeader, timestamp_ms: int) -> None:
-    """Turn a batch into one with the broker's time (message.timestamp.type=LogAppendTime) and sign it anew."""
+    """Set the broker's time on a batch (message.timestamp.type=LogAppendTime) and recompute its checksum."""
+    _ATTRIBUTES.pack_into(buffer, header.position + 21, header.attributes | TIMESTAMP_TYPE_BIT)
+    patch_max_timestamp(buffer, header, timestamp_ms)
+
+
+def patch_max_timestamp(buffer: bytearray | memoryview, header: BatchHeader, timestamp_ms: int) -> None:
+    """Correct the maximum timestamp of a batch and recompute its checksum."""
     start = header.position
-    _ATTRIBUTES.pack_into(buffer, start + 21, header.attributes | TIMESTAMP_TYPE_BIT)
     _MAX_TIMESTAMP.pack_into(buffer, start + 35, timestamp_ms)
     view = memoryview(buffer)
     _CRC.pack_into(buffer, start + 17, crc32c(view[start + 21 : start + header.size_bytes]))
 
 
 def write_batch_header(header: BatchHeader, records: bytes) -> bytes:
-    """Header and records joined, length and checksum worked out; the two in `header` are not read."""
+    """Header and records joined. Length and checksum are computed; those in `header` are not read."""
     sized = header._replace(batch_length=HEADER_SIZE - LOG_OVERHEAD + len(records), crc=0)
     batch = bytearray(_HEADER.pack(*sized[:13]))
     batch += records

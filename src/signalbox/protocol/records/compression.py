@@ -1,12 +1,14 @@
-"""The five codecs a batch may use: none, gzip, snappy, lz4, zstd.
+"""The five codecs of batches: none, gzip, snappy, lz4, zstd.
 
-Java writes snappy in xerial's framing (a magic, then blocks each with its length) and other clients follow;
-blocks without framing are read too. lz4 is the frame format. Decompression is capped: a few bytes that claim
-to be gigabytes are refused with CORRUPT_MESSAGE before the memory is taken.
+Java writes snappy in xerial's framing (a magic, then blocks each with its length) and other clients do the same; blocks
+without framing are read too. lz4 is the frame format. Decompression is limited: a few bytes that claim to be gigabytes
+are rejected with CORRUPT_MESSAGE before the memory is allocated. `unpack` is for large data, in a thread: the codecs
+release the GIL, and `unpack` does not clear, copy or free memory while it holds the GIL.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from struct import Struct, error
 from typing import Any
@@ -24,10 +26,12 @@ _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
 _XERIAL_BLOCK_BYTES = 32 * 1024
 _BLOCK_LENGTH = Struct(">i")
 _FIRST_GUESS_BYTES = 64 * 1024
+_PIECE_BYTES = 1024 * 1024
 
 
 class UnpacksTooLarge(KafkaError):
-    """CORRUPT_MESSAGE for readers; who admits batches says MESSAGE_TOO_LARGE instead, so that clients split them."""
+    """CORRUPT_MESSAGE for readers; code that appends batches returns MESSAGE_TOO_LARGE instead, so that clients split
+    them."""
 
     def __init__(self, limit_bytes: int) -> None:
         super().__init__(Error.CORRUPT_MESSAGE, f"decompressed records exceed {limit_bytes} bytes")
@@ -40,13 +44,14 @@ def compression_name(code: int) -> str:
     return NAMES[code]
 
 
-def compress(name: str, payload: bytes) -> bytes:
-    """`payload` as the codec writes it."""
+def compress(name: str, payload: bytes | memoryview) -> bytes:
+    """`payload` compressed with the codec."""
     return _COMPRESSORS[name](payload)
 
 
 def decompress(name: str, payload: bytes | memoryview, limit_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES) -> bytes:
-    """What was compressed. Raises KafkaError CORRUPT_MESSAGE when it is damaged, `UnpacksTooLarge` beyond the limit."""
+    """The decompressed bytes. Raises KafkaError CORRUPT_MESSAGE when `payload` is corrupt, `UnpacksTooLarge` beyond the
+    limit."""
     if name == "none":
         return bytes(payload)
     try:
@@ -55,7 +60,77 @@ def decompress(name: str, payload: bytes | memoryview, limit_bytes: int = MAX_DE
         raise KafkaError(Error.CORRUPT_MESSAGE, f"{name} payload cannot be read: {problem}") from None
 
 
-def _snappy_compress(payload: bytes) -> bytes:
+class Unpacked:
+    """Decompressed bytes in memory of their own. `release` frees it; `records` must not be used after that."""
+
+    def __init__(self, size: int) -> None:
+        self._map = mmap.mmap(-1, max(size, 1))
+        self.records = memoryview(self._map)
+
+    def cut(self, size: int) -> Unpacked:
+        """The same object, shortened to `size` bytes."""
+        whole, self.records = self.records, self.records[:size]
+        whole.release()
+        return self
+
+    def release(self) -> None:
+        self.records.release()
+        self._map.close()
+
+
+def unpack(name: str, payload: bytes, limit_bytes: int) -> Unpacked:
+    """`decompress` into memory of its own, for use in a thread."""
+    try:
+        if name == "snappy":
+            return _snappy_unpack(payload, limit_bytes)
+        return _unpack_growing(_INTO[name], payload, limit_bytes)
+    except (cramjam.DecompressionError, error, IndexError) as problem:
+        raise KafkaError(Error.CORRUPT_MESSAGE, f"{name} payload cannot be read: {problem}") from None
+
+
+def _unpack_growing(decompress_into: Callable[[Any, Any], int], payload: bytes, limit_bytes: int) -> Unpacked:
+    room = min(limit_bytes, max(_FIRST_GUESS_BYTES, 4 * len(payload)))
+    while True:
+        out = Unpacked(room)
+        try:
+            return out.cut(decompress_into(payload, out.records))
+        except cramjam.DecompressionError as problem:
+            out.release()
+            if "write whole buffer" not in str(problem):
+                raise
+            _check_limit(room + (room == limit_bytes), limit_bytes)
+            room = min(limit_bytes, room * 4)
+
+
+def _snappy_unpack(payload: bytes, limit_bytes: int) -> Unpacked:
+    blocks = _snappy_blocks(payload) if payload.startswith(_XERIAL_MAGIC) else [memoryview(payload)]
+    sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
+    _check_limit(sum(sizes), limit_bytes)
+    out, position = Unpacked(sum(sizes)), 0
+    try:
+        for block, size in zip(blocks, sizes, strict=True):
+            with out.records[position : position + size] as part:
+                cramjam.snappy.decompress_raw_into(block, part)
+            position += size
+    except cramjam.DecompressionError:
+        out.release()
+        raise
+    return out.cut(position)
+
+
+def _snappy_blocks(payload: bytes) -> list[memoryview]:
+    blocks, view, position = [], memoryview(payload), len(_XERIAL_HEADER)
+    while position < len(payload):
+        size = _BLOCK_LENGTH.unpack_from(payload, position)[0]
+        position += 4
+        if size < 0 or size > len(payload) - position:
+            raise KafkaError(Error.CORRUPT_MESSAGE, f"a snappy block of {size} bytes runs over the end")
+        blocks.append(view[position : position + size])
+        position += size
+    return blocks
+
+
+def _snappy_compress(payload: bytes | memoryview) -> bytes:
     out = bytearray(_XERIAL_HEADER)
     for start in range(0, len(payload), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(payload[start : start + _XERIAL_BLOCK_BYTES]))
@@ -68,18 +143,12 @@ def _snappy_decompress(payload: bytes, limit_bytes: int) -> bytes:
     if not payload.startswith(_XERIAL_MAGIC):
         return _snappy_block(payload, limit_bytes)
     out = bytearray()
-    position = len(_XERIAL_HEADER)
-    while position < len(payload):
-        size = _BLOCK_LENGTH.unpack_from(payload, position)[0]
-        position += 4
-        if size < 0 or size > len(payload) - position:
-            raise KafkaError(Error.CORRUPT_MESSAGE, f"a snappy block of {size} bytes runs over the end")
-        out += _snappy_block(payload[position : position + size], limit_bytes - len(out))
-        position += size
+    for block in _snappy_blocks(payload):
+        out += _snappy_block(block, limit_bytes - len(out))
     return bytes(out)
 
 
-def _snappy_block(block: bytes, limit_bytes: int) -> bytes:
+def _snappy_block(block: bytes | memoryview, limit_bytes: int) -> bytes:
     claimed = cramjam.snappy.decompress_raw_len(block)
     _check_limit(claimed, limit_bytes)
     return bytes(cramjam.snappy.decompress_raw(block))
@@ -90,17 +159,17 @@ def _check_limit(size: int, limit_bytes: int) -> None:
         raise UnpacksTooLarge(limit_bytes)
 
 
-def _lz4_compress(payload: bytes) -> bytes:
-    """Blocks must not refer to each other: Java's reader refuses linked ones."""
+def _lz4_compress(payload: bytes | memoryview) -> bytes:
+    """Blocks must not refer to each other: Java's reader rejects linked ones."""
     compressor = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
-    compressor.compress(payload)
+    for start in range(0, len(payload), _PIECE_BYTES):
+        compressor.compress(bytes(payload[start : start + _PIECE_BYTES]))
     return bytes(compressor.finish())
 
 
 def _growing(decompress_into: Callable[[Any, Any], int]) -> Callable[[bytes, int], bytes]:
-    """A decompressor that is given ever larger buffers, never one above the limit: a frame's own word about
-    its size is not trusted.
-    """
+    """A decompressor that is called with ever larger buffers, never above the limit: the size that a frame declares is
+    not trusted."""
 
     def read(payload: bytes, limit_bytes: int) -> bytes:
         room = min(limit_bytes, max(_FIRST_GUESS_BYTES, 4 * len(payload)))
@@ -117,7 +186,7 @@ def _growing(decompress_into: Callable[[Any, Any], int]) -> Callable[[bytes, int
     return read
 
 
-_COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+_COMPRESSORS: dict[str, Callable[[bytes | memoryview], bytes]] = {
     "none": bytes,
     "gzip": lambda payload: bytes(cramjam.gzip.compress(payload)),
     "snappy": _snappy_compress,
@@ -125,9 +194,13 @@ _COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "zstd": lambda payload: bytes(cramjam.zstd.compress(payload)),
 }
 
+_INTO: dict[str, Callable[[Any, Any], int]] = {
+    "gzip": cramjam.gzip.decompress_into,
+    "lz4": cramjam.lz4.decompress_into,
+    "zstd": cramjam.zstd.decompress_into,
+}
+
 _DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {
-    "gzip": _growing(cramjam.gzip.decompress_into),
+    **{name: _growing(decompress_into) for name, decompress_into in _INTO.items()},
     "snappy": _snappy_decompress,
-    "lz4": _growing(cramjam.lz4.decompress_into),
-    "zstd": _growing(cramjam.zstd.decompress_into),
 }

@@ -1,8 +1,8 @@
 """Whole record batches of message format 2: written for producers and coordinators, read for consumers.
 
-A record is a zigzag length, an unused attribute byte, timestamp and offset as differences to the batch's,
-key, value and headers, every length zigzag too, -1 for null. The broker's data path does not come here: it
-stores batches as they are (`batch_header`, `validate`).
+A record is a zigzag length, an unused attribute byte, timestamp and offset as differences to the batch's, key, value
+and headers, every length zigzag too, -1 for null. The broker's data path does not use this file: it stores batches as
+they are (`batch_header`, `validate`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from signalbox.common.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.lenient_utf8 import decode_utf8
 from signalbox.protocol.records.batch_header import (
     CONTROL_BIT,
     HEADER_SIZE,
@@ -27,9 +28,8 @@ from signalbox.protocol.varint import read_zigzag_varint, zigzag_varint
 
 
 class Record(NamedTuple):
-    """One record. `offset` and `timestamp` are absolute; encoding reads `timestamp` and takes offsets from
-    the order, unless `encode_batch` is told to keep them.
-    """
+    """One record. `offset` and `timestamp` are absolute; encoding reads `timestamp` and numbers offsets by the order,
+    unless `encode_batch` has `keep_offsets`."""
 
     offset: int = 0
     timestamp: int = -1
@@ -52,9 +52,8 @@ def encode_batch(
     control: bool = False,
     keep_offsets: bool = False,
 ) -> bytes:
-    """One batch. A record whose timestamp is -1 takes `timestamp_ms`. With `keep_offsets` the records' own
-    offsets stand (gaps as after compaction); otherwise they are counted up from `base_offset`.
-    """
+    """One batch. A record whose timestamp is -1 gets `timestamp_ms`. With `keep_offsets` the records keep their own
+    offsets (gaps as after compaction); otherwise offsets are counted from `base_offset`."""
     rows = list(records)
     if not rows:
         raise ValueError("a batch needs at least one record")
@@ -104,9 +103,8 @@ def _sized(value: bytes | None) -> bytes:
 
 
 def decode_records(batches: bytes | bytearray | memoryview, *, allow_partial_tail: bool = False) -> Iterator[Record]:
-    """Every record of one or more batches lying one behind the other. Raises KafkaError CORRUPT_MESSAGE or
-    UNSUPPORTED_FOR_MESSAGE_FORMAT; checksums are `check_crc`'s business.
-    """
+    """Every record of one or more consecutive batches. Raises KafkaError CORRUPT_MESSAGE or
+    UNSUPPORTED_FOR_MESSAGE_FORMAT; checksums are not checked here (`check_crc`)."""
     view = memoryview(batches)
     for header in iter_batch_headers(view, allow_partial_tail=allow_partial_tail):
         yield from records_of(view, header)
@@ -115,11 +113,11 @@ def decode_records(batches: bytes | bytearray | memoryview, *, allow_partial_tai
 def records_of(
     view: memoryview, header: BatchHeader, limit_bytes: int = MAX_DECOMPRESSED_BATCH_BYTES
 ) -> Iterator[Record]:
-    """The records of the one batch that `header` was read from; `limit_bytes`: how much they may unpack to."""
+    """The records of the one batch that `header` was read from; `limit_bytes`: the limit of their decompressed size."""
     start = header.position
     payload = view[start + HEADER_SIZE : start + header.size_bytes]
     if not header.record_count and not len(payload):
-        return  # compaction leaves a bare header behind to keep a producer's last sequence
+        return  # compaction leaves a header without records to keep a producer's last sequence
     body = decompress(compression_name(header.compression), payload, limit_bytes)
     log_append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
     position = 0
@@ -128,7 +126,7 @@ def records_of(
     for _ in range(header.record_count):
         try:
             record, position = _decode_record(body, position, header)
-        except (DecodeError, IndexError, UnicodeDecodeError) as problem:
+        except (DecodeError, IndexError) as problem:
             raise KafkaError(Error.CORRUPT_MESSAGE, f"a record cannot be read: {problem}") from None
         yield record if log_append_time is None else record._replace(timestamp=log_append_time)
     if position != len(body):
@@ -153,7 +151,7 @@ def _decode_record(body: bytes, position: int, header: BatchHeader) -> tuple[Rec
         if name is None:
             raise DecodeError("a header without a name")
         header_value, position = _read_sized(body, position, end)
-        headers.append((name.decode(), header_value))
+        headers.append((decode_utf8(name), header_value))
     if position != end:
         raise DecodeError(f"the record ends at {position}, its length says {end}")
     offset = header.base_offset + offset_delta

@@ -1,1 +1,1 @@
-"""OAuth access tokens: how a broker judges them (KIP-255, KIP-768), without a socket."""
+"""OAuth access tokens: how a broker validates them (KIP-255, KIP-768), without a socket."""

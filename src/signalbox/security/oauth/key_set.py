@@ -1,8 +1,8 @@
 """The public keys of an identity provider: a JWK set (RFC 7517) as it was published.
 
-Only asymmetric signature keys count: a symmetric one would turn whoever may read the set into an issuer. What a key
-may verify comes from the key alone (its `alg`, else its type), never from a token, so that no token can choose HMAC
-over a public key or no signature at all (RFC 8725, 2.1 and 3.2).
+Only asymmetric signature keys are used: with a symmetric one, every reader of the set could issue tokens. The
+algorithms of a key come from the key alone (its `alg`, else its type), never from a token, so that no token can choose
+HMAC over a public key or no signature at all (RFC 8725, 2.1 and 3.2).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _BY_TYPE: Mapping[tuple[str, str], tuple[str, ...]] = {
 }
 _MIN_RSA_BITS = 2048
 _MAX_KEYS = 256
-_KEYS_TRIED_WITHOUT_ID = 4  # a token that names no key may not cost more signatures than this
+_KEYS_TRIED_WITHOUT_ID = 4  # limits the signature checks for a token without a key id
 
 
 class KeySetError(ValueError):
-    """The text is no JWK set, or none of its keys can be used."""
+    """The text is not a JWK set, or none of its keys is usable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class VerificationKey:
 
 
 class KeySource(Protocol):
-    """Port: the keys of one endpoint as they are known now."""
+    """Port: the current keys of one endpoint."""
 
     @property
     def keys(self) -> KeySet: ...
 
     def missing(self, key_id: str) -> None:
-        """A token names a key that is not there: look again soon, if that was not done lately."""
+        """A token names a key that is missing: read the keys again soon, unless that was done recently."""
         ...
 
 
 class KeySet:
-    """Keys in the order of their publication; an empty one knows nobody."""
+    """Keys in the order of their publication; an empty set accepts no token."""
 
     def __init__(self, keys: list[VerificationKey]) -> None:
         self._keys = keys
@@ -59,7 +59,7 @@ class KeySet:
         return len(self._keys)
 
     def candidates(self, key_id: str | None, algorithm: str) -> list[VerificationKey]:
-        """Keys that a token of this header may have been signed with."""
+        """Keys that may have signed a token with this header."""
         fitting = [key for key in self._keys if algorithm in key.algorithms]
         if key_id is None:
             return fitting[:_KEYS_TRIED_WITHOUT_ID]
@@ -70,7 +70,7 @@ class KeySet:
 
 
 def parse_key_set(text: bytes) -> KeySet:
-    """The usable keys of a JWK set; others are left out, as Kafka's library does. KeySetError when none is left."""
+    """The usable keys of a JWK set; others are ignored, as by Kafka's library. KeySetError when none is usable."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The token that we show ourselves: where it may come from, what we read in it, when the next one is due (KIP-255).
+"""Our own access token: its sources, the claims that are read from it, and when it is refreshed (KIP-255).
 
 `TokenSource` is also the port of `sasl.login.callback.handler.class` (`security/callback_class.py`).
 """
@@ -12,32 +12,32 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote_plus
 
-from signalbox.security.oauth.access_token import TokenRefused
+from signalbox.security.oauth.access_token import TokenRejected
 from signalbox.security.oauth.claims import time_claim_ms
 
 
 class TokenUnavailable(Exception):
-    """There is no token to be had; the message says why and holds no secret."""
+    """No token can be obtained; the message says why and contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoginToken:
-    """`text` opens doors until `expires_at_ms` (wall time) and is kept out of `repr`."""
+    """`text` is valid as a credential until `expires_at_ms` (wall time) and is kept out of `repr`."""
 
     text: str = field(repr=False)
     expires_at_ms: int
 
 
 class TokenSource(Protocol):
-    """Port: where tokens come from. Called in a thread, so it may wait."""
+    """Port: a source of tokens. Called in a thread, so it may block."""
 
     def token(self) -> LoginToken:
-        """A token that is good for some time; TokenUnavailable."""
+        """A token with some lifetime left; TokenUnavailable."""
         ...
 
 
 def read_login_token(text: str) -> LoginToken:
-    """A JWT with its end. Its signature is its reader's business, as with Kafka's clients. TokenUnavailable."""
+    """A JWT and its expiry time. Only the peer checks its signature, as with Kafka's clients. TokenUnavailable."""
     parts = text.strip().split(".")
     claims: Any = None
     if len(parts) == 3:
@@ -49,12 +49,12 @@ def read_login_token(text: str) -> LoginToken:
         raise TokenUnavailable("what was given for a token is no JWT")
     try:
         return LoginToken(text.strip(), time_claim_ms(claims, "exp"))
-    except TokenRefused as error:
+    except TokenRejected as error:
         raise TokenUnavailable(str(error)) from None
 
 
 def read_endpoint_answer(document: bytes) -> LoginToken:
-    """The token of a token endpoint's answer (RFC 6749, 5.1; `id_token` where there is no `access_token`)."""
+    """The token in a token endpoint's response (RFC 6749, 5.1; `id_token` where there is no `access_token`)."""
     try:
         answer = json.loads(document)
     except (ValueError, RecursionError):
@@ -69,7 +69,7 @@ def read_endpoint_answer(document: bytes) -> LoginToken:
 def client_credentials_request(
     client_id: str, client_secret: str, scope: str, *, url_encoded: bool
 ) -> tuple[dict[str, str], bytes]:
-    """Headers and body of a request for a token (RFC 6749, 4.4), as Kafka's client writes it."""
+    """Headers and body of a token request (RFC 6749, 4.4), as Kafka's client writes them."""
     if url_encoded:
         client_id, client_secret = quote_plus(client_id), quote_plus(client_secret)
     credentials = base64.b64encode(f"{client_id}:{client_secret}".encode()).decode()
@@ -82,7 +82,7 @@ def client_credentials_request(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshWindow:
-    """The keys `sasl.login.refresh.*`: shares of a token's life, and seconds."""
+    """The keys `sasl.login.refresh.*`: fractions of a token's lifetime, and seconds."""
 
     factor: float = 0.8
     jitter: float = 0.05
@@ -90,8 +90,8 @@ class RefreshWindow:
     buffer: float = 300.0
 
     def seconds_until_refresh(self, life_s: float, chance: float) -> float:
-        """How long a token of `life_s` seconds is kept; `chance` is between 0 and 1. The least period and the buffer
-        before the end are kept unless they contradict each other, as in Kafka."""
+        """Seconds until a token with a lifetime of `life_s` seconds is refreshed; `chance` is between 0 and 1. The
+        minimum period and the buffer before the expiry apply unless they contradict each other, as in Kafka."""
         wanted = life_s * (self.factor + self.jitter * chance)
         latest = life_s - self.buffer
         if self.min_period > latest:

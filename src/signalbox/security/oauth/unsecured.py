@@ -1,7 +1,7 @@
-"""Tokens that nobody signed (`alg: none`), as Kafka's OAuthBearerUnsecuredValidatorCallbackHandler takes them.
+"""Tokens without a signature (`alg: none`), as Kafka's OAuthBearerUnsecuredValidatorCallbackHandler accepts them.
 
-For trying things out: whoever reaches the listener is whoever they say. Kafka falls back on this when nothing is
-configured; here it must be named as the mechanism's `sasl.server.callback.handler.class`.
+For tests only: a client that can connect to the listener can log in as any user. In Kafka this is the default when
+nothing is configured; here it must be named as the mechanism's `sasl.server.callback.handler.class`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.limits import MAX_ACCESS_TOKEN_BYTES
-from signalbox.security.oauth.access_token import AccessToken, TokenRefused
+from signalbox.security.oauth.access_token import AccessToken, TokenRejected
 from signalbox.security.oauth.claims import read_claims, time_claim_ms
 
 _PREFIX = "unsecuredValidator"
 
 
 class UnsecuredOptionError(ValueError):
-    """An option of the login module is wrong; the message names it."""
+    """An option of the login module is invalid; the message names it."""
 
 
 class UnsecuredTokenValidator:
@@ -46,14 +46,14 @@ class UnsecuredTokenValidator:
         issued_at_ms = time_claim_ms(claims, "iat") if "iat" in claims else 0
         expires_at_ms = time_claim_ms(claims, "exp")
         if issued_at_ms > now_ms + self._skew_ms:
-            raise TokenRefused("the token is not valid yet (iat)")
+            raise TokenRejected("the token is not valid yet (iat)")
         if now_ms - self._skew_ms >= expires_at_ms:
-            raise TokenRefused("the token has expired (exp)")
+            raise TokenRejected("the token has expired (exp)")
         if issued_at_ms > expires_at_ms:
-            raise TokenRefused("the token expired before it was issued")
+            raise TokenRejected("the token expired before it was issued")
         return read_claims({"iat": 0, **claims}, self._subject_claim, self._scope_claim, self._scopes)
 
-    def refused_extensions(self, token: AccessToken, extensions: Mapping[str, str]) -> Mapping[str, str]:
+    def rejected_extensions(self, token: AccessToken, extensions: Mapping[str, str]) -> Mapping[str, str]:
         return {}
 
 
@@ -61,9 +61,9 @@ def _claims(token: str) -> Mapping[str, Any]:
     header, first, rest = token.partition(".")
     payload, second, signature = rest.partition(".")
     if len(token) > MAX_ACCESS_TOKEN_BYTES or not (first and second) or signature:
-        raise TokenRefused("the token is not an unsecured one: header, payload and no signature")
+        raise TokenRejected("the token is not an unsecured one: header, payload and no signature")
     if _part(header).get("alg") != "none":
-        raise TokenRefused("the token's header does not say that it is unsecured")
+        raise TokenRejected("the token's header does not say that it is unsecured")
     return _part(payload)
 
 
@@ -73,5 +73,5 @@ def _part(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         part = None
     if not isinstance(part, dict):
-        raise TokenRefused("a part of the token cannot be read")
+        raise TokenRejected("a part of the token cannot be read")
     return part

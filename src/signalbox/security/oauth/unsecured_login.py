@@ -1,5 +1,5 @@
-"""A token that nobody signs, made of the login module's options, as Kafka's OAuthBearerUnsecuredLoginCallbackHandler
-does. For listeners that take such tokens (`unsecured.py`), to try things out.
+"""A token without a signature, made from the login module's options, as Kafka's
+OAuthBearerUnsecuredLoginCallbackHandler does. For tests, with listeners that accept such tokens (`unsecured.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class UnsecuredTokens:
 
     @staticmethod
     def wanted(options: Mapping[str, str]) -> bool:
-        """Whether the options speak of such a token."""
+        """Whether the options describe such a token."""
         return any(key.startswith((_STRING, _NUMBER, _LIST)) for key in options)
 
     def token(self) -> LoginToken:

@@ -1,7 +1,7 @@
-"""The client's side of SASL DIGEST-MD5 (RFC 2831), as far as a ZooKeeper ensemble asks for it: qop `auth`, one realm.
+"""The client's side of SASL DIGEST-MD5 (RFC 2831), as far as a ZooKeeper ensemble needs it: qop `auth`, one realm.
 
-The mechanism is obsolete (RFC 6331) and is spoken to ZooKeeper alone, which has no other one with passwords. A login
-proves the password both ways: the server's last word must be a digest that only somebody who has it can make.
+The mechanism is obsolete (RFC 6331) and is used for ZooKeeper only, which has no other mechanism with passwords. A
+login proves the password both ways: the server's last message must be a digest that requires the password.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ NAME = "DIGEST-MD5"
 
 _DIRECTIVE = re.compile(r'\s*([A-Za-z0-9-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))\s*(?:,|$)', re.DOTALL)
 _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
-_COUNT = "00000001"  # how often this nonce was used: every login is a new one
+_COUNT = "00000001"  # the nonce count: every login has a new nonce
 _QOP = "auth"
 
 
-class DigestRefused(ValueError):
-    """The server's side of the exchange is not what it must be."""
+class DigestRejected(ValueError):
+    """A message of the server is invalid, or its proof is wrong."""
 
 
 class DigestMd5Client:
-    """One login. `service_uri` is what the server calls itself: `<service>/<host>`."""
+    """One login. `service_uri` is the server's name for itself: `<service>/<host>`."""
 
     def __init__(
         self, username: str, password: str, service_uri: str, nonce: Callable[[], str] = lambda: secrets.token_hex(16)
@@ -36,21 +36,21 @@ class DigestMd5Client:
         self.complete = False
 
     def respond(self, challenge: bytes) -> bytes:
-        """The answer to the server's word; after its last one, `complete` and nothing more to say. DigestRefused."""
+        """The response to the server's message; after the last one it is empty, and `complete` true. DigestRejected."""
         directives = _directives(challenge)
         if self._expected is None:
             return self._digest_response(directives)
         if not hmac.compare_digest(directives.get("rspauth", "").encode(), self._expected.encode()):
-            raise DigestRefused("the server could not show that it knows the password")
+            raise DigestRejected("the server could not show that it knows the password")
         self.complete = True
         return b""
 
     def _digest_response(self, challenge: dict[str, str]) -> bytes:
         server_nonce = challenge.get("nonce", "")
         if not server_nonce or challenge.get("algorithm") != "md5-sess":
-            raise DigestRefused("the server's challenge is none of DIGEST-MD5")
+            raise DigestRejected("the server's challenge is none of DIGEST-MD5")
         if _QOP not in challenge.get("qop", _QOP).replace(" ", "").split(","):
-            raise DigestRefused(f"the server does not offer qop {_QOP}")
+            raise DigestRejected(f"the server does not offer qop {_QOP}")
         realm = challenge.get("realm", "")
         secret = _md5(b":".join(map(_bytes, (self._username, realm, self._password)))).digest()
         session = _md5(secret + f":{server_nonce}:{self._client_nonce}".encode()).hexdigest()
@@ -73,7 +73,7 @@ def _directives(challenge: bytes) -> dict[str, str]:
     while position < len(text):
         match = _DIRECTIVE.match(text, position)
         if match is None:
-            raise DigestRefused("the server's challenge cannot be read")
+            raise DigestRejected("the server's challenge cannot be read")
         name, quoted, bare = match.groups()
         found.setdefault(name.lower(), _QUOTED_PAIR.sub(r"\1", quoted) if quoted is not None else bare)
         position = match.end()
@@ -85,7 +85,7 @@ def _quoted(text: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """RFC 2831 hashes ISO 8859-1 where a text can be written in it, and else UTF-8."""
+    """RFC 2831 hashes ISO 8859-1 where it can encode the text, and else UTF-8."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
@@ -93,4 +93,4 @@ def _bytes(text: str) -> bytes:
 
 
 def _md5(data: bytes) -> hashlib._Hash:
-    return hashlib.md5(data)  # the mechanism's own, not a choice
+    return hashlib.md5(data)  # required by the mechanism

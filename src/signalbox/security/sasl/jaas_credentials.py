@@ -1,8 +1,8 @@
-"""SCRAM users out of a JAAS login module: `user_<name>="<password>"`, as PLAIN has them.
+"""SCRAM users from a JAAS login module: `user_<name>="<password>"`, as for PLAIN.
 
-Kafka keeps SCRAM users in its metadata only. Here a login module may name some as well, for a first broker that has
-nobody to log in with yet; they count where the metadata knows no such user. Their salts are those of unknown users, so
-that nobody can tell them apart; nothing is written down.
+Kafka keeps SCRAM users in its metadata only. Here a login module may define some as well, for a first broker that has
+no user in the metadata yet; they apply where the metadata has no such user. Their salts are those of unknown users, so
+that a client cannot distinguish the two; nothing is stored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from signalbox.security.sasl.scram_messages import ScramCredential, make_credent
 
 
 class JaasScramCredentials:
-    """The users of one mechanism's login module behind those of the metadata, which are looked at first."""
+    """The users of one mechanism's login module, after those of the metadata, which take precedence."""
 
     def __init__(self, mechanism: str, users: Mapping[str, str], stored: ScramCredentials) -> None:
         self._mechanism = mechanism
@@ -23,7 +23,7 @@ class JaasScramCredentials:
         self._own = {user: self._made(user) for user in users}
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
-        listed = self._listed(user)  # looked up in any case: it takes time
+        listed = self._listed(user)  # always looked up, so that the time is the same
         return self._stored.scram_credential(mechanism, user) or listed
 
     def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
@@ -35,7 +35,7 @@ class JaasScramCredentials:
     def _listed(self, user: str) -> ScramCredential | None:
         own, salt = self._own.get(user), self.salt(self._mechanism, user)
         if own is not None and own.salt != salt:
-            # The cluster's secret became known after the start, or is a new one.
+            # The cluster's secret was set after the start, or has changed.
             own = self._own[user] = self._made(user)
         return own
 

@@ -1,4 +1,4 @@
-"""What a SASL mechanism looks like from outside, on both sides of a connection."""
+"""The interface of a SASL mechanism, on both sides of a connection."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ NO_EXTENSIONS: Mapping[str, str] = {}
 
 
 class SaslError(Exception):
-    """Authentication failed. The message may be shown to the peer: it must not tell which half was wrong. `reason` is
-    for our log and audit trail; it names no password, token or salt."""
+    """Authentication failed. The message may be sent to the peer: it must not say whether user name or password was
+    wrong. `reason` is for our log and audit trail; it contains no password, token or salt."""
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class SaslError(Exception):
 
 
 def invalid_credentials(mechanism: str, reason: str) -> SaslError:
-    """Kafka's words for whatever must not be told to the peer."""
+    """Kafka's text for every failure whose reason must not be sent to the peer."""
     return SaslError(
         f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}",
         reason,
@@ -28,27 +28,28 @@ def invalid_credentials(mechanism: str, reason: str) -> SaslError:
 
 
 class SaslServerExchange(Protocol):
-    """One attempt of one peer. Read the rest once `complete`: `expires_at_ms` is the wall time at which what the peer
-    showed is no longer good (a token), None when it has no end; `access_token` and the client's `extensions` (KIP-342)
-    are for principal builders. `refused` is why an attempt that the peer has still to acknowledge has failed already,
+    """One attempt of one peer. Read the other fields once `complete`: `expires_at_ms` is the wall time at which the
+    peer's credential (a token) expires, None without expiry; `access_token` and the client's `extensions` (KIP-342)
+    are for principal builders. `rejected` is why an attempt has failed that the peer still has to acknowledge,
     else ""."""
 
     complete: bool
     authorization_id: str
     token_authenticated: bool
+    token_id: str  # of the delegation token, "" without one
     expires_at_ms: int | None
     access_token: AccessToken | None
     extensions: Mapping[str, str]
-    refused: str
+    rejected: str
 
     def respond(self, token: bytes) -> bytes:
-        """The answer to the peer's next token. SaslError ends the attempt."""
+        """The response to the peer's next token. SaslError ends the attempt."""
         ...
 
 
 class SaslMechanism(Protocol):
-    """A mechanism that a listener has enabled, with the credentials it checks against. `blocking`: an answer may take
-    its time, so it is worked out in a thread."""
+    """A mechanism that a listener has enabled, with the credentials it checks against. `blocking`: a response may take
+    long, so it is computed in a thread."""
 
     @property
     def name(self) -> str: ...
@@ -65,10 +66,10 @@ class SaslClientExchange(Protocol):
     complete: bool
 
     def first(self) -> bytes:
-        """The token that opens the exchange."""
+        """The token that begins the exchange."""
         ...
 
     def respond(self, challenge: bytes) -> bytes | None:
-        """The answer to the server's token, None when there is nothing more to say. SaslError when the server is
-        not who it should be."""
+        """The response to the server's token, None when the exchange is over. SaslError when the server is not
+        authentic."""
         ...

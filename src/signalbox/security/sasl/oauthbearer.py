@@ -1,13 +1,13 @@
-"""SASL OAUTHBEARER (RFC 7628), server and client, as Kafka speaks it (KIP-255).
+"""SASL OAUTHBEARER (RFC 7628), server and client, as in Kafka (KIP-255).
 
-| server | client's message | answer |
+| server | client's message | response |
 |---|---|---|
-| first | initial response with a good token | empty: complete |
-| first | initial response with a bad token | `{"status":"invalid_token"}`, no error code |
-| refused | `\\x01` | failure, with the same JSON as error message |
-| refused | anything else | failure (Kafka takes it for another attempt, as often as the peer likes) |
+| first | initial response with a valid token | empty: complete |
+| first | initial response with an invalid token | `{"status":"invalid_token"}`, no error code |
+| rejected | `\\x01` | failure, with the same JSON as error message |
+| rejected | anything else | failure (Kafka treats it as another attempt, any number of times) |
 
-The session ends with the token, or earlier (KIP-368).
+The session ends when the token expires, or earlier (KIP-368).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from signalbox.security.oauth.access_token import AccessToken, TokenRefused, TokenValidator
+from signalbox.security.oauth.access_token import AccessToken, TokenRejected, TokenValidator
 from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 from signalbox.security.sasl.oauthbearer_messages import ERROR_ACKNOWLEDGED, InitialResponse, parse_initial_response
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class OAuthBearerMechanism:
-    """The mechanism as one listener has it. `blocking`: the validator may wait for somebody."""
+    """The mechanism of one listener. `blocking`: the validator may block."""
 
     name = OAUTHBEARER
 
@@ -38,14 +38,15 @@ class OAuthBearerMechanism:
 
 
 class OAuthBearerServerExchange:
-    """`extensions` are what the client said about itself besides; nothing here depends on them."""
+    """`extensions` are the SASL extensions that the client sent; nothing here depends on them."""
 
-    token_authenticated = False  # this means delegation tokens
+    token_authenticated = False  # true for delegation tokens only
+    token_id = ""
 
     def __init__(self, validator: TokenValidator) -> None:
         self._validator = validator
         self._error_json = ""
-        self.refused = ""
+        self.rejected = ""
         self.complete = False
         self.authorization_id = ""
         self.expires_at_ms: int | None = None
@@ -53,16 +54,16 @@ class OAuthBearerServerExchange:
         self.extensions = NO_EXTENSIONS
 
     def respond(self, token: bytes) -> bytes:
-        if self.refused:
-            reason, self.refused = self.refused, ""
+        if self.rejected:
+            reason, self.rejected = self.rejected, ""
             if token == ERROR_ACKNOWLEDGED:
                 raise SaslError(self._error_json, reason)
             raise invalid_credentials(OAUTHBEARER, f"{reason}; the answer to that was no acknowledgement")
         message = parse_initial_response(token)
         try:
             accepted = self._validator.validate(message.token)
-        except TokenRefused as refusal:
-            self.refused, self._error_json = str(refusal) or refusal.status, refusal.as_json()
+        except TokenRejected as rejection:
+            self.rejected, self._error_json = str(rejection) or rejection.status, rejection.as_json()
             return self._error_json.encode()
         except Exception as error:
             raise _broken(self._validator, error) from None
@@ -76,7 +77,7 @@ class OAuthBearerServerExchange:
                 "principal name"
             )
         try:
-            bad = self._validator.refused_extensions(accepted, message.extensions)
+            bad = self._validator.rejected_extensions(accepted, message.extensions)
         except Exception as error:
             raise _broken(self._validator, error) from None
         if bad:
@@ -90,14 +91,14 @@ class OAuthBearerServerExchange:
 
 
 def _broken(validator: TokenValidator, error: Exception) -> SaslError:
-    """A validator that raises what it should not: its own text may hold the token, so only its kind is told."""
+    """A validator raised an unexpected exception: its text may hold the token, so only its type is logged."""
     kind = f"{type(validator).__name__} failed with {type(error).__name__}"
     log.error("%s: a token could not be checked", kind)
     return invalid_credentials(OAUTHBEARER, kind)
 
 
 class OAuthBearerClientExchange:
-    """Shows the token that is current when the exchange begins."""
+    """Sends the token that is current when the exchange begins."""
 
     def __init__(
         self, token: Callable[[], str], extensions: Mapping[str, str] = NO_EXTENSIONS, authorization_id: str = ""
@@ -105,17 +106,17 @@ class OAuthBearerClientExchange:
         self._token = token
         self._extensions = extensions
         self._authorization_id = authorization_id
-        self._refused = False
+        self._rejected = False
         self.complete = False
 
     def first(self) -> bytes:
         return InitialResponse(self._token(), self._authorization_id, self._extensions).encode()
 
     def respond(self, challenge: bytes) -> bytes | None:
-        if challenge and not self._refused:
-            self._refused = True  # the server ends the exchange with its own words once we have said that we know
+        if challenge and not self._rejected:
+            self._rejected = True  # after our acknowledgement the server ends the exchange with its error
             return ERROR_ACKNOWLEDGED
-        if self._refused:
-            raise SaslError("the server went on after it had refused the token")
+        if self._rejected:
+            raise SaslError("the server went on after it had rejected the token")
         self.complete = True
         return None

@@ -1,9 +1,9 @@
-"""The messages of OAUTHBEARER (RFC 7628, 3.1), written and read as Kafka does.
+"""The messages of OAUTHBEARER (RFC 7628, 3.1), encoded and decoded as in Kafka.
 
     n,a=<authorization id>,^Aauth=Bearer <token>^A<key>=<value>^A^A
 
-Cut by hand rather than by one pattern: what a peer sends before it is known must cost a time that grows with its
-length and no faster.
+Split by code rather than by one pattern: for a message of an unauthenticated client the time must not grow faster than
+the length.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.security.sasl.mechanism import SaslError
 
 SEPARATOR = "\x01"
 ERROR_ACKNOWLEDGED = b"\x01"
-"""What a client says to the server's error answer."""
+"""The client's response to the server's error message."""
 
 _INVALID = "Invalid OAUTHBEARER client first message"
 _AUTH = "auth"
@@ -28,14 +28,14 @@ _NAME = re.compile(r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+")
 
 @dataclass(frozen=True, slots=True)
 class InitialResponse:
-    """The token's text is kept out of `repr`: it opens doors."""
+    """The token's text is kept out of `repr`: it is a credential."""
 
     token: str = field(repr=False)
     authorization_id: str = ""
     extensions: Mapping[str, str] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        """ValueError when an extension cannot be said."""
+        """ValueError when an extension cannot be encoded."""
         for key, value in self.extensions.items():
             if key == _AUTH or not _KEY.fullmatch(key) or not _VALUE.fullmatch(value):
                 raise ValueError(f"the SASL extension {key!r} has a name or a value that cannot be sent")
@@ -45,7 +45,7 @@ class InitialResponse:
 
 
 def parse_initial_response(message: bytes) -> InitialResponse:
-    """SaslError, whose text may be shown to the peer: it is about the form alone."""
+    """The decoded message. SaslError, whose text may be sent to the peer: it only describes the format."""
     try:
         text = message.decode()
     except UnicodeDecodeError:

@@ -1,8 +1,8 @@
-"""SASL PLAIN (RFC 4616): authorization id, user and password in one token, NUL between them.
+"""SASL PLAIN (RFC 4616): authorization id, user and password in one token, separated by NUL.
 
-Kafka's server takes users from `user_<name>="<password>"` options of the JAAS login module, and refuses an
-authorization id that differs from the user. Passwords are compared in constant time. Who keeps passwords elsewhere
-names a `PasswordChecker` of one's own (`security/callback_class.py`).
+Kafka's server takes users from `user_<name>="<password>"` options of the JAAS login module, and rejects an
+authorization id that differs from the user. Passwords are compared in constant time. For passwords in another system
+there is a user-defined `PasswordChecker` (`security/callback_class.py`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class PasswordChecker(Protocol):
-    """Port: who knows passwords."""
+    """Port: checks passwords."""
 
     def check_password(self, user: str, password: str) -> bool:
-        """Whether `password` is this user's; False for users who do not exist, after as much work."""
+        """Whether `password` is this user's; False for unknown users, after as much work."""
         ...
 
 
@@ -45,7 +45,7 @@ class ListedPasswords:
 
 
 class PlainMechanism:
-    """`blocking`: the checker may wait for somebody."""
+    """`blocking`: the checker may block."""
 
     name = PLAIN
 
@@ -58,13 +58,14 @@ class PlainMechanism:
 
 
 class PlainServerExchange:
-    """One token decides."""
+    """The exchange is complete or fails after one token."""
 
     token_authenticated = False
+    token_id = ""
     expires_at_ms: int | None = None
     access_token: AccessToken | None = None
     extensions = NO_EXTENSIONS
-    refused = ""
+    rejected = ""
 
     def __init__(self, checker: PasswordChecker) -> None:
         self._checker = checker
@@ -101,7 +102,7 @@ class PlainServerExchange:
 
 
 class PlainClientExchange:
-    """Says who it is, once."""
+    """Sends user and password in one token."""
 
     def __init__(self, user: str, password: str, authorization_id: str = "") -> None:
         self._token = f"{authorization_id}\0{user}\0{password}".encode()

@@ -1,8 +1,8 @@
-"""Salts of SCRAM credentials, in the form that Kafka's own clients give them: 130 bits in base 36 (25 letters or so).
+"""Salts of SCRAM credentials, in the form that Kafka's own clients use: 130 bits in base 36 (about 25 letters).
 
-Whoever begins a login is shown the salt before he has proved anything. Where nobody has stored one (a user who does not
-exist, one of a login module, a delegation token) it is made of the name and a secret of the cluster, so that neither
-another broker nor another day shows which names are somebody's (RFC 5802, 9: no oracle for names).
+A client receives the salt before it has proved anything. For a name without a stored salt (an unknown user, a user of a
+login module, a delegation token) the salt is computed from the name and a secret of the cluster. So it is the same on
+every broker and every day, and does not show whether the name exists (RFC 5802, 9: no oracle for names).
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _SECRET_BYTES = 32
 
 
 def random_salt() -> bytes:
-    """For a new credential."""
+    """A salt for a new credential."""
     return _in_base_36(secrets.randbits(_BITS))
 
 
 class Salts:
-    """Salts by name. The secret is this process's alone until it is told the cluster's; it is never shown."""
+    """Salts by name. The secret is this process's own until `use` sets the cluster's; it is never returned."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(_SECRET_BYTES)
 
     def use(self, secret: bytes) -> None:
-        """Make them of this secret from here on."""
+        """Compute salts from this secret from now on."""
         self._secret = secret
 
     def of(self, mechanism: str, name: str) -> bytes:
-        """The salt of a name that has none stored."""
+        """The salt of a name without a stored one."""
         made = hmac.digest(self._secret, f"{mechanism}\0{name}".encode(), "sha256")
         return _in_base_36(int.from_bytes(made) >> (8 * len(made) - _BITS))
 

@@ -1,20 +1,20 @@
-"""Kafka's wrapping of SASL, server side: handshake, then tokens, as one state machine without a socket (KIP-43,
-KIP-152, KIP-368).
+"""Kafka's SASL protocol, server side: handshake, then tokens, as one state machine without a socket (KIP-43, KIP-152,
+KIP-368).
 
 | state | SaslHandshake 0 | SaslHandshake 1 | SaslAuthenticate | raw token | another API |
 |---|---|---|---|---|---|
-| HANDSHAKE | → TOKENS_RAW | → TOKENS | refused, 34 | - | refused |
-| TOKENS | refused, 34 | refused, 34 | token → TOKENS or COMPLETE | - | refused |
+| HANDSHAKE | → TOKENS_RAW | → TOKENS | rejected, 34 | - | rejected |
+| TOKENS | rejected, 34 | rejected, 34 | token → TOKENS or COMPLETE | - | rejected |
 | TOKENS_RAW | - | - | - | token → TOKENS_RAW or COMPLETE | - |
-| COMPLETE | refused, 34 | re-authentication → TOKENS or OTHER_MECHANISM | refused, 34 | - | not ours |
-| OTHER_MECHANISM | refused | refused | refused | - | refused |
+| COMPLETE | rejected, 34 | re-authentication → TOKENS or OTHER_MECHANISM | rejected, 34 | - | not handled here |
+| OTHER_MECHANISM | rejected | rejected | rejected | - | rejected |
 
-34 is ILLEGAL_SASL_STATE. "Refused" closes the connection after the answer, if there is one. ApiVersions never comes
-here. A failed exchange is answered late (`Reply.failed`), so that guessing is slow. A re-authentication may not change
-the mechanism (the handshake is answered, what follows is not) nor the principal.
+34 is ILLEGAL_SASL_STATE. "Rejected" closes the connection after the response, if there is one. ApiVersions is handled
+elsewhere. The response to a failed exchange is delayed (`Reply.failed`), so that guessing is slow. A re-authentication
+may not change the principal, nor the mechanism (the handshake gets a response, the next request is rejected).
 
-A session lasts as long as what the peer showed (a token) and no longer than `connections.max.reauth.ms`, if that is
-set; one that ends when it begins has ended.
+A session ends when the peer's credential (a token) expires, and after `connections.max.reauth.ms` at the latest, if
+that is set; a session with a lifetime of 0 has ended.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SaslState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a complete exchange proved. `lifetime_ms` is how long that lasts, None when it has no end."""
+    """The result of a complete exchange. `lifetime_ms` is the session's lifetime, None without limit."""
 
     authorization_id: str
     mechanism: str
@@ -54,12 +54,13 @@ class Outcome:
     lifetime_ms: int | None = None
     access_token: AccessToken | None = None
     extensions: Mapping[str, str] = field(default_factory=dict)
+    token_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`answer` is a response frame without its size, None when there is none. `failed` is the reason for which the
-    connection has to close after the answer (both after the delay), `outcome` is set when the peer is through."""
+    """`answer` is a response frame without its size, None when there is none. `failed` is the reason why the connection
+    is closed after the response (both after the delay); `outcome` is set when the peer is authenticated."""
 
     answer: bytes | None = None
     failed: str | None = None
@@ -71,9 +72,9 @@ def _anybody(_: Outcome) -> str | None:
 
 
 class SaslServerSession:
-    """One connection's authentications. `max_lifetimes_ms` by mechanism is `connections.max.reauth.ms`, none or 0 is
-    no end. `objection(outcome)` is why a peer that proved to be somebody may still not go on (it was somebody else
-    before), None when it may."""
+    """One connection's authentications. `max_lifetimes_ms` by mechanism is `connections.max.reauth.ms`; absent or 0 is
+    no limit. `objection(outcome)` is why an authenticated peer is rejected all the same (its principal has changed),
+    None when it is accepted."""
 
     def __init__(
         self,
@@ -94,17 +95,17 @@ class SaslServerSession:
 
     @property
     def blocking(self) -> bool:
-        """Whether the next token may take its time to be judged."""
+        """Whether the check of the next token may block."""
         tokens = self.state in (SaslState.TOKENS, SaslState.TOKENS_RAW)
         return tokens and self._mechanisms[self._mechanism].blocking
 
     @property
-    def refused(self) -> str:
-        """Why the attempt under way has failed although its peer has still to say that it knows, else ""."""
-        return self._exchange.refused if self._exchange is not None else ""
+    def rejected(self) -> str:
+        """Why the current attempt has failed while the peer still has to acknowledge that, else ""."""
+        return self._exchange.rejected if self._exchange is not None else ""
 
     def on_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> Reply:
-        """A SaslHandshake or SaslAuthenticate request, or one that has no business here. DecodeError."""
+        """A SaslHandshake or SaslAuthenticate request, or another one, which is rejected. DecodeError."""
         if self.state is SaslState.OTHER_MECHANISM:
             self.state = SaslState.FAILED
             return Reply(
@@ -120,7 +121,7 @@ class SaslServerSession:
         return Reply(failed=f"API {header.api_key} during SASL authentication")
 
     def on_token(self, token: bytes) -> Reply:
-        """A raw token, after SaslHandshake 0. Failures are not explained there."""
+        """A raw token, after SaslHandshake 0. There failures have no response."""
         try:
             answer, outcome = self._step(token)
         except SaslError as error:
@@ -130,12 +131,12 @@ class SaslServerSession:
     def _handshake(self, header: RequestHeader, request: SaslHandshakeRequest) -> Reply:
         again = self.state is SaslState.COMPLETE
         if self.state is not SaslState.HANDSHAKE and not (again and header.api_version > 0):
-            return self._refuse_handshake(
+            return self._reject_handshake(
                 header, Error.ILLEGAL_SASL_STATE, f"SaslHandshake in state {self.state.value}"
             )
         mechanism = self._mechanisms.get(request.mechanism)
         if mechanism is None:
-            return self._refuse_handshake(
+            return self._reject_handshake(
                 header,
                 Error.UNSUPPORTED_SASL_MECHANISM,
                 f"the mechanism {request.mechanism[:64]!r} is not enabled, {', '.join(self._mechanisms)} are",
@@ -192,9 +193,10 @@ class SaslServerSession:
             lifetime_ms,
             exchange.access_token,
             exchange.extensions,
+            exchange.token_id,
         )
 
-    def _refuse_handshake(self, header: RequestHeader, error: Error, reason: str) -> Reply:
+    def _reject_handshake(self, header: RequestHeader, error: Error, reason: str) -> Reply:
         self.state = SaslState.FAILED
         return Reply(self._handshake_answer(header, error), failed=reason)
 
@@ -219,7 +221,7 @@ class SaslServerSession:
 
 
 def illegal_sasl_state(header: RequestHeader) -> bytes:
-    """The answer to a SASL request on a connection that does not authenticate, or has done so long ago."""
+    """The response to a SASL request on a connection without SASL, or on one that is already authenticated."""
     code = int(Error.ILLEGAL_SASL_STATE)
     response: SaslHandshakeResponse | SaslAuthenticateResponse
     if header.api_key == ApiKey.SASL_HANDSHAKE:

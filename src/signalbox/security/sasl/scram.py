@@ -1,7 +1,7 @@
 """SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677), server and client.
 
-No channel binding, as in Kafka. An unknown user goes through the same exchange with a made-up credential and the same
-work, so that the failure comes at the same step as a wrong password's, after the same time.
+No channel binding, as in Kafka. For an unknown user the exchange uses a generated credential and does the same work, so
+that it fails at the same step and after the same time as with a wrong password.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from signalbox.security.sasl.scram_messages import (
     salted_password,
 )
 
-_MAX_CLIENT_ITERATIONS = 1_000_000  # a server cannot keep our processor busy with more
+_MAX_CLIENT_ITERATIONS = 1_000_000  # limits the CPU time that a server can cause
 
 
-# What users who do not exist are checked against: of the right length, and nobody knows a proof for it.
+# Unknown users are checked against these keys: they have the right length, and no proof for them is known.
 _NOBODYS_KEY = {mechanism: hashed(mechanism, secrets.token_bytes(32)) for mechanism in SCRAM_MECHANISMS}
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLogin:
-    """What a delegation token gives: its owner's name, until `expires_at_ms`."""
+    """The login of a delegation token: its owner's name, valid until `expires_at_ms`."""
 
     owner: str
     expires_at_ms: int
@@ -50,16 +50,16 @@ class TokenLogin:
 
 
 class ScramCredentials(Protocol):
-    """Port: where credentials are looked up (the metadata's view, delegation tokens)."""
+    """Port: looks up credentials (in the metadata's view, of delegation tokens)."""
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None: ...
 
     def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
-        """The delegation token of that id."""
+        """The login of the delegation token with that id; None for an unknown one."""
         ...
 
     def salt(self, mechanism: str, name: str) -> bytes:
-        """The salt of a name that none is stored for: the same whether it is somebody's or not, on every node."""
+        """The salt of a name without a stored one: the same whether the name exists or not, on every node."""
         ...
 
 
@@ -102,11 +102,11 @@ class ScramMechanism:
 
 
 class ScramServerExchange:
-    """Two tokens: who is there, and the proof."""
+    """Two tokens: the user name, and the proof."""
 
     access_token: AccessToken | None = None
     extensions = NO_EXTENSIONS
-    refused = ""
+    rejected = ""
 
     def __init__(self, mechanism: str, credentials: ScramCredentials, nonce: str) -> None:
         self._mechanism = mechanism
@@ -120,6 +120,7 @@ class ScramServerExchange:
         self.complete = False
         self.authorization_id = ""
         self.token_authenticated = False
+        self.token_id = ""
         self.expires_at_ms: int | None = None
 
     def respond(self, token: bytes) -> bytes:
@@ -133,14 +134,14 @@ class ScramServerExchange:
             raise SaslError(OTHER_IDENTITY)
         self._owner = first.user
         if first.extensions.get("tokenauth") == "true":
-            self.token_authenticated = True
+            self.token_authenticated, self.token_id = True, first.user
             found = self._credentials.token_login(self._mechanism, first.user)
             if found is not None:
                 self._owner, self._credential, self.expires_at_ms = found.owner, found.credential, found.expires_at_ms
         else:
             self._credential = self._credentials.scram_credential(self._mechanism, first.user)
         self._known = self._credential is not None
-        nobody = self._nobody(first.user)  # made in any case: it takes time
+        nobody = self._nobody(first.user)  # always made, so that the time is the same
         self._credential = self._credential or nobody
         self._server_first = (
             f"r={first.nonce}{self._own_nonce},s={encode_base64(self._credential.salt)},i={self._credential.iterations}"
@@ -148,7 +149,7 @@ class ScramServerExchange:
         return self._server_first.encode()
 
     def _nobody(self, name: str) -> ScramCredential:
-        """What a name that is nobody's is shown: what one that Kafka's tools made has by default."""
+        """The credential for an unknown name: its salt and iterations look like the default of Kafka's tools."""
         key = _NOBODYS_KEY[self._mechanism]
         return ScramCredential(self._credentials.salt(self._mechanism, name), key, key, MIN_ITERATIONS)
 
@@ -160,14 +161,16 @@ class ScramServerExchange:
         message = f"{first.bare},{self._server_first},{final.bare}".encode()
         signature = keyed(self._mechanism, credential.stored_key, message)
         same = (
-            # librdkafka before 2.6.1 puts its own nonce before the whole once more (the proof covers it so): Kafka lets
-            # it, since the whole is there.
+            # librdkafka before 2.6.1 repeats its own nonce in front of the complete one (its proof covers that): Kafka
+            # accepts it, since the complete nonce is there.
             final.nonce.endswith(first.nonce + self._own_nonce)
             and final.binding == first.gs2_header.encode()
             and len(final.proof) == len(signature)
         )
         client_key = bytes(a ^ b for a, b in zip(final.proof, signature))
         same &= hmac.compare_digest(hashed(self._mechanism, client_key), credential.stored_key)
+        if self.token_id and self._credentials.token_login(self._mechanism, self.token_id) is None:
+            same = False  # expired or deleted since the exchange began
         if not (same and self._known):
             raise invalid_credentials(self._mechanism, "wrong user name or password")
         self.authorization_id = self._owner
@@ -178,12 +181,12 @@ class ScramServerExchange:
 
 @lru_cache(maxsize=64)
 def _salted(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:
-    """A client that reconnects does not pay for the key derivation again."""
+    """Cached, so that a client that reconnects does not derive the key again."""
     return salted_password(mechanism, password, salt, iterations)
 
 
 class ScramClientExchange:
-    """The client's side; checks that the server knew the password too."""
+    """The client's side; also checks that the server knows the password."""
 
     def __init__(
         self,

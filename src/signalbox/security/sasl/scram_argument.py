@@ -1,9 +1,9 @@
-"""SCRAM users as Kafka's storage tool takes them on its command line (KIP-900):
+"""SCRAM users in the command line syntax of Kafka's storage tool (KIP-900):
 
     SCRAM-SHA-256=[name=admin,password=secret]
     SCRAM-SHA-512=[name=admin,iterations=8192,salt="N3E=",saltedpassword="YCE="]
 
-Values may stand in quotes, and hold no comma. Messages never repeat a value: it may be a password.
+Values may be quoted, and contain no comma. Error messages never contain a value: it may be a password.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _KEYS = ("name", "password", "iterations", "salt", "saltedpassword")
 
 
 class BadScramArgument(ValueError):
-    """The text names no SCRAM user; the message says what is wrong with it."""
+    """The text does not describe a SCRAM user; the message names the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScramArgument:
-    """A user to be. Exactly one of `password` and `salted_password` is given, the latter with its salt."""
+    """A user to create. Exactly one of `password` and `salted_password` is set, the latter with its salt."""
 
     mechanism: str
     name: str
@@ -41,11 +41,11 @@ class ScramArgument:
     salted_password: bytes | None = field(default=None, repr=False)
 
     def credential(self) -> ScramCredential:
-        """What to store; a random salt and 4096 iterations where none are given."""
+        """The credential to store; a random salt and 4096 iterations where none are given."""
         return self._made(self.salt or random_salt(), self.iterations or MIN_ITERATIONS)
 
     def agrees_with(self, stored: ScramCredential) -> bool:
-        """Whether the stored credential is one that this text asks for, so that nothing needs to be done."""
+        """Whether the stored credential already matches this text, so that nothing needs to be changed."""
         if self.salt not in (None, stored.salt) or self.iterations not in (None, stored.iterations):
             return False
         return self._made(stored.salt, stored.iterations) == stored

@@ -1,6 +1,6 @@
-"""The texts of SCRAM (RFC 5802) as values: attribute lists, escaped names, credentials.
+"""The messages of SCRAM (RFC 5802) as values: attribute lists, escaped names, credentials.
 
-Kafka adds extensions to the client's first message: `tokenauth=true` says that the user is a delegation token's id.
+Kafka adds extensions to the client's first message: `tokenauth=true` means that the user is a delegation token's id.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SERVER_FINAL = re.compile(r"(?:e=(?P<error>[^,]+)|v=(?P<verifier>[A-Za-z0-9+/=]
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """What a server keeps of a password. Its keys show in no traceback."""
+    """What a server stores of a password. The keys are left out of `repr`."""
 
     salt: bytes = field(repr=False)
     stored_key: bytes = field(repr=False)
@@ -89,7 +89,7 @@ def hashed(mechanism: str, data: bytes) -> bytes:
 
 
 def credential_from_salted(mechanism: str, salted: bytes, salt: bytes, iterations: int) -> ScramCredential:
-    """What AlterUserScramCredentials stores: clients send the salted password, never the plain one."""
+    """The credential that AlterUserScramCredentials stores: clients send the salted password, never the plain one."""
     stored_key = hashed(mechanism, keyed(mechanism, salted, b"Client Key"))
     return ScramCredential(salt, stored_key, keyed(mechanism, salted, b"Server Key"), iterations)
 
@@ -104,7 +104,7 @@ def escape_name(name: str) -> str:
 
 
 def unescape_name(text: str) -> str:
-    """SaslError for a '=' that escapes nothing."""
+    """The name; SaslError for a '=' that is not part of an escape."""
     if re.search(r"=(?!2C|3D)", text):
         raise SaslError("invalid escape in a SCRAM name")
     return text.replace("=2C", ",").replace("=3D", "=")
@@ -140,12 +140,12 @@ def parse_client_final(token: bytes) -> ClientFinal:
 
 
 def parse_server_final(token: bytes) -> bytes:
-    """The verifier; SaslError with the server's error."""
+    """The server's verifier; SaslError with the error that the server sent."""
     match = _SERVER_FINAL.fullmatch(_text(token))
     if match is None:
         raise SaslError("invalid SCRAM server final message")
     if match["error"]:
-        raise SaslError(f"the server refused: {match['error']}")
+        raise SaslError(f"the server rejected: {match['error']}")
     return _decode(match["verifier"])
 
 

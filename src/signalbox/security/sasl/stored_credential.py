@@ -1,8 +1,8 @@
-"""A SCRAM credential as Kafka keeps it in a user's configs, under the mechanism's name (KIP-84, KIP-554):
+"""A SCRAM credential as Kafka stores it in a user's configs, under the mechanism's name (KIP-84, KIP-554):
 
     SCRAM-SHA-256 → salt=<base64>,stored_key=<base64>,server_key=<base64>,iterations=4096
 
-It is no password, but whoever reads it can pose as the server and try passwords offline: it belongs in no log.
+It is not a password, but with it an attacker can impersonate the server and try passwords offline: it is never logged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import binascii
 
 from signalbox.security.sasl.scram_messages import ScramCredential, encode_base64
 
-# Kafka's ScramMechanism: numbers on the wire. 0 and all others are unknown.
+# Kafka's ScramMechanism: the protocol's numbers. 0 and all others are unknown.
 MECHANISM_CODES: dict[int, str] = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 MAX_ITERATIONS = 16_384
 
@@ -20,11 +20,11 @@ _KEYS = {"salt", "stored_key", "server_key", "iterations"}
 
 
 class BadCredential(ValueError):
-    """A stored text that is no credential. The message does not repeat it."""
+    """A stored text is not a credential. The message does not contain it."""
 
 
 def encode_credential(credential: ScramCredential) -> str:
-    """The text."""
+    """The credential as stored text."""
     return ",".join(
         (
             f"salt={encode_base64(credential.salt)}",
@@ -46,5 +46,5 @@ def decode_credential(text: str) -> ScramCredential:
         )
         return ScramCredential(salt, stored_key, server_key, int(fields["iterations"]))
     except (binascii.Error, ValueError):
-        # The error's own text would quote what could not be read.
+        # The error's own text would quote the invalid input.
         raise BadCredential("a SCRAM credential holds base64 and a number of iterations") from None

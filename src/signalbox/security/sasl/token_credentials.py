@@ -1,7 +1,7 @@
 """SCRAM credentials of delegation tokens: the password is the token's HMAC in base64 (KIP-48).
 
-To derive one takes 1 to 3 ms for each mechanism. They are derived ahead, in a thread, when a token becomes known; who
-logs in before that is served at once and pays for it.
+Deriving one takes 1 to 3 ms for each mechanism. They are derived ahead, in a thread, when a token becomes known. A
+login before that does not wait for the thread: the credential is derived in the call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from signalbox.security.sasl.scram_messages import (
 
 
 class TokenCredentials:
-    """One broker's. A token's salt is that of an id which is no token's; with Kafka it is new at every start."""
+    """One broker's token credentials. Salts are computed as for unknown names; Kafka makes new ones at each start."""
 
     def __init__(self, secret: TokenSecret, salts: Salts) -> None:
         self._secret = secret
@@ -29,26 +29,26 @@ class TokenCredentials:
         self._thread = ThreadPoolExecutor(1, "delegation-tokens")
 
     def credential(self, mechanism: str, token_id: str) -> ScramCredential:
-        """The credential of a token that exists."""
+        """The credential of an existing token."""
         made = self._made.get((mechanism, token_id))
         if made is None or made.salt != self._salts.of(mechanism, token_id):
             made = self._made[mechanism, token_id] = self._derive(mechanism, token_id)
         return made
 
     def derive_ahead(self, token_id: str) -> None:
-        """A token that exists, new or renewed."""
+        """Derive the credentials of a token that was created or renewed, in the thread."""
         if token_id not in self._wanted:
             self._wanted.add(token_id)
             self._thread.submit(self._derive_all, token_id)
 
     def forget(self, token_id: str) -> None:
-        """A token that exists no more."""
+        """Remove the credentials of a token that no longer exists."""
         self._wanted.discard(token_id)
         for mechanism in SCRAM_MECHANISMS:
             self._made.pop((mechanism, token_id), None)
 
     def close(self) -> None:
-        """Derive no more."""
+        """Stop deriving credentials."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _derive_all(self, token_id: str) -> None:

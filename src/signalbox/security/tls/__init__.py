@@ -1,1 +1,1 @@
-"""TLS: Kafka's ssl.* settings made into OpenSSL contexts, and what may be renewed while a listener serves."""
+"""TLS: OpenSSL contexts from Kafka's ssl.* settings, and their renewal while a listener serves."""

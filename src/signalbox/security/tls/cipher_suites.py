@@ -1,7 +1,7 @@
-"""Cipher suites by the names that Kafka's users write, Java's, put into a context of OpenSSL.
+"""Sets cipher suites in an OpenSSL context, by Java's names, which Kafka's users write.
 
-Java and the standard say TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 where OpenSSL says ECDHE-RSA-AES128-GCM-SHA256; both are
-taken. TLS 1.3's have one name everywhere. A list without a suite of a TLS version rules that version out, as in Java.
+Java and the standard have TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 where OpenSSL has ECDHE-RSA-AES128-GCM-SHA256; both are
+accepted. TLS 1.3's have one name everywhere. A list without a suite of a TLS version disables that version, as in Java.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ JAVA_NAMES = {
     for exchange, prefix in _KEY_EXCHANGES.items()
     for cipher, name in _CIPHERS.items()
 }
-"""Java's name → OpenSSL's, for TLS 1.2. A few of the products do not exist: OpenSSL knows which."""
+"""Java's name → OpenSSL's name, for TLS 1.2. A few of these combinations do not exist; OpenSSL does not accept them."""
 
 
 def choose_suites(context: ssl.SSLContext, names: Sequence[str]) -> None:
-    """Let `context` use these suites and no others; its TLS versions are narrowed to those that have one.
-    TlsConfigError names each suite that cannot be had."""
+    """Let `context` use these suites and no others; its TLS versions are limited to those that have one.
+    TlsConfigError names each suite that is not available."""
     latest = [name for name in names if name in TLS_1_3_SUITES]
     older = {name: JAVA_NAMES.get(name, name) for name in names if name not in TLS_1_3_SUITES}
     unknown = [name for name, ours in older.items() if not _exists(ours)]
@@ -64,7 +64,7 @@ def choose_suites(context: ssl.SSLContext, names: Sequence[str]) -> None:
 
 
 def _exists(name: str) -> bool:
-    """Whether OpenSSL has the suite for certificates; an expression like ECDHE+AESGCM is no suite."""
+    """Whether OpenSSL has the suite for certificates; an expression like ECDHE+AESGCM is not a suite."""
     probe = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         probe.set_ciphers(f"{name}:!aNULL:!eNULL")

@@ -1,8 +1,8 @@
 """OpenSSL contexts from Kafka's ssl.* settings.
 
-Python hands private keys to OpenSSL as files: PEM text goes through one in memory, so that no disk ever holds an open
-key; where the system has none (clients also run elsewhere), through a private temporary file that is gone when the
-context stands.
+Python passes private keys to OpenSSL as files. PEM text is written to a file in memory, so that an unencrypted key is
+never on disk. Where the system has none (clients also run elsewhere), a private temporary file is used, which is
+deleted when the context is made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required
 
 
 def server_context(settings: TlsSettings, stores: Stores | None = None) -> ssl.SSLContext:
-    """For a listener, with `stores` or what `settings` names now. TlsConfigError names the key that is wrong."""
+    """For a listener, with `stores` or those that `settings` names now. TlsConfigError names the key that is wrong."""
     if settings.client_auth not in _CLIENT_AUTH:
         raise TlsConfigError("ssl.client.auth", f"{settings.client_auth!r} is not none, requested or required")
     _version_of_context(settings)
@@ -63,7 +63,7 @@ def client_context(settings: TlsSettings, stores: Stores | None = None) -> ssl.S
 
 
 def _version_of_context(settings: TlsSettings) -> ssl.TLSVersion:
-    """ssl.protocol: it makes Java's context, and bounds what clients speak (KIP-573); TLS is no bound."""
+    """ssl.protocol: it makes Java's context, and limits the versions of clients (KIP-573); TLS is no limit."""
     if settings.protocol == "TLS":
         return ssl.TLSVersion.TLSv1_3
     if settings.protocol not in _VERSIONS:
@@ -80,7 +80,7 @@ def _set_versions(
     versions = [_VERSIONS[name] for name in settings.enabled_protocols]
     if min(versions) > highest:
         raise TlsConfigError("ssl.protocol", f"{settings.protocol} is below every version of ssl.enabled.protocols")
-    context.options |= ssl.OP_NO_RENEGOTIATION  # each would cost a handshake, as often as the peer likes
+    context.options |= ssl.OP_NO_RENEGOTIATION  # each would cost a handshake, as often as the peer wants
     context.minimum_version, context.maximum_version = min(versions), min(max(versions), highest)
     if settings.cipher_suites:
         choose_suites(context, settings.cipher_suites)
@@ -96,7 +96,7 @@ def _load_trust(context: ssl.SSLContext, pem: str, source: str) -> None:
 def _load_identity(context: ssl.SSLContext, entry: KeyEntry) -> None:
     with _private_file(entry.private_key + entry.chain) as path:
         try:
-            # Without a password OpenSSL would ask at the terminal.
+            # Without a password OpenSSL would prompt at the terminal.
             context.load_cert_chain(path, password=entry.password if entry.password is not None else lambda: "")
         except (ssl.SSLError, OSError) as error:
             raise TlsConfigError(entry.source, f"no usable private key with its certificate: {error}") from error

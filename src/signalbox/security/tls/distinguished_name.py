@@ -1,9 +1,9 @@
-"""The subject of a certificate as text, to the letter as Java's X500Principal.getName() prints it: what Kafka makes the
-principal, and what ACLs and mapping rules are written for.
+"""The subject of a certificate as text, exactly as Java's X500Principal.getName() prints it: Kafka uses it as the
+principal, and ACLs and mapping rules are written for it.
 
-RFC 2253: the most specific part first, nine attributes by their keyword. Any other is its object identifier with the
-hexadecimal of its value's encoding (an e-mail address is 1.2.840.113549.1.9.1=#1606...), which is why the encoding is
-read here rather than what `ssl` makes of it. The certificate has been verified by OpenSSL before.
+RFC 2253: the most specific part first, nine attributes by their keyword. Any other attribute is its object identifier
+with the hexadecimal of its value's encoding (an e-mail address is 1.2.840.113549.1.9.1=#1606...). So the encoding is
+read here, because `ssl` does not return it. OpenSSL has verified the certificate before.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-# What Java takes for text: UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString; it reads all of
-# them as UTF-8.
+# The tags that Java reads as text: UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString; it
+# reads all of them as UTF-8.
 _TEXT = frozenset({12, 19, 20, 22, 27, 30})
 _ESCAPED = frozenset(',=+<>#;"\\')
 _CONTEXT_0 = 0xA0
@@ -30,14 +30,14 @@ _SUBJECT = 5  # after version, serial number, algorithm, issuer and validity
 
 
 def distinguished_name(certificate: bytes) -> str:
-    """The subject of a certificate in DER; "" for an empty one. ValueError when it is no certificate."""
+    """The subject of a certificate in DER; "" for an empty one. ValueError when it is not a certificate."""
     parts = ["+".join(map(_attribute, _elements(part))) for _, part in _values(_subject(certificate))]
     return ",".join(reversed(parts))
 
 
 def _subject(certificate: bytes) -> bytes:
     fields = list(_values(_first(_first(certificate))))
-    if fields and fields[0][0] != _CONTEXT_0:  # version 1 does not say so
+    if fields and fields[0][0] != _CONTEXT_0:  # certificates of version 1 have no version field
         fields.insert(0, (_CONTEXT_0, b""))
     if len(fields) <= _SUBJECT:
         raise ValueError("no certificate: it ends before its subject")
@@ -63,7 +63,7 @@ def _escape(text: str) -> str:
 
 
 def _dotted(identifier: bytes) -> str:
-    """An object identifier's numbers: seven bits a byte, the first two in one."""
+    """An object identifier's numbers: seven bits per byte, the first two numbers in one."""
     numbers, number = [], 0
     for byte in identifier:
         number = number << 7 | byte & 0x7F
@@ -81,12 +81,12 @@ def _first(data: bytes) -> bytes:
 
 
 def _elements(data: bytes) -> Iterator[bytes]:
-    """The contents of the values that stand one after the other in `data`."""
+    """The contents of the consecutive values in `data`."""
     return (content for _, content in _values(data))
 
 
 def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """(tag, content) of each."""
+    """(tag, content) of each value."""
     start = 0
     while start < len(data):
         head = _header_size(data[start:])
@@ -99,7 +99,7 @@ def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _header_size(data: bytes) -> int:
-    """Bytes of tag and length."""
+    """The number of bytes of tag and length."""
     if len(data) < 2:
         raise ValueError("no certificate: it ends in the middle of a value")
     return 2 if data[1] < 0x80 else 2 + (data[1] & 0x7F)

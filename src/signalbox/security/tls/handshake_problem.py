@@ -1,4 +1,4 @@
-"""Whether two TLS contexts would understand each other: they shake hands in memory, before anybody depends on it."""
+"""Checks whether two TLS contexts are compatible: a handshake in memory, before connections depend on them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ _STEPS = 20  # a handshake takes three or four in each direction
 
 
 def handshake_problem(server: ssl.SSLContext, client: ssl.SSLContext, host: str | None = None) -> str:
-    """Why the handshake of `client` with `server` fails, "" when it does not. `host` is what the client would dial; it
-    counts where the client checks names."""
+    """Why the handshake of `client` with `server` fails, "" when it succeeds. `host` is the name that the client would
+    connect to; it matters where the client checks names."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     sides = [
         client.wrap_bio(to_client, to_server, server_side=False, server_hostname=host),

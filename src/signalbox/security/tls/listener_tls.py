@@ -1,13 +1,14 @@
-"""What one listener serves TLS with, and its renewal while it serves (KIP-226).
+"""The TLS of one listener, and its renewal while it serves (KIP-226).
 
-A renewal builds everything anew from the changed settings, files read again even where their names are the same, so one
-function serves a new location, a new password and a file that was replaced on disk. Nothing is changed in place:
-whoever holds the old one (handshakes under way, connections) keeps it.
+A renewal reads everything again from the changed settings, also files whose names are the same, so one function handles
+a new location, a new password and a file that was replaced on disk. Nothing is changed in place: handshakes in progress
+and connections keep the old context.
 
 Kafka's rules for a new keystore: the same distinguished name, unless ssl.allow.dn.changes; no alternative name of the
-old one missing, unless ssl.allow.san.changes (KIP-978); a truststore may be replaced but not added. Where brokers dial
-the listener, old and new must shake hands with each other in both directions, since a cluster is renewed broker by
-broker: a truststore that does not know the listener's own certificate is refused, at start too.
+old one missing, unless ssl.allow.san.changes (KIP-978); a truststore may be replaced but not added. Where brokers
+connect to the listener, old and new contexts must complete a handshake with each other in both directions, since a
+cluster is renewed broker by broker: a truststore that does not trust the listener's own certificate is rejected, at
+start too.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListenerTls:
-    """`context` is for the listener's handshakes. `chain` is its certificates in PEM, own first. `as_client` is how a
-    broker with the same settings dials it, host name unchecked; None where brokers do not dial. `files` are the stores'
-    files with the times at which they had been written."""
+    """`context` is for the listener's handshakes. `chain` is its certificates in PEM, own first. `as_client` is the
+    client context of a broker with the same settings, without host name check; None where brokers do not connect.
+    `files` are the stores' files with their modification times when they were read (ns)."""
 
     settings: TlsSettings
     context: ssl.SSLContext
@@ -41,20 +42,20 @@ class ListenerTls:
 
     @property
     def replaced_files(self) -> list[str]:
-        """The files that were written again since they were read; one that is gone is none."""
+        """The files that were written again since they were read; deleted files are not among them."""
         return [path for path, at in written_at(self.files).items() if at != self.files[path]]
 
 
 def listener_tls(settings: TlsSettings, *, dialled_by_brokers: bool) -> ListenerTls:
     """Read the stores now. TlsConfigError names the key that is wrong. Reads files and derives keys from passwords, so
-    it may take a tenth of a second: off the event loop where others wait. Safe in any thread."""
+    it may take a tenth of a second: do not call it in an event loop that serves connections. Safe in any thread."""
     made = _make(settings, dialled_by_brokers)
     _check_handshake(made, made)
     return made
 
 
 def renewed_listener_tls(current: ListenerTls, settings: TlsSettings) -> ListenerTls:
-    """The successor of `current`, which stays as it is. TlsConfigError names the key that keeps it from being one.
+    """The successor of `current`, which stays as it is. TlsConfigError names the key that prevents the renewal.
     Cost and threads as `listener_tls`. Needs the `cryptography` package."""
     new = _make(settings, current.as_client is not None)
     if new.has_truststore and not current.has_truststore:
@@ -70,7 +71,7 @@ def renewed_listener_tls(current: ListenerTls, settings: TlsSettings) -> Listene
 def _make(settings: TlsSettings, dialled_by_brokers: bool) -> ListenerTls:
     stores = open_stores(settings)
     context = server_context(settings, stores)
-    assert stores.key_entry is not None  # server_context refuses a listener without
+    assert stores.key_entry is not None  # server_context rejects a listener without a key
     as_client = None
     if dialled_by_brokers:
         as_client = client_context(replace(settings, endpoint_identification_algorithm=""), stores)

@@ -1,5 +1,5 @@
-"""TLS towards an identity provider: the `ssl.*` options of the login module, as Kafka reads them, not the broker's own
-keys; what is not said there is the default, so that a bare module trusts the system's authorities."""
+"""TLS of connections to an identity provider: from the `ssl.*` options of the login module, as in Kafka, not from the
+broker's own keys. Missing options have their defaults, so a module without them trusts the system's authorities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULTS = {
 
 
 def provider_context(options: Mapping[str, str]) -> ssl.SSLContext:
-    """TlsConfigError names the option that is wrong. Reading the system's authorities takes some milliseconds."""
+    """TlsConfigError names the invalid option. Reading the system's authorities takes some milliseconds."""
 
     def text(key: str) -> str:
         return options.get(key, _DEFAULTS.get(key, ""))

@@ -1,4 +1,4 @@
-"""The ssl.* values that make a TLS context, in the words of Kafka's configuration."""
+"""The ssl.* values of a TLS context, with the terms of Kafka's configuration."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ RENEWABLE_KEYS = frozenset(
         "ssl.truststore.certificates",
     }
 )
-"""What Kafka lets change while a listener serves (SslConfigs.RECONFIGURABLE_CONFIGS): per broker and with the
-listener's prefix only (KIP-226)."""
+"""Keys that can change while a listener is in use, as in Kafka (SslConfigs.RECONFIGURABLE_CONFIGS): per broker and with
+the listener's prefix only (KIP-226)."""
 
 
 def tls_settings(text: Callable[[str], str], names: Callable[[str], list[str]]) -> TlsSettings:
-    """Settings from a configuration's view: `text(key)`, "" for an unset one, and `names(key)` for lists. Whoever has
-    no row for a key (clients have none for ssl.client.auth) gives ""."""
+    """Settings from a configuration: `text(key)`, "" for an unset key, and `names(key)` for lists. For a key that a
+    configuration does not have (clients have no ssl.client.auth), `text` returns ""."""
     return TlsSettings(
         keystore_type=text("ssl.keystore.type"),
         keystore_location=text("ssl.keystore.location"),

@@ -1,9 +1,9 @@
 """Keystores and truststores: PEM as text in the configuration, PEM files, PKCS12 files.
 
-Which keys go together is Kafka's rule (DefaultSslEngineFactory): text and location exclude each other, PEM has no store
-password, a keystore file of another type needs one. What a file is, its first bytes say: `ssl.keystore.type` is PEM by
-default here and JKS in Kafka, where JKS opens PKCS12 stores as well (Java's keystore.type.compat), so a PKCS12 store is
-taken under each of these types. Java's own JKS and JCEKS are refused with the way to convert them.
+Kafka's rules decide which keys go together (DefaultSslEngineFactory): text and location exclude each other, PEM has no
+store password, a keystore file of another type needs one. The first bytes show what a file is: `ssl.keystore.type` is
+PEM by default here and JKS in Kafka, where JKS opens PKCS12 stores as well (Java's keystore.type.compat), so a PKCS12
+store is accepted under each of these types. Java's own JKS and JCEKS are rejected; the error says how to convert them.
 
 PKCS12 needs the `cryptography` package, imported only then.
 """
@@ -30,8 +30,8 @@ _PRIVATE_KEY = "PRIVATE KEY"
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """A private key with its chain, own certificate first, all in PEM. `password` opens the key; None: it is open.
-    `source` is the setting it came from."""
+    """A private key with its chain, own certificate first, all in PEM. `password` decrypts the key; None: it is not
+    encrypted. `source` is the setting it came from."""
 
     private_key: str = field(repr=False)
     chain: str
@@ -41,8 +41,8 @@ class KeyEntry:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """What was opened; None where nothing is configured. `trusted` is PEM, `trusted_source` the setting. `files` are
-    when each file that was read had been written, in nanoseconds."""
+    """The opened stores; None where nothing is configured. `trusted` is PEM, `trusted_source` the setting. `files` are
+    the modification times of the files that were read, in nanoseconds."""
 
     key_entry: KeyEntry | None
     trusted: str | None
@@ -58,7 +58,7 @@ def open_stores(settings: TlsSettings) -> Stores:
 
 
 def written_at(paths: Iterable[str]) -> dict[str, int]:
-    """When each of the files that are there was last written."""
+    """The modification time of each of the files that exist, in nanoseconds."""
     found = {}
     for path in paths:
         with suppress(OSError):
@@ -69,7 +69,7 @@ def written_at(paths: Iterable[str]) -> dict[str, int]:
 def _open_keystore(settings: TlsSettings) -> KeyEntry | None:
     key = "ssl.keystore.key"
     if settings.keystore_key:
-        _refuse_beside_text(
+        _reject_beside_text(
             "ssl.keystore", settings.keystore_type, settings.keystore_location, settings.keystore_password
         )
         if not settings.keystore_certificate_chain:
@@ -101,7 +101,7 @@ def _open_keystore(settings: TlsSettings) -> KeyEntry | None:
 def _open_truststore(settings: TlsSettings) -> tuple[str | None, str]:
     key = "ssl.truststore.certificates"
     if settings.truststore_certificates:
-        _refuse_beside_text(
+        _reject_beside_text(
             "ssl.truststore", settings.truststore_type, settings.truststore_location, settings.truststore_password
         )
         return _certificates(settings.truststore_certificates, key), key
@@ -121,7 +121,7 @@ def _open_truststore(settings: TlsSettings) -> tuple[str | None, str]:
     return _certificates(data.decode(errors="replace"), key), key
 
 
-def _refuse_beside_text(prefix: str, kind: str, location: str, password: str) -> None:
+def _reject_beside_text(prefix: str, kind: str, location: str, password: str) -> None:
     if kind.strip().upper() != "PEM":
         raise TlsConfigError(f"{prefix}.type", f"is {kind}, but text in the configuration is PEM")
     if location:
@@ -159,10 +159,10 @@ def _certificates(text: str, key: str) -> str:
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
-    """(label, block) of every PEM block. Properties often hold them on one line, with blanks for line ends."""
+    """(label, block) of every PEM block. Properties often have a block on one line, with spaces for line ends."""
     found = []
     for label, body in _BLOCK.findall(text):
-        if ":" not in body:  # else headers, whose lines must stay as they are
+        if ":" not in body:  # else the block has headers, whose lines must stay as they are
             packed = "".join(body.split())
             body = "\n" + "\n".join(packed[start : start + 64] for start in range(0, len(packed), 64)) + "\n"
         found.append((label, f"-----BEGIN {label}-----{body}-----END {label}-----\n"))

@@ -1,9 +1,9 @@
-"""TLS 1.3's cipher suites, which Python's `ssl` lets nobody choose before version 3.15.
+"""TLS 1.3's cipher suites, which Python's `ssl` cannot set before version 3.15.
 
-OpenSSL keeps them in a list of its own (SSL_CTX_set_ciphersuites). Where `SSLContext.set_ciphersuites` is missing, that
-function is called on the SSL_CTX that CPython keeps as the first field of the object: so in each version from 3.11 to
-3.14, the only ones in which it is done. Afterwards the context is asked what it would use, and anything but the wish
-counts as a failure: the caller then refuses the configuration rather than serve with other suites.
+OpenSSL keeps them in a separate list (SSL_CTX_set_ciphersuites). Where `SSLContext.set_ciphersuites` is missing, that
+function is called on the SSL_CTX that CPython keeps as the first field of the object. It is so in each version from
+3.11 to 3.14, and the call is made in no other. Afterwards the context's suites are read back. Any difference from the
+requested suites is a failure: the caller then rejects the configuration rather than serve with other suites.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 
 TLS_1_3_SUITES = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
-"""What OpenSSL offers by default; the two CCM suites of RFC 8446 exist in neither Java's list nor that."""
+"""OpenSSL's default suites. The two CCM suites of RFC 8446 are not among them, and not in Java's list."""
 
 
 def set_tls_1_3_suites(context: ssl.SSLContext, names: Sequence[str]) -> bool:
-    """Whether `context` now has exactly these suites of TLS 1.3."""
+    """Set these suites of TLS 1.3; whether `context` now has exactly these."""
     if set(names) == TLS_1_3_SUITES:
         return True
     official = getattr(context, "set_ciphersuites", None)

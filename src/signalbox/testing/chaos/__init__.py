@@ -1,8 +1,10 @@
-"""The kill run: a real cluster under load while its brokers, its network and its metadata store are hurt.
+"""The chaos run: a real cluster under load while faults hit its brokers, its network and its metadata store.
 
-`make chaos DURATION=120 [SEED=n] [STORE=zookeeper]`, or `python -m signalbox.testing.chaos`. A seed fixes which faults
-come in which order (`plan.py`); `faults.py`, `network.py` and `store_faults.py` inflict them. Records: `load.py` and
-`group.py` are the clients (confluent-kafka), `verdict.py` judges what was read against what was acknowledged,
-`replicas.py` what is on the brokers' disks. Metadata: `changes/` makes changes and judges the store and every broker by
-what was acknowledged, `writers/` who wrote to the store.
+`make chaos DURATION=120 [SEED=n] [STORE=zookeeper]`, or `python -m signalbox.testing.chaos`. A seed determines the
+faults and their order (`plan.py`); `faults.py`, `network.py`, `directory_faults.py`, `descriptor_fault.py`,
+`destroyed_copies.py`, `store_faults.py` and `store_restored.py` inject them. Records: `load.py` and `group.py` are the
+clients (confluent-kafka), `verdict.py` compares the records read with the records acknowledged (`destroyed_verdict.py`
+if a fault destroyed every copy: such a loss must be in a broker's log), `replicas.py` compares the logs on the brokers'
+disks. Metadata: `changes/` makes changes and compares the store and every broker with the acknowledged changes,
+`writers/` checks which node wrote to the store.
 """

@@ -1,6 +1,7 @@
 """`python -m signalbox.testing.chaos [--duration 120] [--seed n] [--store sqlite] [--folder DIR] [--report FILE]`.
 
-Exit code 0: nothing was lost, doubled or reordered and the run showed all it must; 1: a violation, each in words.
+Exit code 0: no record was lost, duplicated or reordered and the run covered all required faults; 1: violations, in
+words.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from signalbox.testing.chaos.stores import STORES
 
 
 def main(arguments: list[str]) -> int:
-    """Run, report, write the report file."""
+    """Runs, prints and writes the report file."""
     parser = argparse.ArgumentParser(prog="signalbox.testing.chaos", description=__doc__.splitlines()[0])
     parser.add_argument("--duration", type=float, default=120.0, help="seconds of load and faults, at least")
     parser.add_argument("--seed", type=int, default=None, help="which faults in which order; drawn if not given")
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> int:
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # an exit that stops the brokers, which outlive us otherwise
+    )  # exits after stopping the brokers, which would otherwise outlive this process
     _say(f"seed {seed}, {given.duration:.0f} s, metadata in {given.store}; brokers and logs in {given.folder}")
     report = Run(seed, given.duration, given.folder, _say, given.store).run()
     given.report.parent.mkdir(parents=True, exist_ok=True)

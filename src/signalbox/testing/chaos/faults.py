@@ -1,7 +1,7 @@
-"""Inflicts planned faults on a cluster, one at a time, and waits until the cluster is whole again.
+"""Injects planned faults into a cluster, one at a time, and waits until the cluster is healthy again.
 
-An *act* does one kind of fault to a broker (0 for none) for so many seconds and undoes it; what befalls the network and
-the store is done by the acts of `network_faults` and `store_faults.py`.
+An *act* applies one kind of fault to a broker (0 for none) for so many seconds and reverts it; faults of the network
+and the store are applied by the acts of `network_faults` and `store_faults.py`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any
 
 from signalbox.testing.chaos.network import Network
-from signalbox.testing.chaos.plan import Fault, Kind
+from signalbox.testing.chaos.plan import DAMAGING, Fault, Kind
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 
 _LOOK_S = 0.05
 
 Act = Callable[[int, float], bool]
-"""Given the broker and the seconds; whether the broker was ended by its peers meanwhile."""
+"""Applies a fault to this broker for this number of seconds; returns whether its peers killed the broker meanwhile."""
 
 
 class NotWhole(RuntimeError):
@@ -29,15 +29,15 @@ class NotWhole(RuntimeError):
 
 @dataclass(slots=True)
 class Inflicted:
-    """What was done, when (seconds of the run), and how long the cluster took to be whole again."""
+    """The fault, its time (seconds of the run), and how long the cluster took to be healthy again."""
 
     kind: str
-    broker: int  # 0: it hit the store
+    broker: int  # 0: the fault hit the store
     was_controller: bool
-    led: int  # how many partitions of the topic it led
+    led: int  # number of the topic's partitions that it led
     at_s: float
     hold_s: float
-    is_hasty: bool  # the next fault came without waiting for this broker to be in sync
+    is_hasty: bool  # the next fault began before this broker was in sync
     back_s: float = 0.0  # from its end (restart, SIGCONT) until every replica was in sync again
     killed_by_peers: bool = False  # stopped inside a transaction, as the store's rules allow
     silences_s: tuple[float, ...] = ()  # per partition, longest first: the longest time without an acknowledgement
@@ -50,9 +50,22 @@ class Inflicted:
             if key != "silences_s"
         } | {"longest_silence_s": round(self.silences_s[0], 3) if self.silences_s else 0.0}
 
+    def line(self, acknowledged: int) -> str:
+        """The line for the terminal; `acknowledged`: the number of records until now."""
+        which = f"broker {self.broker}{' (controller)' if self.was_controller else ''}, leader of {self.led}"
+        if not self.broker:
+            which = "(all brokers)"
+        silences = " ".join(f"{silence:.2f}" for silence in self.silences_s)
+        ended = ", ended by its peers" if self.killed_by_peers else ""
+        back = "back" if self.is_hasty else "whole again"
+        return (
+            f"{self.at_s:6.1f} s  {self.kind} {which:<34} for {self.hold_s:4.1f} s{ended}; {back} after "
+            f"{self.back_s:4.1f} s; silence by partition {silences}; {acknowledged:,} acknowledged"
+        )
+
 
 class Inflictor:
-    """`started_s` is the monotonic time from which the run counts."""
+    """`started_s` is the monotonic time at which the run began."""
 
     def __init__(
         self,
@@ -72,7 +85,9 @@ class Inflictor:
         self._acts = own | dict(acts or {})
 
     def inflict(self, fault: Fault) -> Inflicted:
-        """Do it, undo it, wait for the cluster. NotWhole, ClusterFailed."""
+        """Applies the fault, reverts it, waits for the cluster. NotWhole, ClusterFailed."""
+        if fault.kind in DAMAGING:
+            self.wait_until_whole()
         controller_id = self._state.controller_id()
         broker_id = fault.choose(list(self._cluster.brokers), controller_id)
         done = Inflicted(
@@ -94,7 +109,7 @@ class Inflictor:
         return done
 
     def wait_until_whole(self) -> None:
-        """All brokers registered, all replicas in sync. NotWhole says what was missing."""
+        """Waits until all brokers are registered and all replicas in sync. NotWhole names what is missing."""
         deadline = time.monotonic() + self._whole_timeout_s
         while missing := self._state.what_is_missing(len(self._cluster.brokers)):
             if time.monotonic() > deadline:
@@ -108,7 +123,7 @@ class Inflictor:
 
 
 def paused(cluster: ProcessCluster, broker_id: int, hold_s: float) -> bool:
-    """SIGSTOP for `hold_s`; whether its peers ended it, as they may when it holds the store's lock."""
+    """SIGSTOP for `hold_s`. True if its peers killed it, as they may if it holds the store's lock."""
     cluster.pause(broker_id)
     time.sleep(hold_s)
     try:
@@ -119,7 +134,7 @@ def paused(cluster: ProcessCluster, broker_id: int, hold_s: float) -> bool:
 
 
 def network_faults(network: Network, cluster: ProcessCluster) -> Mapping[Kind, Act]:
-    """Of the lines that lead to a broker."""
+    """Faults of the lines that lead to a broker."""
 
     def act(cut: Callable[[int], None]) -> Act:
         def cut_for(broker_id: int, hold_s: float) -> bool:
@@ -132,7 +147,7 @@ def network_faults(network: Network, cluster: ProcessCluster) -> Mapping[Kind, A
 
     def kill(broker_id: int) -> None:
         cluster.kill(broker_id)
-        network.refuse(broker_id)  # as the system does at the ports of a dead process
+        network.refuse(broker_id)  # as the kernel does at the ports of a dead process
 
     return {
         Kind.KILL: act(kill),

@@ -1,4 +1,4 @@
-"""Readers: a consumer group during the run (at least once, commits its offsets), one plain reader at its end."""
+"""Consumers: a consumer group during the run (at least once, commits its offsets), one plain consumer at its end."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class GroupMember:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Join the group and read."""
+        """Joins the group and consumes."""
         self._thread.start()
 
     def stop(self, timeout_s: float = 30.0) -> bool:
-        """Leave the group; whether the client has come to an end in that time. librdkafka's waits without a deadline,
-        after many changes of leaders and coordinators sometimes for nothing; what was seen stays."""
+        """Leaves the group. True if the client ended in that time: librdkafka waits without a deadline, and after many
+        changes of leaders and coordinators sometimes in vain. `seen` stays."""
         self._stopping.set()
         self._thread.join()
         leaving = threading.Thread(target=self._consumer.close, name="leaving", daemon=True)

@@ -1,51 +1,65 @@
-"""What the producers were told: which record was acknowledged where, and when.
+"""Delivery reports of the producers: which record was acknowledged at which offset, and when.
 
-Written by the delivery callbacks, one thread a producer; read when they have ended, but for the counts.
+Written by the delivery callbacks, one thread per producer. Only the counts may be read before the producers have ended.
 """
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class RecordId:
-    """A record's own name: who sent it, as which of its own (counted from 0)."""
+    """A record's identity: its producer and its number among that producer's records (counted from 0)."""
 
     producer: int
     number: int
 
     def encode(self) -> bytes:
-        """As it stands at the head of the record's value."""
+        """The bytes at the start of the record's value."""
         return b"%d %d " % (self.producer, self.number)
 
 
 def decode_record_id(value: bytes) -> RecordId:
-    """The id at the head of a value."""
+    """The id at the start of a value."""
     producer, number, _ = value.split(b" ", 2)
     return RecordId(int(producer), int(number))
 
 
 @dataclass
 class Ledger:
-    """`acknowledged`: partition and offset by record (offset -1: the broker knew it already and did not say where)."""
+    """`acknowledged`: partition and offset by record (offset -1: a duplicate without a known offset)."""
 
     acknowledged: dict[RecordId, tuple[int, int]] = field(default_factory=dict)
-    refused: list[str] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
     times: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def acknowledge(self, record: RecordId, partition: int, offset: int, now_s: float) -> None:
-        """A delivery report without an error."""
+        """Records a delivery report without an error."""
         self.acknowledged[record] = (partition, offset)
         self.times[partition].append(now_s)
 
-    def refuse(self, record: RecordId, reason: str) -> None:
-        """A delivery report with one: with idempotence and no deadline there should be none."""
-        self.refused.append(f"{record}: {reason}")
+    def reported(self, record: RecordId) -> Callable[[Any, Any], None]:
+        """The delivery callback of a record."""
+
+        def report(error: Any, message: Any) -> None:
+            if error is None:
+                offset = message.offset()
+                self.acknowledge(record, message.partition(), -1 if offset is None else offset, time.monotonic())
+            else:
+                self.reject(record, str(error))
+
+        return report
+
+    def reject(self, record: RecordId, reason: str) -> None:
+        """Records a delivery report with an error: with idempotence and no deadline there should be none."""
+        self.rejected.append(f"{record}: {reason}")
 
 
 def longest_silences(times: Iterable[list[float]], since_s: float, until_s: float) -> list[float]:

@@ -1,10 +1,9 @@
-"""Producers: idempotent, acks=all, never giving a record up, at a steady pace through every fault."""
+"""Producers: idempotent, acks=all, with unlimited retries, at a steady rate during every fault."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -31,7 +30,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class SteadyProducer:
-    """One client in one thread. `stop` ends the flow and waits until everything sent was answered."""
+    """One client in one thread. `stop` ends the flow and waits until every sent record is acknowledged."""
 
     def __init__(self, producer_id: int, bootstrap: str, topic: str, rate: float, ledger: Ledger) -> None:
         from confluent_kafka import Producer
@@ -49,11 +48,11 @@ class SteadyProducer:
         self.sent = 0
 
     def start(self) -> None:
-        """Begin to send."""
+        """Starts to send."""
         self._thread.start()
 
     def stop(self, timeout_s: float) -> int:
-        """How many records were left without an answer (0 is right)."""
+        """The number of records left without a delivery report (0 is expected)."""
         self._stopping.set()
         self._thread.join()
         return int(self._producer.flush(timeout_s))
@@ -73,21 +72,9 @@ class SteadyProducer:
                 self._topic,
                 record.encode() + self._padding,
                 b"key-%d" % (self.sent % _KEYS),
-                on_delivery=self._reported(record),
+                on_delivery=self._ledger.reported(record),
             )
         except BufferError:
             self._producer.poll(0.1)
             return
         self.sent += 1
-
-    def _reported(self, record: RecordId) -> Callable[[Any, Any], None]:
-        def report(error: Any, message: Any) -> None:
-            if error is None:
-                offset = message.offset()
-                self._ledger.acknowledge(
-                    record, message.partition(), -1 if offset is None else offset, time.monotonic()
-                )
-            else:
-                self._ledger.refuse(record, str(error))
-
-        return report

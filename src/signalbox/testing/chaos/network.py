@@ -1,7 +1,7 @@
-"""The wires between the brokers and to them: every advertised address is a line of the switchboard, to be cut.
+"""The connections between the brokers and to them: every advertised address is a line of the switchboard.
 
-A line leads to one listener of one broker, whoever calls. So a cut takes a broker's callers away (clients, followers,
-the controller), in both directions or in that of the answers alone, while it may still call others.
+A line leads to one listener of one broker, for every caller. So a fault cuts a broker off from its callers (clients,
+followers, the controller), in both directions or only for responses, while the broker may still connect to others.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from signalbox.testing.switchboard_line import Target
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
 LISTENERS = {"CLIENT": "PLAINTEXT", "REPLICATION": "PLAINTEXT", "CONTROL": "PLAINTEXT", "LOGIN": "SASL_PLAINTEXT"}
-"""With their protocols, in the order of a broker's ports."""
+"""Security protocol by listener, in the order of a broker's ports."""
 
 _HOST = "127.0.0.1"
 
 
 class Network:
-    """Brokers 1..n, which listen from `broker_port` on; lines take `ports_needed` ports from `line_port` on. `settings`
-    are the keys of each broker that say so."""
+    """Brokers 1..n, which listen from `broker_port` on; lines use `ports_needed` ports from `line_port` on. `settings`
+    are the keys of each broker that configure this."""
 
     def __init__(self, board: SwitchboardThread, brokers: int, broker_port: int, line_port: int) -> None:
         self._board = board
@@ -49,19 +49,19 @@ class Network:
         return brokers * len(LISTENERS)
 
     def refuse(self, broker_id: int) -> None:
-        """Open connections are cut, new ones refused."""
+        """Open connections are cut, new ones refused (TCP)."""
         self._each(broker_id, self._board.refuse)
 
     def stall(self, broker_id: int) -> None:
-        """Connections are taken and stay; no byte is passed on, in either direction."""
+        """Connections are accepted and stay open; no byte is passed on, in either direction."""
         self._each(broker_id, self._board.blackhole)
 
     def mute(self, broker_id: int) -> None:
-        """What is said to the broker arrives, what it answers does not."""
+        """Requests to the broker arrive, its responses do not."""
         self._each(broker_id, self._board.mute)
 
     def heal(self, broker_id: int) -> None:
-        """As before; what was held back arrives late."""
+        """Normal operation; bytes that were held back arrive late."""
         self._each(broker_id, self._board.restore)
 
     def _each(self, broker_id: int, act: Callable[[str], None]) -> None:

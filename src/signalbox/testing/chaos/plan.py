@@ -1,7 +1,9 @@
-"""Which faults come, in which order, and how long they last: a function of the seed and the store alone.
+"""The faults, their order and their duration: a function of the seed and the store alone.
 
-A first hand holds everything a run must show; later hands are dealt from the same kinds for as long as the run
-lasts. Whom a fault hits is settled when it comes (who is the controller then?), by `Fault.draw`.
+A first set of faults holds everything a run must cover, in a minute. Later sets follow as long as the run lasts:
+alternately one of all faults of disks, and one of kills, pauses and cuts; five minutes cover every kind (`every_kind`).
+Only such a long run destroys every copy of a partition (`destroyed_copies.py`): that fault alone takes half a minute.
+The broker that a fault hits is chosen when it begins (as the controller may change), by `Fault.choose`.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import cycle
 from random import Random
 
 
@@ -22,12 +25,40 @@ class Kind(Enum):
     STALL = "stalled"
     MUTE = "answers cut off"
     STORE_KILL = "store SIGKILL"
-    STORE_OUTAGE = "store outage"  # nobody can write
+    STORE_OUTAGE = "store outage"  # no node can write
     STORE_CUT = "cut from the store"
+    STORE_RESTORED = "store restored"  # all brokers down, the store restored from an older copy
+    KILL_ALL = "all SIGKILL"
+    # A broker is killed, and its log directory is damaged meanwhile (`directory_faults.py`).
+    WIPED = "wiped"
+    TRUNCATED = "truncated"
+    FLIPPED = "bits flipped"
+    RESTORED = "restored"
+    # The same, but all brokers are killed at once, and the damaged one starts first.
+    ALL_WIPED = "all SIGKILL, first wiped"
+    ALL_TRUNCATED = "all SIGKILL, first truncated"
+    ALL_FLIPPED = "all SIGKILL, first flipped"
+    ALL_RESTORED = "all SIGKILL, first restored"
+    COPIES_DESTROYED = "all copies destroyed"  # all brokers killed, a topic damaged on each (`destroyed_copies.py`)
+    DESCRIPTORS = "out of descriptors"  # connections to all its client-facing ports
+
+
+LONG_RUN_S = 300.0
+"""The shortest run that must contain every kind of fault."""
+ALL_DOWN = frozenset(
+    {
+        *(Kind.KILL_ALL, Kind.ALL_WIPED, Kind.ALL_TRUNCATED, Kind.ALL_FLIPPED, Kind.ALL_RESTORED),
+        *(Kind.STORE_RESTORED, Kind.COPIES_DESTROYED),
+    }
+)
+"""Faults that stop every broker."""
+_ONE_DAMAGED = frozenset({Kind.WIPED, Kind.TRUNCATED, Kind.FLIPPED, Kind.RESTORED})
+DAMAGING = ALL_DOWN | _ONE_DAMAGED
+"""Faults after which all replicas but one may be needed: one begins, and the next fault, when all are in sync."""
 
 
 class Target(Enum):
-    """Which broker it is done to."""
+    """The choice of the broker that a fault hits."""
 
     CONTROLLER = "controller"
     BYSTANDER = "bystander"  # any broker but the controller
@@ -37,8 +68,9 @@ class Target(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One broker is down or silent for `hold_s`; `gap_s` of peace follow once the cluster is whole again. A hasty
-    fault lets the next one come before its broker is in sync again: then min.insync.replicas alone keeps data safe.
+    """One broker is down or does not respond for `hold_s`; `gap_s` without a fault follow once the cluster is healthy
+    again. After a hasty fault the next one begins before its broker is in sync: min.insync.replicas alone keeps data
+    safe.
     """
 
     kind: Kind
@@ -49,7 +81,7 @@ class Fault:
     is_hasty: bool = False
 
     def choose(self, brokers: list[int], controller_id: int) -> int:
-        """The broker it hits, 0 for none; with no controller at hand, any."""
+        """The broker it hits, 0 for none; if no controller is active, any."""
         if self.target is Target.STORE:
             return 0
         candidates = sorted(brokers)
@@ -60,27 +92,53 @@ class Fault:
         return candidates[int(self.draw * len(candidates))]
 
 
-# (kind, target, longer than a session): the first hand, then the hands that follow.
+# (kind, target, longer than a session): the first set, then the sets that follow.
 Card = tuple[Kind, Target, bool]
 _FIRST_OF_ALL: tuple[Card, ...] = (
     (Kind.KILL, Target.CONTROLLER, False),
     (Kind.KILL, Target.CONTROLLER, False),
-    (Kind.KILL, Target.BYSTANDER, False),
     (Kind.PAUSE, Target.CONTROLLER, True),
     (Kind.PAUSE, Target.ANY, False),
     (Kind.REFUSE, Target.CONTROLLER, False),
-    (Kind.STALL, Target.ANY, True),
+    (Kind.REFUSE, Target.ANY, False),
+    (Kind.STALL, Target.ANY, False),
+    (Kind.MUTE, Target.ANY, False),
+    (Kind.MUTE, Target.CONTROLLER, False),
+    (Kind.DESCRIPTORS, Target.ANY, False),
+)
+_LIGHTER: tuple[Card, ...] = (  # one of them is in the first set too
+    (Kind.KILL_ALL, Target.ANY, False),
+    (Kind.WIPED, Target.ANY, False),
+    (Kind.TRUNCATED, Target.ANY, False),
+    (Kind.FLIPPED, Target.ANY, False),
+    (Kind.RESTORED, Target.ANY, False),
+)
+_HEAVIER: tuple[Card, ...] = (
+    (Kind.ALL_WIPED, Target.ANY, False),
+    (Kind.ALL_TRUNCATED, Target.ANY, False),
+    (Kind.ALL_FLIPPED, Target.ANY, False),
+    (Kind.ALL_RESTORED, Target.ANY, False),
+)
+_SECOND: tuple[Card, ...] = (
+    *(*_LIGHTER, *_HEAVIER, (Kind.STORE_RESTORED, Target.STORE, False)),
+    (Kind.PAUSE, Target.ANY, False),
+    (Kind.REFUSE, Target.ANY, False),
+    (Kind.STALL, Target.CONTROLLER, False),
     (Kind.MUTE, Target.ANY, False),
 )
+"""All faults of disks, of all brokers at once and of the restored store; and a few pauses and cuts between them."""
+_SECOND_OF_LONG_RUNS: tuple[Card, ...] = (*_SECOND, (Kind.COPIES_DESTROYED, Target.STORE, False))
 _LATER_OF_ALL: tuple[Card, ...] = (
     (Kind.KILL, Target.CONTROLLER, False),
-    (Kind.KILL, Target.ANY, False),
     (Kind.KILL, Target.BYSTANDER, False),
     (Kind.PAUSE, Target.ANY, False),
     (Kind.PAUSE, Target.ANY, True),
     (Kind.REFUSE, Target.ANY, True),
     (Kind.STALL, Target.CONTROLLER, False),
     (Kind.MUTE, Target.CONTROLLER, True),
+    (Kind.REFUSE, Target.ANY, False),
+    (Kind.STALL, Target.ANY, False),
+    (Kind.MUTE, Target.ANY, False),
 )
 _OF_STORE: dict[str, tuple[Card, ...]] = {
     "sqlite": (
@@ -94,28 +152,35 @@ _OF_STORE: dict[str, tuple[Card, ...]] = {
         (Kind.PAUSE, Target.BYSTANDER, True),
     ),
 }
-_SHORTEST_S = 0.3  # that a process is dead for: to be noticed by its closed ports
-_HASTE = 0.35  # how many of the later faults do not wait for their broker
+_SHORTEST_S = 0.3  # shortest time for which a process is dead: its peers notice its closed ports
+_HASTE = 0.35  # share of the later faults that do not wait for their broker
 
 
-def first_hand(store: str) -> tuple[Card, ...]:
-    """All that a run on a store must show."""
-    return _FIRST_OF_ALL + _OF_STORE[store]
+def least_faults(store: str, *, is_long: bool = False) -> int:
+    """The minimum number of faults of a run: all of the first set, and those of the second one in a long run."""
+    return len(_FIRST_OF_ALL) + len(_OF_STORE[store]) + 1 + (len(_SECOND_OF_LONG_RUNS) if is_long else 0)
 
 
-def plan_faults(seed: int, session_s: float, store: str) -> Iterator[Fault]:
-    """Endless; the first `len(first_hand(store))` faults are all a run must have."""
-    random = Random(seed)
-    hand, haste = first_hand(store), 0.0
+def every_kind(store: str) -> frozenset[Kind]:
+    """All kinds that a long run must cover."""
+    return frozenset(kind for kind, _, _ in (*_FIRST_OF_ALL, *_OF_STORE[store], *_SECOND_OF_LONG_RUNS))
+
+
+def plan_faults(seed: int, session_s: float, store: str, *, is_long: bool = False) -> Iterator[Fault]:
+    """Endless: first the set that every run must have, then the two others alternately."""
+    random, second = Random(seed), _SECOND_OF_LONG_RUNS if is_long else _SECOND
+    hand = (*_FIRST_OF_ALL, *_OF_STORE[store], random.choice(_LIGHTER))
+    next_hands, haste = cycle((second, _LATER_OF_ALL + _OF_STORE[store])), 0.0
     while True:
         for kind, target, is_long in random.sample(hand, len(hand)):
             hold_s, gap_s = _hold_s(random, kind, is_long, session_s), random.uniform(0.2, 1.2)
-            yield Fault(kind, target, hold_s, gap_s, random.random(), random.random() < haste)
-        hand, haste = _LATER_OF_ALL + _OF_STORE[store], _HASTE
+            is_hasty = random.random() < haste and kind not in DAMAGING
+            yield Fault(kind, target, hold_s, gap_s, random.random(), is_hasty)
+        hand, haste = next(next_hands), _HASTE
 
 
 def _hold_s(random: Random, kind: Kind, is_long: bool, session_s: float) -> float:
-    if kind in (Kind.KILL, Kind.STORE_KILL):
+    if kind in DAMAGING or kind in (Kind.KILL, Kind.KILL_ALL, Kind.STORE_KILL):
         return random.choice((_SHORTEST_S, random.uniform(_SHORTEST_S, 2.5)))
     if is_long:
         return session_s + random.uniform(0.7, 2.0)

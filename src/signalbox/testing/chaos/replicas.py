@@ -1,7 +1,8 @@
-"""Are all replicas the same, byte for byte, up to the high watermark? Read from the disks of a stopped cluster.
+"""Checks that all replicas are identical, byte for byte, up to the high watermark. Reads the disks of a stopped
+cluster.
 
-A partition's log is the stream of its batches; where one segment ends and the next begins is each broker's own
-affair. The high watermark is what `replication-offset-checkpoint` says.
+A partition's log is the sequence of its batches; each broker splits it into segments on its own. The high watermark is
+the one in `replication-offset-checkpoint`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from signalbox.storage.file_names import HIGH_WATERMARK_FILE, LOG_SUFFIX, offset
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How much was compared, and every difference in words. `high_watermarks`: the lowest of each partition."""
+    """The amount that was compared, and every difference in words. `high_watermarks`: the lowest of each partition."""
 
     partitions: int
     replicas: int
@@ -41,7 +42,7 @@ class _Replica:
 
 
 def compare_replicas(log_dirs: Mapping[str, Path]) -> Comparison:
-    """Compare what the log directories of different brokers (by a name for each) hold of every partition."""
+    """Compares every partition in the log directories of different brokers (by a name for each)."""
     replicas: dict[TopicPartition, list[_Replica]] = defaultdict(list)
     for owner, directory in log_dirs.items():
         high_watermarks = read_offsets(str(directory / HIGH_WATERMARK_FILE))
@@ -66,7 +67,7 @@ def compare_replicas(log_dirs: Mapping[str, Path]) -> Comparison:
 
 
 def _compare(partition: TopicPartition, copies: list[_Replica]) -> tuple[int, list[str]]:
-    """The bytes of one copy that were compared with the others', and the differences."""
+    """The number of bytes of one copy that were compared with the others, and the differences."""
     start = max(copy.start for copy in copies)
     end = min(copy.high_watermark for copy in copies)
     differences = []

@@ -1,4 +1,4 @@
-"""What a run found out: for the terminal, for `build/chaos.json`, and whether it showed all that a run must show."""
+"""The results of a run: for the terminal, for `build/chaos.json`, and whether the run covered all that is required."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from signalbox.testing.chaos.changes.verdict import ChangeVerdict
+from signalbox.testing.chaos.destroyed_verdict import DestroyedVerdict
 from signalbox.testing.chaos.faults import Inflicted
-from signalbox.testing.chaos.plan import Kind
+from signalbox.testing.chaos.plan import LONG_RUN_S, Kind
 from signalbox.testing.chaos.replicas import Comparison
 from signalbox.testing.chaos.verdict import Verdict
 from signalbox.testing.chaos.writers.one_writer import Writers
 
 MIN_RATE = 500.0  # acknowledged records a second, on average
-_SECONDS_PER_FAULT = 15.0
+_SECONDS_PER_FAULT = 10.0
 _CONTROLLER_KILLS = 2
 _LONG_PAUSES = 2
-MIN_CHANGES = 2.0  # acknowledged changes of each kind for every fault: some must meet it
+MIN_CHANGES = 2.0  # acknowledged changes of each kind per fault: some must happen during a fault
 _STOPS = {kind.value for kind in (Kind.PAUSE, Kind.PAUSE_IN_COMMIT)}
 _NETWORK = {kind.value for kind in (Kind.REFUSE, Kind.STALL, Kind.MUTE)}
 _STORE = {kind.value for kind in (Kind.PAUSE_IN_COMMIT, Kind.STORE_KILL, Kind.STORE_OUTAGE, Kind.STORE_CUT)}
@@ -25,16 +26,18 @@ _STORE = {kind.value for kind in (Kind.PAUSE_IN_COMMIT, Kind.STORE_KILL, Kind.ST
 
 @dataclass
 class Report:
-    """`violations` in words; empty is what was to be shown."""
+    """`violations` in words; a correct run has none."""
 
     seed: int
     session_s: float
+    every_kind: frozenset[str] = frozenset()
     seconds: float = 0.0
     faults: list[Inflicted] = field(default_factory=list)
     acknowledged: int = 0
     group_saw: int = 0
     group_repeats: int = 0
     verdict: Verdict | None = None
+    destroyed: DestroyedVerdict | None = None
     comparison: Comparison | None = None
     changes: list[ChangeVerdict] = field(default_factory=list)
     writers: Writers | None = None
@@ -42,7 +45,7 @@ class Report:
     violations: list[str] = field(default_factory=list)
 
     def shortfalls(self) -> list[str]:
-        """What a run must show and this one did not: a quiet run proves nothing."""
+        """Required coverage that this run lacks: a run without load and faults proves nothing."""
         kills = [fault for fault in self.faults if fault.kind == Kind.KILL.value and fault.was_controller]
         pauses = [fault for fault in self.faults if fault.kind in _STOPS and fault.hold_s > self.session_s]
         kinds = {fault.kind for fault in self.faults}
@@ -57,6 +60,10 @@ class Report:
                 self.acknowledged >= MIN_RATE * self.seconds,
                 f"{self.acknowledged} records acknowledged in {self.seconds:.0f} s",
             ),
+            (
+                self.seconds < LONG_RUN_S or self.every_kind <= kinds,
+                f"no {', no '.join(sorted(self.every_kind - kinds))}",
+            ),
             (kinds & _NETWORK, "no cut of the network"),
             (kinds & _STORE, "no fault of the store"),
             (self.changes, "no metadata change was judged"),
@@ -66,27 +73,40 @@ class Report:
             ),
             (self.writers is not None and self.writers.commits > 0, "no writer was seen"),
             (self.verdict is not None, "the topic was not read to its end"),
+            (
+                Kind.COPIES_DESTROYED.value not in kinds or (self.destroyed and self.destroyed.lost_and_said),
+                "no record whose copies were all destroyed is lost and said",
+            ),
             (self.comparison is not None and self.comparison.replicas > 0, "no replicas were compared"),
         )
         return [f"too little was shown: {seen}" for holds, seen in claims if not holds]
 
+    @property
+    def lost(self) -> int | None:
+        """Acknowledged records that are missing without an accepted reason."""
+        if self.verdict is None:
+            return None
+        return self.verdict.lost + (self.destroyed.lost if self.destroyed else 0)
+
     def as_json(self) -> dict[str, Any]:
-        """`build/chaos.json`; counts that nobody could make are null."""
+        """`build/chaos.json`; counts that could not be made are null."""
         verdict, comparison = self.verdict, self.comparison
         return {
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
             "faults": len(self.faults),
             "acknowledged": self.acknowledged,
-            "lost": verdict.lost if verdict else None,
+            "lost": self.lost,
+            "lost_and_said": self.destroyed.lost_and_said if self.destroyed else None,
             "duplicated": verdict.duplicated if verdict else None,
             "reordered": verdict.reordered if verdict else None,
             "acknowledged_per_second": round(self.acknowledged / self.seconds) if self.seconds else 0,
             "changes": {
                 each.kind: {
                     "entities": each.entities,
+                    "set_back": each.set_back,
                     "acknowledged": each.acknowledged,
-                    "refused": each.refused,
+                    "rejected": each.rejected,
                     "unanswered": each.unanswered,
                     "lost": each.lost,
                     "unlike": each.unlike,
@@ -104,7 +124,7 @@ class Report:
         }
 
     def lines(self) -> Iterator[str]:
-        """The end of a run, for people."""
+        """The summary of a run, for the terminal."""
         rate = self.acknowledged / max(self.seconds, 1)
         yield (
             f"seed {self.seed}: {self.seconds:.1f} s, {len(self.faults)} faults, {self.acknowledged:,} records "
@@ -112,7 +132,9 @@ class Report:
         )
         if self.verdict is not None:
             yield (
-                f"lost {self.verdict.lost}, duplicated {self.verdict.duplicated}, reordered {self.verdict.reordered}; "
+                f"lost {self.lost}, lost and said (every copy was destroyed, and a broker's log names the offsets) "
+                f"{self.destroyed.lost_and_said if self.destroyed else 'not judged'}; "
+                f"duplicated {self.verdict.duplicated}, reordered {self.verdict.reordered}; "
                 f"the group saw {self.group_saw:,} records, {self.group_repeats:,} of them again"
             )
         if self.comparison is not None:
@@ -122,7 +144,7 @@ class Report:
             )
         for each in self.changes:
             yield (
-                f"{each.kind} changes: {each.acknowledged} acknowledged, {each.refused} refused, {each.unanswered} "
+                f"{each.kind} changes: {each.acknowledged} acknowledged, {each.rejected} rejected, {each.unanswered} "
                 f"without an answer; {each.entities} compared with the store and every broker: lost {each.lost}, "
                 f"brokers that differ {each.unlike}, false answers {each.contradicted}"
             )

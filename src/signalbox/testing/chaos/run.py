@@ -1,4 +1,4 @@
-"""One run from the empty folder to the verdict: cluster, clients, faults, judgement."""
+"""One run from the empty folder to the verdict: cluster, clients, faults, checks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from signalbox.testing.chaos.broker_logs import noisiest, troubles
+from signalbox.testing.chaos.broker_logs import logged_losses, noisiest, troubles
 from signalbox.testing.chaos.changes.caller import LOGIN_SETTINGS, USER
 from signalbox.testing.chaos.changes.final_look import look
 from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
-from signalbox.testing.chaos.faults import Inflicted, Inflictor, NotWhole, network_faults
+from signalbox.testing.chaos.descriptor_fault import descriptor_faults
+from signalbox.testing.chaos.destroyed_copies import PARTITIONS as DESTROYED_PARTITIONS
+from signalbox.testing.chaos.destroyed_copies import DestroyedCopies
+from signalbox.testing.chaos.destroyed_verdict import DestroyedTopic, judge_destroyed
+from signalbox.testing.chaos.directory_faults import directory_faults
+from signalbox.testing.chaos.faults import Inflictor, NotWhole, network_faults
 from signalbox.testing.chaos.group import GroupMember, Seen, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
 from signalbox.testing.chaos.network import Network
-from signalbox.testing.chaos.plan import first_hand, plan_faults
+from signalbox.testing.chaos.plan import LONG_RUN_S, Kind, every_kind, least_faults, plan_faults
+from signalbox.testing.chaos.power import Power
 from signalbox.testing.chaos.replicas import compare_replicas
 from signalbox.testing.chaos.report import MIN_RATE, Report
+from signalbox.testing.chaos.still_topics import StillTopics
+from signalbox.testing.chaos.store_restored import StoreRestored
 from signalbox.testing.chaos.stores import STORES, Store
 from signalbox.testing.chaos.verdict import judge
 from signalbox.testing.chaos.writers.one_writer import judge_writers
@@ -46,7 +54,7 @@ OVERRIDES = {
     "offsets.topic.num.partitions": "10",
     "group.initial.rebalance.delay.ms": "500",
     "leader.imbalance.check.interval.seconds": "5",
-    "metrics.http.port": "-1",
+    "metrics.http.port": "0",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": f"User:ANONYMOUS;User:{USER}",
     **LOGIN_SETTINGS,
@@ -54,7 +62,7 @@ OVERRIDES = {
 
 
 class Run:
-    """`say` gets a line of progress at a time; `store` is one of `STORES`."""
+    """`say` receives a line of progress at a time; `store` is one of `STORES`."""
 
     def __init__(
         self, seed: int, duration_s: float, folder: Path, say: Callable[[str], None], store: str = "sqlite"
@@ -63,10 +71,13 @@ class Run:
         self._folder = folder
         self._say = say
         self._store = store
-        self._report = Report(seed, SESSION_S)
+        self._is_long = duration_s >= LONG_RUN_S
+        kinds = frozenset(kind.value for kind in every_kind(store)) if self._is_long else frozenset()
+        self._report = Report(seed, SESSION_S, every_kind=kinds)
         self._ledger = Ledger()
         self._found: dict[int, list[tuple[int, Any]]] = {}
         self._seen: Seen = {}
+        self._destroyed: list[DestroyedTopic] = []
 
     def run(self) -> Report:
         """The report; violations are in it, not raised."""
@@ -122,13 +133,23 @@ class Run:
                 producer.start()
             for changer in changers:
                 changer.start()
-            acts = {**network_faults(network, cluster), **store.acts(cluster)}
+            power, topics = Power(cluster, network), StillTopics(changers, state)
+            destroyed = DestroyedCopies(power, topics, Random(self._report.seed))
+            self._destroyed = destroyed.topics
+            acts = {
+                **network_faults(network, cluster),
+                **store.acts(cluster),
+                **directory_faults(power, topics, TOPIC, Random(self._report.seed)),
+                **descriptor_faults(cluster),
+                **destroyed.acts(),
+                **StoreRestored(power, state, store.back_up, topics).acts(),
+            }
             inflictor = Inflictor(cluster, state, TOPIC, started_s, acts)
             answer_timeout_s = _ANSWER_TIMEOUT_S
             try:
                 self._inflict(inflictor, started_s)
             except (KeyboardInterrupt, SystemExit):
-                answer_timeout_s = 0.0  # nobody waits for a verdict any more
+                answer_timeout_s = 0.0  # no verdict is needed any more
                 raise
             finally:
                 for changer in changers:
@@ -140,16 +161,19 @@ class Run:
                     self._violated(f"{unanswered} records had no answer {_ANSWER_TIMEOUT_S:.0f} s after the last fault")
             inflictor.wait_until_whole()
             self._found = read_everything(cluster.bootstrap(), TOPIC, PARTITIONS, _READ_TIMEOUT_S)
+            for topic in self._destroyed:
+                topic.found = read_everything(cluster.bootstrap(), topic.name, DESTROYED_PARTITIONS, _READ_TIMEOUT_S)
             self._wait_for_group(members)
             brokers = {node_id: broker.address("LOGIN") for node_id, broker in cluster.brokers.items()}
             self._report.changes = look(changers, state, brokers, _AGREE_TIMEOUT_S)
 
     def _inflict(self, inflictor: Inflictor, started_s: float) -> None:
-        """Faults for as long as the run lasts, and in any case until it has shown all that it must."""
+        """Injects faults as long as the run lasts, and in any case until all required faults have occurred."""
         time.sleep(1.0)
         inflictor.wait_until_whole()
-        least = len(first_hand(self._store))
-        for number, fault in enumerate(plan_faults(self._report.seed, SESSION_S, self._store)):
+        least = least_faults(self._store, is_long=self._is_long)
+        faults = plan_faults(self._report.seed, SESSION_S, self._store, is_long=self._is_long)
+        for number, fault in enumerate(faults):
             if number >= least and time.monotonic() - started_s > self._duration_s:
                 return
             begun_s = time.monotonic()
@@ -161,14 +185,14 @@ class Run:
                 )
             )
             self._report.faults.append(done)
-            self._say(_line(done, len(self._ledger.acknowledged)))
+            self._say(done.line(len(self._ledger.acknowledged)))
 
     def _end(self, member: GroupMember) -> None:
         if not member.stop():
             self._say(f"{member.name}: its client does not come to an end; what it has read counts")
 
     def _wait_for_group(self, members: list[GroupMember]) -> None:
-        """At least once: what is in the log must be seen by some member."""
+        """At least once: every record in the log must be seen by some member."""
         places = {(partition, offset) for partition, rows in self._found.items() for offset, _ in rows}
         deadline = time.monotonic() + _READ_TIMEOUT_S
         while time.monotonic() < deadline:
@@ -182,20 +206,24 @@ class Run:
             for text in member.contradictions[:3]:
                 self._violated(f"the group read two things at one place: {text}")
 
-    # Judgement
+    # Checks
 
     def _judge(self, cluster: ProcessCluster, store: Store) -> None:
         report = self._report
-        for text in self._ledger.refused[:5]:
+        for text in self._ledger.rejected[:5]:
             self._violated(f"a record was given up by its producer: {text}")
         if self._found:
             verdict = report.verdict = judge(self._ledger.acknowledged, self._found, self._seen)
-            for example in verdict.examples:
+            losses = [loss for broker in cluster.brokers.values() for loss in logged_losses(broker.log_file)]
+            report.destroyed = judge_destroyed(self._destroyed, losses)
+            for example in (*verdict.examples, *report.destroyed.examples):
                 self._violated(example)
         for changes in report.changes:
             for example in changes.examples:
                 self._violated(example)
-        report.writers = judge_writers(store.history())
+        report.writers = judge_writers(
+            store.history(), Kind.STORE_RESTORED.value in {each.kind for each in report.faults}
+        )
         for intruder in report.writers.intruders:
             self._violated(f"two writers: {intruder}")
         self._judge_disks(cluster)
@@ -203,7 +231,7 @@ class Run:
         for node_id, broker in cluster.brokers.items():
             if broker.running:
                 self._violated(f"broker {node_id} still runs")
-            for trouble in troubles(broker.log_file):
+            for trouble in troubles(broker.log_file, {fault.kind for fault in report.faults}):
                 self._violated(f"broker {node_id}'s log: {trouble}")
             report.noise[node_id] = noisiest(broker.log_file)
 
@@ -221,16 +249,3 @@ class Run:
 
     def _violated(self, text: str) -> None:
         self._report.violations.append(text)
-
-
-def _line(done: Inflicted, acknowledged: int) -> str:
-    who = f"broker {done.broker}{' (controller)' if done.was_controller else ''}, leader of {done.led}"
-    if not done.broker:
-        who = "(all brokers)"
-    silences = " ".join(f"{silence:.2f}" for silence in done.silences_s)
-    ended = ", ended by its peers" if done.killed_by_peers else ""
-    back = "back" if done.is_hasty else "whole again"
-    return (
-        f"{done.at_s:6.1f} s  {done.kind} {who:<34} for {done.hold_s:4.1f} s{ended}; {back} after "
-        f"{done.back_s:4.1f} s; silence by partition {silences}; {acknowledged:,} acknowledged"
-    )

@@ -1,9 +1,9 @@
-"""What the metadata store says about the cluster, read from the store itself: no broker needs to answer for it."""
+"""The cluster's state as the metadata store has it, read from the store itself: no broker needs to respond."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ NOBODY = -1
 
 
 class Entries(Protocol):
-    """The reading half of a store, without an event loop."""
+    """The read operations of a store, without an event loop."""
 
     def read(self, path: str) -> Entry | None: ...
 
@@ -30,27 +30,28 @@ class Entries(Protocol):
 
 
 class StateReader:
-    """What the entries mean. Only ever reads."""
+    """Interprets the entries. Read-only. `reconnect` is for a store that was replaced."""
 
-    def __init__(self, entries: Entries) -> None:
+    def __init__(self, entries: Entries, reconnect: Callable[[], None] = lambda: None) -> None:
         self._entries = entries
+        self.reconnect = reconnect
 
     def entry(self, path: str) -> Entry | None:
         """An entry as it is stored."""
         return self._entries.read(path)
 
     def controller_id(self) -> int:
-        """The active controller, -1 while there is none."""
+        """The active controller, -1 if there is none."""
         entry = self._entries.read(layout.CONTROLLER)
         return NOBODY if entry is None else decode_claim(entry.data)
 
     def controller_epoch(self) -> int:
-        """How many terms there were, 0 before the first."""
+        """The current controller epoch, 0 before the first election."""
         entry = self._entries.read(layout.CONTROLLER_EPOCH)
         return 0 if entry is None else decode_controller_epoch(entry.data)
 
     def names(self, path: str) -> list[str]:
-        """What stands below a path."""
+        """The names of the entries below a path."""
         return self._entries.children(path)
 
     def leaders(self, topic: str) -> dict[int, int]:
@@ -63,7 +64,7 @@ class StateReader:
         }
 
     def configs(self, entity_path: str) -> Configs:
-        """What is set for an entity, such as `brokers/1`; empty if nothing is."""
+        """The configs of an entity, such as `brokers/1`; empty if none are set."""
         path = f"{layout.CONFIG}/{entity_path}"
         entry = self._entries.read(path)
         return {} if entry is None else decode_configs(path, entry.data)
@@ -74,11 +75,11 @@ class StateReader:
         return {} if entry is None else decode_topic_assignment(topic, entry.data).replicas
 
     def below(self, path: str) -> dict[str, Entry]:
-        """An entry and everything under it, by path; empty when it is not there."""
+        """An entry and all entries below it, by path; empty if it does not exist."""
         return self._entries.read_tree(path)
 
     def what_is_missing(self, brokers: int) -> str:
-        """Why the cluster is not whole (no controller, a broker not registered, a replica out of sync); "" if it is."""
+        """What is missing (a controller, a registered broker, an in-sync replica); "" if the cluster is healthy."""
         if self.controller_id() == NOBODY:
             return "no controller"
         present = self._entries.children(layout.BROKER_IDS)
@@ -91,7 +92,7 @@ class StateReader:
             topic, _, partition = path.removeprefix(layout.TOPICS + "/").removesuffix("/state").split("/")
             state = decode_partition_state(path, entry.data, entry.version)
             if layout.topic_path(topic) not in tree:
-                return f"{topic} was being deleted"  # ZooKeeper's tree is not read in one piece
+                return f"{topic} was being deleted"  # ZooKeeper's tree is not read atomically
             assigned = decode_topic_assignment(topic, tree[layout.topic_path(topic)].data).replicas
             replicas = assigned.get(int(partition), ())
             if state.leader == NOBODY or set(state.isr) != set(replicas):
@@ -101,7 +102,7 @@ class StateReader:
 
 @contextmanager
 def state_in_file(path: Path) -> Iterator[StateReader]:
-    """Of a cluster whose metadata is in a SQLite file."""
+    """The state of a cluster whose metadata is in a SQLite file."""
     database = Database(path)
     try:
         yield StateReader(database)
@@ -111,23 +112,36 @@ def state_in_file(path: Path) -> Iterator[StateReader]:
 
 @contextmanager
 def state_in_zookeeper(connect: str) -> Iterator[StateReader]:
-    """Of a cluster whose metadata is in an ensemble (`zookeeper.connect`)."""
-    from kazoo.client import KazooClient  # only a cluster on ZooKeeper needs it
-
-    # The ensemble has faults too: a read waits until it is over, and nobody needs to be told of each try.
-    quiet = logging.Logger("the state reader's kazoo", logging.CRITICAL)
-    client = KazooClient(connect, command_retry={"max_tries": -1, "max_delay": 0.5}, logger=quiet)
-    client.start()
+    """The state of a cluster whose metadata is in an ensemble (`zookeeper.connect`)."""
+    entries = _ZooKeeperEntries(connect)
     try:
-        yield StateReader(_ZooKeeperEntries(client))
+        yield StateReader(entries, entries.reconnect)
     finally:
-        client.stop()
-        client.close()
+        entries.close()
 
 
 class _ZooKeeperEntries:
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, connect: str) -> None:
+        self._connect = connect
+        self._client = self._connected()
+
+    def reconnect(self) -> None:
+        """Opens a new session: a server rejects a client that has seen a newer state than the server has."""
+        self.close()
+        self._client = self._connected()
+
+    def close(self) -> None:
+        self._client.stop()
+        self._client.close()
+
+    def _connected(self) -> Any:
+        from kazoo.client import KazooClient  # only a cluster on ZooKeeper needs it
+
+        # The ensemble has faults too: a read waits until they are over, and the retries need no log lines.
+        quiet = logging.Logger("the state reader's kazoo", logging.CRITICAL)
+        client = KazooClient(self._connect, command_retry={"max_tries": -1, "max_delay": 0.5}, logger=quiet)
+        client.start()
+        return client
 
     def read(self, path: str) -> Entry | None:
         from kazoo.exceptions import NoNodeError
@@ -151,7 +165,7 @@ class _ZooKeeperEntries:
         return found
 
     def _levels(self, path: str) -> dict[str, Entry]:
-        """Level by level, all of one asked for at once: beside a busy load every round trip takes its time."""
+        """Level by level, all entries of a level requested at once: under load every round trip takes time."""
         found: dict[str, Entry] = {}
         level = [path]
         while level:
@@ -165,7 +179,7 @@ class _ZooKeeperEntries:
 
 
 def _there(asked: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The answers about the entries that are there."""
+    """The responses for the entries that exist."""
     from kazoo.exceptions import NoNodeError
 
     answers = {}

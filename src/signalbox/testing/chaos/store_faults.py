@@ -1,4 +1,4 @@
-"""What can befall a metadata store: its server is killed or stopped, its file locked, one broker cut from it."""
+"""Faults of a metadata store: its server is killed or stopped, its file locked, one broker cut off from it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.zookeeper import ZooKeeperServer
 
-_CATCH_S = 10.0  # how long it is tried to stop a broker in the midst of a commit
+_CATCH_S = 30.0  # how long the run tries to stop a broker during a commit
 _BETWEEN_TRIES_S = 0.002
 _LOCK_TIMEOUT_S = 30.0
 
 
 def file_faults(cluster: ProcessCluster, file: Path) -> Mapping[Kind, Act]:
-    """Of a SQLite store."""
+    """Faults of a SQLite store."""
 
     def pause_in_commit(broker_id: int, hold_s: float) -> bool:
-        """Stopped while it holds the write lock, if that moment can be had; its peers may end it then."""
+        """Stops it while it holds the write lock, if that moment is caught; its peers may then kill it."""
         process = cluster.brokers[broker_id].process
         deadline = time.monotonic() + _CATCH_S
         while time.monotonic() < deadline:
@@ -36,7 +36,7 @@ def file_faults(cluster: ProcessCluster, file: Path) -> Mapping[Kind, Act]:
         return paused(cluster, broker_id, hold_s)
 
     def lock(broker_id: int, hold_s: float) -> bool:
-        """Somebody who is no broker holds the write lock: a backup tool, an operator's shell."""
+        """A process other than a broker holds the write lock: a backup tool, an operator's shell."""
         with closing(sqlite3.connect(file, isolation_level=None, timeout=_LOCK_TIMEOUT_S)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             time.sleep(hold_s)
@@ -49,7 +49,7 @@ def file_faults(cluster: ProcessCluster, file: Path) -> Mapping[Kind, Act]:
 def ensemble_faults(
     server: ZooKeeperServer, board: SwitchboardThread | None, lines: Mapping[int, str]
 ) -> Mapping[Kind, Act]:
-    """Of a ZooKeeper store; `lines` lead to it, by broker."""
+    """Faults of a ZooKeeper store; `lines` lead to it, by broker."""
 
     def kill(broker_id: int, hold_s: float) -> bool:
         server.kill()

@@ -1,4 +1,4 @@
-"""The metadata stores a run can be made on: how brokers are told of one, how its state is read, what can befall it."""
+"""The metadata stores that a run can use: the brokers' settings for it, the reader of its state, its faults."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from signalbox.testing.chaos.faults import Act
 from signalbox.testing.chaos.plan import Kind
 from signalbox.testing.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
+from signalbox.testing.chaos.store_copies import PutBack, back_up_ensemble, back_up_file
 from signalbox.testing.chaos.store_faults import ensemble_faults, file_faults
 from signalbox.testing.chaos.writers.file_history import history_of_file, make_observed
 from signalbox.testing.chaos.writers.one_writer import Written
@@ -26,12 +27,14 @@ _MOST_BROKERS = 9
 @dataclass(frozen=True, slots=True)
 class Store:
     """`settings` go into each broker's properties, `per_broker` into that broker's, `module` is what brokers run;
-    `history` tells who wrote what when the run is over."""
+    `history` returns the writes and their writers when the run is over; `back_up` copies all of it, and returns a
+    function that restores the copy while no broker runs."""
 
     settings: dict[str, str]
     state: Callable[[], AbstractContextManager[StateReader]]
     acts: Callable[[ProcessCluster], Mapping[Kind, Act]]
     history: Callable[[], Iterable[Written]]
+    back_up: Callable[[], PutBack]
     module: str = "signalbox.wiring.serve"
     per_broker: dict[int, dict[str, str]] = field(default_factory=dict)
 
@@ -45,6 +48,7 @@ def _sqlite(folder: Path, session_ms: int, board: SwitchboardThread | None = Non
         partial(state_in_file, file),
         lambda cluster: file_faults(cluster, file),
         partial(history_of_file, file),
+        partial(back_up_file, file),
         module="signalbox.testing.chaos.writers.observed_broker",
     )
 
@@ -68,9 +72,10 @@ def _zookeeper(folder: Path, session_ms: int, board: SwitchboardThread | None = 
             partial(state_in_zookeeper, server.address + _CHROOT),
             lambda cluster: ensemble_faults(server, board, lines),
             partial(history_of_log, server.data_folder, _CHROOT),
+            partial(back_up_ensemble, server),
             per_broker=per_broker,
         )
 
 
 STORES: dict[str, Callable[..., AbstractContextManager[Store]]] = {"sqlite": _sqlite, "zookeeper": _zookeeper}
-"""By name: given a folder, the session timeout in ms and perhaps a switchboard, the running store."""
+"""By name: starts the store in a folder, with a session timeout in ms and an optional switchboard."""

@@ -1,7 +1,7 @@
-"""What was read against what was acknowledged: nothing lost, nothing twice, nothing out of order. Pure.
+"""Compares the records read with the records acknowledged: none lost, none duplicated, none out of order. Pure.
 
-Within a partition the records of one producer must stand in the order in which it sent them. What a group saw must
-be in the log, at the same place: nobody may read what can still be lost.
+Within a partition the records of one producer must have the order in which it sent them. Each record that a group saw
+must be in the log, at the same offset: a consumer must not read a record that can still be lost.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Places = Mapping[int, Sequence[tuple[int, RecordId]]]  # partition → offset an
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The counts, and an example for each that is not 0."""
+    """The counts, and an example for each count that is not 0."""
 
     lost: int
     duplicated: int
     reordered: int
-    misplaced: int  # acknowledged at one offset, found at another
+    misplaced: int  # acknowledged at one offset, read at another
     unseen: int  # in the log, but the group never saw it
-    phantoms: int  # seen by the group, not in the log at that place
+    phantoms: int  # seen by the group, not in the log at that offset
     examples: tuple[str, ...]
 
     @property
@@ -35,7 +35,7 @@ class Verdict:
 def judge(
     acknowledged: Mapping[RecordId, tuple[int, int]], found: Places, seen: Mapping[tuple[int, int], RecordId]
 ) -> Verdict:
-    """`acknowledged` and `seen` as the clients wrote them down, `found` as read at the end."""
+    """`acknowledged` and `seen` as the clients recorded them, `found` as read at the end."""
     place_of = {record: (partition, offset) for partition, rows in found.items() for offset, record in rows}
     counts = Counter(record for rows in found.values() for _, record in rows)
     lost = [record for record in acknowledged if record not in counts]

@@ -15,7 +15,7 @@ from signalbox.testing.fuzz.run import Check, fuzz_broker
 
 
 def main(arguments: list[str]) -> int:
-    """Run both brokers and print the checks."""
+    """Runs both brokers and prints the checks."""
     parser = argparse.ArgumentParser(prog="signalbox.testing.fuzz", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--frames", type=int, default=1_000_000, help="how many, over both brokers")
     parser.add_argument("--seed", type=int, default=None, help="which frames in which order; drawn if not given")

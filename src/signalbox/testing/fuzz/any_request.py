@@ -16,18 +16,18 @@ CLIENT_ID = "fuzz"
 _STRINGS = (TOPIC, "fuzz-group", "", "nobody", "__consumer_offsets", "range", "consumer", "é" * 40, "x" * 200)
 _INTEGERS = (0, 0, 0, 1, 1, 2, 3, 5, 100, -1, -1, -2)
 _COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
-_WAIT_MS = 20  # whatever is named a time: a request must not be parked for long
+_WAIT_MS = 20  # for every field that is a time: a request must not be parked for long
 
 
 class AnyRequest:
-    """Draws frames from a seed. `uuids` are ids that mean something to the brokers: half of all drawn ids."""
+    """Generates frames from a seed. `uuids` are ids that exist on the brokers: half of all generated ids."""
 
     def __init__(self, random_: random.Random, uuids: tuple[bytes, ...] = (bytes(16),)) -> None:
         self._random = random_
         self._uuids = uuids
 
     def frame(self, row: ApiRow, version: int, correlation_id: int) -> bytes:
-        """A whole request without its size."""
+        """A complete request without its size."""
         header = encode_request_header(row.key, version, correlation_id, CLIENT_ID)
         message = row.request
         layout = layout_of(message.schema, version)
@@ -35,7 +35,7 @@ class AnyRequest:
             try:
                 body = self._struct(layout, message.codec.classes).encode_chunks(version)
             except (EncodeError, ValueError):
-                continue  # a value that this version cannot carry: draw again
+                continue  # a value that this version cannot encode: draw again
             return header + b"".join(map(bytes, body))
         return header + bytes(message().encode(version))
 
@@ -78,7 +78,7 @@ class AnyRequest:
         return abs(value) if kind.startswith("uint") else value
 
     def batch(self) -> bytes:
-        """A record batch that a broker would take."""
+        """A record batch that a broker would accept."""
         random_ = self._random
         records = [
             Record(key=random_.choice((None, b"k")), value=random_.randbytes(random_.choice((0, 10, 300))))
@@ -95,5 +95,5 @@ class AnyRequest:
 
 
 def changes_the_cluster(row: ApiRow) -> bool:
-    """Whether a well-formed request of this API may change the broker itself: sent to a guarded broker only."""
+    """True if a well-formed request of this API may change the broker itself: sent only to a guarded broker."""
     return row.forwardable or row.cluster_action or row.key == ApiKey.DELETE_RECORDS

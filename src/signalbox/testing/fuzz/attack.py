@@ -1,8 +1,8 @@
-"""Sends fuzzed frames over many connections and watches what becomes of each.
+"""Sends fuzzed frames over many connections and records the result of each.
 
-Behind every frame goes a sentinel, a good ApiVersions request. Either the sentinel is answered (the frame was dealt
-with, whatever the answer), or the connection ends, or neither happens in time: then the frame has parked the
-connection, as a fetch with a long wait may.
+Each frame is followed by a sentinel, a valid ApiVersions request. Either the sentinel is answered (the frame was
+processed, whatever the response), or the connection is closed, or neither happens in time: then the frame has parked
+the connection, as a fetch with a long wait may.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Address = tuple[str, int]
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the frames."""
+    """The results of the frames."""
 
     sent: int = 0
     answered: int = 0
@@ -39,7 +39,7 @@ class Tally:
 
 
 class _Peer:
-    """One connection with one frame on its way."""
+    """One connection with one frame in flight."""
 
     __slots__ = ("address", "deadline", "fuzzed", "received", "sock", "unsent")
 
@@ -55,7 +55,7 @@ class _Peer:
 
 
 class Attack:
-    """`addresses` are taken in turn by the connections."""
+    """The connections use `addresses` in turn."""
 
     def __init__(self, addresses: list[Address]) -> None:
         self._addresses = addresses
@@ -64,7 +64,7 @@ class Attack:
         self.tally = Tally()
 
     def run(self, frames: Iterator[Fuzzed], count: int) -> None:
-        """Send `count` frames and see them through. ConnectionError when the broker takes no connection any more."""
+        """Sends `count` frames and awaits their results. ConnectionError if the broker accepts no connection."""
         until = self.tally.sent + count
         for number in range(_CONNECTIONS):
             self._next(self._connect(self._addresses[number % len(self._addresses)]), frames)
@@ -103,9 +103,9 @@ class Attack:
         self.tally.sent += 1
         self.tally.by_mutation[fuzzed.mutation] += 1
         try:
-            peer.sock.send(fuzzed.wire + SENTINEL)  # far below what a fresh socket takes
+            peer.sock.send(fuzzed.wire + SENTINEL)  # far less than the send buffer of a new socket
         except OSError:
-            peer.deadline = 0.0  # gone already; the sweep replaces it
+            peer.deadline = 0.0  # closed already; the sweep replaces it
 
     def _receive(self, peer: _Peer, frames: Iterator[Fuzzed]) -> None:
         try:
@@ -124,7 +124,7 @@ class Attack:
             self._next(peer, frames)
 
     def _sentinel_answered(self, peer: _Peer) -> bool:
-        """Takes whole answers out of what was received; each must carry the id of its request."""
+        """Takes complete responses out of the received bytes; each must carry the correlation id of its request."""
         received = peer.received
         while len(received) >= 8:
             size = int.from_bytes(received[:4])

@@ -1,4 +1,4 @@
-"""The seeded stream of frames: a corpus of real requests, each drawn frame bent by one mutation."""
+"""The seeded stream of frames: a corpus of real requests, each drawn frame changed by one mutation."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from signalbox.testing.fuzz.mutations import MUTATIONS
 
 _PER_VERSION = 12
 _OFTEN = {ApiKey.PRODUCE: 6, ApiKey.FETCH: 3, ApiKey.METADATA: 2}
-SENTINEL_ID = 0x7E57_7E57  # no fuzzed frame is given this correlation id
+SENTINEL_ID = 0x7E57_7E57  # no fuzzed frame has this correlation id
 
 
 @dataclass(frozen=True, slots=True)
 class Fuzzed:
-    """A frame with its size in front, and what was done to it."""
+    """A frame preceded by its size, and the name of its mutation."""
 
     mutation: str
     wire: bytes
 
 
 def fuzzed_frames(seed: int, takes: Callable[[ApiRow], bool]) -> Iterator[Fuzzed]:
-    """Without end. `takes` says which APIs the corpus is made of; headers may still be bent into others."""
+    """Endless. `takes` selects the APIs of the corpus; mutated headers may still name others."""
     random_ = random.Random(seed)
     corpus = _corpus(AnyRequest(random_), takes)
     names = list(MUTATIONS)

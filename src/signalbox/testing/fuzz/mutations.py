@@ -1,7 +1,7 @@
-"""What is done to a request: one small function per way to be wrong. Each takes the frame with its size in front.
+"""Mutations of a request: one small function per kind of error. Each takes the frame preceded by its size.
 
 `MUTATIONS` maps a name to (weight, function). Functions get a random source and may return bytes of any length; the
-size in front is made right again except where the size itself is the lie.
+size is corrected afterwards, except where a wrong size is the mutation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def flip_bits(frame: bytes, random_: random.Random) -> bytes:
 
 
 def overwrite(frame: bytes, random_: random.Random) -> bytes:
-    """Random bytes over a stretch of the body."""
+    """Writes random bytes over a part of the body."""
     at = random_.randrange(min(_HEADER, len(frame) - 1), len(frame))
     noise = random_.randbytes(random_.choice((1, 2, 4, 16)))
     return _sized((frame[:at] + noise + frame[at + len(noise) :])[_SIZE:])
@@ -51,7 +51,7 @@ def extend(frame: bytes, random_: random.Random) -> bytes:
 
 
 def claim_millions(frame: bytes, random_: random.Random) -> bytes:
-    """A length or count somewhere in the body that nothing backs."""
+    """Writes a large length or count somewhere into the body, without the data."""
     at = random_.randrange(min(_HEADER, len(frame) - 1), len(frame))
     lie = random_.choice(_SMALL_LIES)
     return _sized((frame[:at] + lie + frame[at + len(lie) :])[_SIZE:])
@@ -68,7 +68,7 @@ def remove(frame: bytes, random_: random.Random) -> bytes:
 
 
 def bad_text(frame: bytes, random_: random.Random) -> bytes:
-    """Bytes that are no UTF-8, where the body had some."""
+    """Replaces text in the body by bytes that are not UTF-8."""
     return _sized(frame[_SIZE:].replace(b"fuzz", b"\xff\xfe\xc0z"))
 
 
@@ -96,7 +96,7 @@ def other_protocol(frame: bytes, random_: random.Random) -> bytes:
 
 
 def lying_batch(frame: bytes, random_: random.Random) -> bytes:
-    """A record batch with a bent header or body under a checksum that is right."""
+    """A record batch with a changed header or body and a valid checksum."""
     at = _find_batch(frame)
     if at < 0:
         return flip_bits(frame, random_)
@@ -119,7 +119,7 @@ def wrong_magic(frame: bytes, random_: random.Random) -> bytes:
 
 
 def _find_batch(frame: bytes) -> int:
-    """Where a batch begins: leader epoch -1, then magic 2, behind base offset 0."""
+    """The position of a batch: leader epoch -1, then magic 2, after base offset 0."""
     at = frame.find(b"\xff\xff\xff\xff\x02", _HEADER + 12)
     return at - 12 if at >= 0 and frame[at - 12 : at - 4] == bytes(8) else -1
 

@@ -1,8 +1,8 @@
-"""Two brokers, half of the frames each, and the questions asked afterwards.
+"""Two brokers, half of the frames each, and the checks afterwards.
 
-*open*: no authorizer, so that frames get as deep as they can; APIs that change the cluster are left out of the corpus.
-*guarded*: every API, on a broker where nobody but the brokers themselves may do anything; its inter-broker and control
-listeners want a password, so frames meet the state before authentication there.
+*open*: no authorizer, so that frames reach as much code as possible; APIs that change the cluster are not in the
+corpus. *guarded*: every API, on a broker where only the brokers themselves are authorized; its inter-broker and control
+listeners require a password, so frames reach the state before authentication there.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from signalbox.testing.process_cluster import BrokerProcess, ProcessCluster
 LISTENERS = ("CLIENT", "CLIENT", "CLIENT", "REPLICATION", "CONTROL")
 MAX_GROWTH_BYTES = 64 << 20
 MAX_PARKED_SHARE = 0.05
-MAX_LOG_LINES_PER_SECOND = 10  # each kind of refusal on each listener has one line per 10 s
+MAX_LOG_LINES_PER_SECOND = 10  # each kind of rejection on each listener has one line per 10 s
 _BYSTANDER_SECONDS = 5.0
 _STEPS = 20
 _USERS = 'username="broker" password="broker-secret" user_broker="broker-secret";'
 _JAAS = f"org.apache.kafka.common.security.plain.PlainLoginModule required {_USERS}"
 
-# A million refusals would be a million audit records: the trail has tests of its own.
+# A million rejections would be a million audit events: the audit trail has tests of its own.
 _OPEN = {"auto.create.topics.enable": "false", "audit.enable": "false"}
 _GUARDED = {
     **_OPEN,
@@ -48,7 +48,7 @@ _GUARDED = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question and its answer."""
+    """One check and its result."""
 
     name: str
     passed: bool
@@ -56,7 +56,7 @@ class Check:
 
 
 def fuzz_broker(name: str, seed: int, count: int, folder: Path, say: Callable[[str], None]) -> list[Check]:
-    """Start a broker of kind `name`, send `count` frames, judge."""
+    """Starts a broker of kind `name`, sends `count` frames, runs the checks."""
     overrides: Mapping[str, str] = _OPEN if name == "open" else _GUARDED
 
     def takes(row: ApiRow) -> bool:
@@ -105,7 +105,11 @@ def _attack(
         Check(
             f"{name}: a bystander is served", slowest < _BYSTANDER_SECONDS, f"slowest answer {slowest * 1000:.0f} ms"
         ),
-        Check(f"{name}: memory does not grow", growth < MAX_GROWTH_BYTES, f"{growth / (1 << 20):+.1f} MiB"),
+        Check(
+            f"{name}: memory grows by less than {MAX_GROWTH_BYTES >> 20} MiB after the first quarter",
+            growth < MAX_GROWTH_BYTES,
+            f"{growth / (1 << 20):+.1f} MiB",
+        ),
         Check(
             f"{name}: few frames park a connection", tally.parked <= tally.sent * MAX_PARKED_SHARE, str(tally.parked)
         ),
@@ -121,7 +125,7 @@ def _address(broker: BrokerProcess, listener: str) -> Address:
 
 
 def _bystander(address: Address) -> float:
-    """Seconds until a well-behaved client is answered. OSError when it is not."""
+    """Seconds until a well-behaved client gets its response. OSError if it gets none."""
     started = time.monotonic()
     with socket.create_connection(address, timeout=2 * _BYSTANDER_SECONDS) as sock:
         sock.sendall(SENTINEL)
@@ -145,7 +149,7 @@ def _resident_bytes(broker: BrokerProcess) -> int:
 
 
 def _tracebacks(log: str) -> str:
-    """Which exceptions the log holds: where each was raised, how often, the most frequent first."""
+    """The exceptions in the log: where each was raised, how often, the most frequent first."""
     seen: Counter[str] = Counter()
     for block in log.split("Traceback (most recent call last):")[1:]:
         place = ""

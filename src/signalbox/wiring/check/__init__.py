@@ -1,2 +1,2 @@
-"""What a configuration is held against: by `signalbox check` before anything is opened, by a start, and by what other
-nodes have registered. Nothing is built here."""
+"""Checks of a configuration: by `signalbox check` before anything is opened, at the start of a node, and against what
+other nodes have registered. Nothing is built here."""

@@ -1,4 +1,4 @@
-"""One broker's configuration among those of its peers: what rules over several of them ask."""
+"""One broker's configuration among those of its peers, for the rules that compare several brokers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedBroker:
-    """A configuration without faults of its own, with the text it came from."""
+    """A configuration without faults of its own, with the text that it was read from."""
 
     properties: Properties
     config: NodeConfig
@@ -31,7 +31,7 @@ class CheckedBroker:
 
     @property
     def name(self) -> str:
-        """What it is, with its id."""
+        """The role and the id of the node."""
         return f"{'broker' if self.config.runs_broker else 'controller'} {self.config.node_id}"
 
     @property
@@ -40,12 +40,12 @@ class CheckedBroker:
 
     @property
     def advertised_key(self) -> str:
-        """Where the advertised addresses are written."""
+        """The key that sets the advertised addresses."""
         return ADVERTISED_LISTENERS if self.config.given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
 
     @property
     def advertised(self) -> dict[str, Endpoint]:
-        """What clients and brokers are told, by listener."""
+        """The advertised endpoints by listener name."""
         return {endpoint.listener_name: endpoint for endpoint in self.table.advertised_endpoints()}
 
     @property
@@ -54,48 +54,49 @@ class CheckedBroker:
 
     @property
     def log_dirs(self) -> dict[str, str]:
-        """Absolute path → as it is written."""
+        """Absolute path → path as it is written."""
         return {os.path.abspath(text): text for text in self.config["log.dirs"] or [self.config["log.dir"]]}
 
     @property
     def of_brokers(self) -> list[str]:
-        """The listeners of its own that brokers and controllers dial: inter-broker, the control plane where there is
-        one, and the first of a dedicated controller."""
+        """Names of its own listeners that brokers and controllers connect to: the inter-broker listener, the control
+        plane if there is one, and the first listener of a dedicated controller."""
         table = self.table
         names = [table.inter_broker_listener_name, table.control_plane_listener_name] if self.config.runs_broker else []
         names += table.controller_listener_names[:1] if self.config.has_controller_listener else ()
         return [name for name in names if name is not None]
 
     def dialled_at(self, listener_name: str) -> Endpoint:
-        """What peers are told of one of `of_brokers`."""
+        """The advertised endpoint of one of `of_brokers`."""
         endpoint = self.table.row(listener_name).advertised
         assert endpoint is not None
         return endpoint
 
     def settings(self, listener_name: str) -> ListenerSettings:
-        """What its keys say of a listener, one of its own or a peer's."""
+        """The settings in its keys for a listener, its own or a peer's."""
         return read_network_settings(self.config.given, [listener_name])[0].listener(listener_name)
 
     def fault(self, key: str, entry: str, problem: str, remedy: str) -> ConfigFault:
-        """Something about a key of this broker, with its place."""
+        """A fault in a key of this broker, with file and line of the key."""
         return ConfigFault(key, entry, problem, remedy, self.properties.where(key))
 
 
 def share_store(one: CheckedBroker, other: CheckedBroker) -> bool:
-    """Whether both keep their metadata in one place: the same file, or the same part of one ensemble."""
+    """Whether both keep their metadata in one store: the same file, or the same path of one ensemble."""
     mine, theirs = (_store(broker) for broker in (one, other))
     return mine[0] == theirs[0] and bool(mine[1] & theirs[1])
 
 
 def share_host(one: CheckedBroker, other: CheckedBroker) -> bool:
-    """Whether both run on one machine, as far as configurations tell: a SQLite file and an advertised host name are
-    of one machine."""
+    """Whether both run on one machine, as far as configurations show it: a common SQLite file or a common advertised
+    host name means one machine."""
     hosts = ({host_identity(told.host) for told in broker.advertised.values()} - {""} for broker in (one, other))
     return bool(set.intersection(*hosts)) or (share_store(one, other) and _store(one)[0] == _FILE)
 
 
 def _store(broker: CheckedBroker) -> tuple[str, frozenset[str]]:
-    """What kind of place (with the part of it) and where; one address of an ensemble in common is enough."""
+    """The kind of the store (with the path in the ensemble) and its addresses; one common address means one
+    ensemble."""
     _, setting = store_setting(broker.config.values)
     kind, _, place = setting.partition(":")
     if kind != "zookeeper":
@@ -105,5 +106,5 @@ def _store(broker: CheckedBroker) -> tuple[str, frozenset[str]]:
 
 
 def host_identity(host: str) -> str:
-    """Hosts that are the same machine by their text alone."""
+    """The name by which hosts are compared: all loopback names are equal."""
     return "localhost" if host.lower() in _LOOPBACK else host.lower()

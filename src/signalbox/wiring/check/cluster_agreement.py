@@ -1,7 +1,7 @@
 """What brokers of one cluster must agree on (KIP-103, KIP-291; SPEC L10, L12, C6).
 
-What no cluster works with is a fault. What is right while a cluster is rolled from one setting to another, or what
-only some clients feel, is a note. Each rule looks at all brokers in the order they were given.
+A setting with which no cluster can work is a fault. A setting that is correct while a cluster is rolled from one value
+to another, or that affects only some clients, is a note. Each rule compares all brokers in the order of the arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROLL = "Right while the cluster is rolled from one to the other; set it alike o
 
 
 def one_store(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Fault: two stores are two clusters."""
+    """Fault: brokers with two stores are two clusters."""
     for broker in brokers[1:]:
         if not share_store(brokers[0], broker):
             key, setting = store_setting(broker.config.values)
@@ -30,7 +30,7 @@ def one_store(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def one_protocol(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Fault: who knows one broker's address of a listener speaks the same way to all."""
+    """Fault: a client uses one security protocol for a listener on all brokers."""
     said = set()
     for first, second in combinations(brokers, 2):
         for row in second.table:
@@ -54,7 +54,7 @@ def reached_by_all(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def one_inter_broker_listener(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Note: two of them is a roll under way."""
+    """Note: two inter-broker listeners mean that a roll is under way."""
     for broker in brokers[1:]:
         name, other = broker.table.inter_broker_listener_name, brokers[0].table.inter_broker_listener_name
         if name != other:
@@ -62,7 +62,7 @@ def one_inter_broker_listener(brokers: Sequence[CheckedBroker]) -> Iterator[Conf
 
 
 def one_control_plane(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Note: the two rounds of the switch (C6), in between and out of their order."""
+    """Note: the two rounds of the switch (C6), unfinished or in the wrong order."""
     for broker in brokers[1:]:
         here, first = broker.table, brokers[0].table
         name, other = here.control_plane_listener_name, first.control_plane_listener_name
@@ -83,7 +83,7 @@ def one_control_plane(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]
 
 
 def one_side_of_the_gate(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Note: the second bounce of the roll-out under way (F17)."""
+    """Note: the second bounce of the roll-out is under way (F17)."""
     first = brokers[0]
     for broker in brokers[1:]:
         here, there = (each.config[INTER_BROKER_PROTOCOL_KEY] for each in (broker, first))
@@ -96,7 +96,8 @@ def one_side_of_the_gate(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFau
 
 
 def same_listeners(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Note: clients of a listener that a broker lacks are told LISTENER_NOT_FOUND of what it leads (L10)."""
+    """Note: if a broker lacks a listener, clients of that listener get LISTENER_NOT_FOUND for the partitions that it
+    leads (L10)."""
     of_brokers = {name for broker in brokers for name in broker.of_brokers}
     for broker in brokers:
         for name in dict.fromkeys(name for other in brokers for name in other.advertised):
@@ -108,7 +109,7 @@ def same_listeners(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def one_token_secret(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Note: whoever has a token of one broker is a stranger to a broker with another secret (KIP-48)."""
+    """Note: a token of one broker is not valid on a broker with another secret (KIP-48)."""
     for broker in brokers[1:]:
         if given_secret(broker.config.values) != given_secret(brokers[0].config.values):
             problem = f"is not what {brokers[0]} has: its delegation tokens let nobody in here"

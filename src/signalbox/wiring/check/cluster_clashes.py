@@ -1,6 +1,6 @@
 """What brokers of one cluster must not share: an id, an advertised address, a port or a folder of one machine.
 
-Each rule looks at all brokers in the order they were given and speaks of the later one of two.
+Each rule compares all brokers in the order of the arguments and reports the later one of two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _METRICS_PORT = "metrics.http.port"
 
 
 def same_id(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """The second of two would wait for the first to end (L8)."""
+    """The second broker with an id would wait until the first one ends (L8)."""
     for first, second in combinations(brokers, 2):
         if first.config.node_id == second.config.node_id:
             key = "node.id" if second.config["node.id"] >= 0 else "broker.id"
@@ -28,7 +28,7 @@ def same_id(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def same_address_told(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Clients would reach one of the two."""
+    """Clients would reach only one of two brokers with the same advertised address."""
     for first, second in combinations(brokers, 2):
         for endpoint in second.advertised.values():
             for told in first.advertised.values():
@@ -39,7 +39,8 @@ def same_address_told(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]
 
 
 def same_port(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """The second of two on one machine could not bind it. What `same_address_told` says is not said again."""
+    """The second of two brokers on one machine could not bind the port. What `same_address_told` reports is not
+    repeated."""
     for first, second in combinations(brokers, 2):
         if not share_host(first, second):
             continue
@@ -59,7 +60,7 @@ def same_port(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def same_log_dirs(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """A folder of logs has one owner."""
+    """A log directory belongs to one broker."""
     for first, second in combinations(brokers, 2):
         if share_host(first, second):
             for path in sorted(first.log_dirs.keys() & second.log_dirs.keys()):
@@ -69,7 +70,7 @@ def same_log_dirs(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def _is_one_address(one: Endpoint, other: Endpoint) -> bool:
-    """A blank host is each machine's own name, a port 0 is any: neither is compared."""
+    """A blank host means each machine's own name, port 0 means any port: neither is compared."""
     known = one.host and one.port
     return bool(known) and (host_identity(one.host), one.port) == (host_identity(other.host), other.port)
 

@@ -1,7 +1,8 @@
-"""Whether brokers could log in at each other: what one dials with against what the other's listener takes (L6, L7).
+"""Whether brokers could log in to each other: the credentials of the connecting broker against the settings of the
+peer's listener (L6, L7).
 
-Each rule goes through every pair in both directions, and the listeners of the peer that brokers dial. Certificates and
-login modules are read from where the configurations say; no word of a password is told.
+Each rule checks every pair in both directions, for each listener of the peer that brokers connect to. Certificates and
+login modules are read from the files that the configurations name; passwords are never printed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _CALLBACK_KEY = "sasl.server.callback.handler.class"
 
 @dataclass(frozen=True, slots=True)
 class _Dialling:
-    """`broker` dials `endpoint` of `peer`."""
+    """`broker` connects to `endpoint` of `peer`."""
 
     broker: CheckedBroker
     peer: CheckedBroker
@@ -47,12 +48,12 @@ class _Dialling:
 
 
 def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """A listener that only the peer has is dialled with this broker's own keys for that name."""
+    """For a listener that only the peer has, a broker uses its own keys with that listener's name."""
     for each in _diallings(brokers):
         name, protocol = each.endpoint.listener_name, each.endpoint.security_protocol
         own = each.broker.table.dialled.get(name) is protocol
         if own:
-            continue  # looked at already, as a listener of its own
+            continue  # already checked, as a listener of its own
         network, _ = read_network_settings(each.broker.config.given, [name])
         for fault in outbound_security(name, protocol, network)[1]:
             problem = f"{fault.problem}, needed to log in at {each.peer}"
@@ -60,7 +61,7 @@ def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault
 
 
 def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """What a broker logs in with is enabled on the listener that it dials."""
+    """The mechanism that a broker logs in with must be enabled on the peer's listener."""
     for each in _diallings(brokers):
         key = mechanism_key(each.endpoint.listener_name, each.mine)
         used, enabled = each.mine.text(key), each.theirs.names(ENABLED_MECHANISMS_KEY)
@@ -72,8 +73,8 @@ def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def users_known(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """PLAIN's users stand in login modules: the peer's must have this broker's user and password. SCRAM's are in the
-    metadata, and a callback handler of one's own may know anybody."""
+    """PLAIN's users are written in login modules: the peer's must contain this broker's user and password. SCRAM's
+    users are in the metadata store, and a user's own callback handler may accept any user: neither is checked."""
     for each in _diallings(brokers):
         used = each.mine.text(mechanism_key(each.endpoint.listener_name, each.mine))
         plain = used == PLAIN in each.theirs.names(ENABLED_MECHANISMS_KEY)
@@ -93,10 +94,10 @@ def users_known(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Both shake hands in memory, the name that is dialled included."""
+    """Runs the TLS handshake of both sides in memory, with the check of the host name."""
     for each in _diallings(brokers):
         if not each.endpoint.security_protocol.uses_tls or not each.endpoint.host:
-            continue  # a blank host is the peer machine's own name, which no file tells
+            continue  # a blank host is the peer machine's own name, which is in no file
         name = each.endpoint.listener_name
         network, _ = read_network_settings(each.broker.config.given, [name])
         security, faults = outbound_security(name, each.endpoint.security_protocol, network)
@@ -104,7 +105,7 @@ def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFau
         guards, _ = build_security([each.peer.table.row(name)], their_network, NoCredentials())
         tls = guards[name].tls
         if faults or security.tls is None or tls is None:
-            continue  # told by other rules
+            continue  # reported by other rules
         problem = handshake_problem(tls.context, security.tls.context, each.endpoint.host)
         if problem:
             key = each.mine.key_of(name, "ssl.truststore.location")
@@ -115,7 +116,8 @@ def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFau
 
 
 def _diallings(brokers: Sequence[CheckedBroker]) -> Iterator[_Dialling]:
-    """Controllers dial brokers, brokers controllers, and controllers each other, to see whether who leads lives."""
+    """Controllers connect to brokers, brokers to controllers, and controllers to each other, to check whether the
+    active controller is alive."""
     for broker, peer in permutations(brokers, 2):
         for name in peer.of_brokers:
             yield _Dialling(broker, peer, peer.dialled_at(name))

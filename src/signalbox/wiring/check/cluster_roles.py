@@ -1,7 +1,8 @@
-"""What nodes of one cluster must agree on about who leads it (F15): somebody may, and brokers know where.
+"""What nodes of one cluster must agree on about the controller (F15): at least one node may become it, and brokers know
+its listener.
 
-A node without `process.roles` is a broker that may become the controller; beside dedicated controllers it is right
-while a cluster is rolled from the one to the other.
+A node without `process.roles` is a broker that may become the controller. Such nodes beside dedicated controllers are
+correct only while a cluster is rolled from the one to the other.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from signalbox.wiring.check.checked_broker import CheckedBroker
 
 
 def somebody_leads(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Fault: brokers that all leave it to others."""
+    """Fault: no node may become the controller."""
     if not any(node.config.may_be_controller for node in nodes):
         problem = f"none of these {len(nodes)} nodes may become the controller"
         remedy = "Name the files of the dedicated controllers too, or add the role controller to some of these"
@@ -23,7 +24,8 @@ def somebody_leads(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def controllers_known(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Fault: brokers dial the first controller listener of whoever leads, by what they know of that name."""
+    """Fault: a broker connects to the first controller listener of the active controller, with its own settings for
+    that name."""
     for broker in (node for node in nodes if node.config.runs_broker and node.table.controller_listener_names):
         for controller in (node for node in nodes if node.config.has_controller_listener):
             name, known = controller.table.controller_listener_names[0], broker.table.controller_listener_names
@@ -40,7 +42,7 @@ def controllers_known(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 
 def all_alike(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """Note: nodes without roles take part in the race with the dedicated controllers."""
+    """Note: nodes without `process.roles` take part in the controller election beside the dedicated controllers."""
     dedicated = next((node for node in nodes if node.config["process.roles"]), None)
     for node in nodes if dedicated is not None else ():
         if not node.config["process.roles"]:

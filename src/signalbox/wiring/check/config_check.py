@@ -1,7 +1,7 @@
-"""A node's configuration held against every rule that needs no running broker, all faults at once.
+"""Checks a node's configuration against every rule that needs no running broker, and returns all faults at once.
 
-`read_node_config` looks at the text; keys, certificates, login modules and the authorizer's class need files. Nothing
-is bound, made or written: `signalbox start` asks here first, `signalbox check` asks nothing else.
+`read_node_config` checks the text; keys, certificates, login modules and the authorizer's class need files. Nothing is
+bound, created or written. `signalbox start` runs this check first, `signalbox check` runs only this check.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.properties_file import Properties
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig, read_node_config
-from signalbox.wiring.guards import guard_faults
+from signalbox.wiring.security_config import guard_faults
 
 
 def check_node_config(properties: Properties) -> tuple[NodeConfig | None, list[ConfigFault]]:
-    """The configuration, or None and everything that is wrong with it, each fault with the place it comes from."""
+    """Returns the configuration, or None and all its faults, each with file and line."""
     config, faults = read_node_config(properties)
     values, _ = NODE_CONFIG.read(properties.values)
     for fault in guard_faults(properties.values, values):

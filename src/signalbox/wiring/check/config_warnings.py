@@ -1,11 +1,12 @@
-"""What a configuration that may start should be warned about: keys that nobody will look at, brokers that cannot be
-told from clients. Kafka starts with unknown keys too; a misspelt one must at least be heard of."""
+"""Warnings about a configuration that may start: keys that are not read, and listeners on which brokers cannot be
+distinguished from clients. Kafka starts with unknown keys too; but a misspelt key must at least give a warning."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
+from signalbox.broker.dynamic_keys_of_kafka import DYNAMIC_KEYS_OF_KAFKA
 from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY
 from signalbox.common.config_table import ConfigTable, shown
 from signalbox.common.endpoint import SecurityProtocol
@@ -20,12 +21,12 @@ from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 _SHOWN_CHARACTERS = 600
 _LISTENER_PREFIX = "listener.name."
 _CLIENT_AUTH = "ssl.client.auth"
-_PER_MECHANISM = ("sasl.jaas.config", CALLBACK_KEY, LOGIN_CALLBACK_KEY)  # on a broker nothing else is read
+_PER_MECHANISM = ("sasl.jaas.config", CALLBACK_KEY, LOGIN_CALLBACK_KEY)  # a broker reads nothing else
 _FORCED = "control.plane.force.controller.requests.enable"
 
 
 def config_warnings(properties: Properties, listeners: ListenerTable, table: ConfigTable) -> tuple[str, ...]:
-    """Every warning, the one of a key with the place where it stands."""
+    """Returns all warnings; a warning about a key has the key's file and line."""
     given, bound = properties.values, {row.name.lower(): row.security_protocol for row in listeners}
     elsewhere = {name.lower(): listeners.security_protocol_of(name) for name in listeners.settings_names}
     placed = [
@@ -47,11 +48,21 @@ def config_warnings(properties: Properties, listeners: ListenerTable, table: Con
 def doubtful_keys(
     given: Mapping[str, str], protocols: Mapping[str, SecurityProtocol], table: ConfigTable
 ) -> Iterator[tuple[str, str]]:
-    """(key, why it will not do anything). `protocols` by the listeners' lower-case names."""
+    """Pairs (key, why it has no effect). `protocols` has the listeners' lower-case names as keys."""
     for key in given:
         doubt = _doubt(key, protocols, table)
         if doubt is not None:
             yield key, doubt
+
+
+def unknown_key(key: str, table: ConfigTable) -> str:
+    """Returns the text about a dynamic key that has no row: the key, escaped and shortened, and why it has no
+    effect."""
+    if key in KEYS_OF_KAFKA:
+        return f"{shown(key)} has no effect: {KEYS_OF_KAFKA[key]}"
+    if key in DYNAMIC_KEYS_OF_KAFKA:
+        return f"{shown(key)} has no effect: nothing in this release reads it"
+    return f"{shown(key)} is not a known key{_meant(key, [row.name for row in table])}"
 
 
 def _doubt(key: str, protocols: Mapping[str, SecurityProtocol], table: ConfigTable) -> str | None:
@@ -83,7 +94,7 @@ def _doubt(key: str, protocols: Mapping[str, SecurityProtocol], table: ConfigTab
 
 
 def _listener_of(key: str, protocols: Mapping[str, SecurityProtocol]) -> str | None:
-    """The listener whose own key this is; a listener's name may hold dots."""
+    """The listener in a listener's own key; a listener's name may contain dots."""
     names = [name for name in protocols if key.startswith(f"{_LISTENER_PREFIX}{name}.")]
     return max(names, key=len, default=None)
 
@@ -93,7 +104,7 @@ def _without_effect(key: str) -> str | None:
 
 
 def _without_use(key: str, listener: str, protocol: SecurityProtocol) -> str | None:
-    """TLS keys where there is no TLS, SASL keys where nobody logs in."""
+    """TLS keys of a listener without TLS, SASL keys of a listener without SASL."""
     if (key.startswith("ssl.") and not protocol.uses_tls) or (key.startswith("sasl.") and not protocol.uses_sasl):
         return f"has no effect: the listener {listener.upper()} is {protocol.name}"
     return None
@@ -107,7 +118,7 @@ def _meant(name: str, names: Sequence[str]) -> str:
 def mechanisms_not_enabled(
     given: Mapping[str, str], protocols: Mapping[str, SecurityProtocol]
 ) -> Iterator[tuple[str, str]]:
-    """(key, doubt) of login modules for mechanisms that their listener does not enable."""
+    """Pairs (key, doubt) for login modules of mechanisms that their listener does not enable."""
     everywhere = given.get("sasl.enabled.mechanisms", "GSSAPI")
     for key in given:
         listener = _listener_of(key, protocols)
@@ -122,7 +133,7 @@ def mechanisms_not_enabled(
 
 
 def _keys_that_need_others(given: Mapping[str, str], listeners: ListenerTable) -> Iterator[tuple[str, str]]:
-    """Keys that do nothing by themselves, although they are known."""
+    """Known keys that have no effect without another key."""
     if given.get(_FORCED, "false").strip().lower() == "true" and listeners.control_plane_listener_name is None:
         yield _FORCED, "has no effect: control.plane.listener.name is not set"
     for key in _PER_MECHANISM:
@@ -136,8 +147,8 @@ def _keys_that_need_others(given: Mapping[str, str], listeners: ListenerTable) -
 
 
 def unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> Iterator[str]:
-    """Brokers prove who they are by SASL or by a certificate. Where they cannot, whoever reaches the listener counts
-    as a broker: an Envelope is as good as its sender says (F4)."""
+    """Warnings about listeners for brokers without SASL and without client certificates. There every client counts as a
+    broker: an Envelope is only as trustworthy as its sender (F4)."""
     own = (row for row in listeners if row.inter_broker or row.plane in (CONTROL, CONTROLLER))
     for row in sorted(own, key=lambda row: not row.inter_broker):
         name, protocol = row.name, row.security_protocol

@@ -1,4 +1,4 @@
-"""`signalbox check`: configurations of brokers looked at alone and together, without starting or writing anything."""
+"""`signalbox check`: checks configurations of brokers alone and together, without starting or writing anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Rule = Callable[[Sequence[CheckedBroker]], Iterator[ConfigFault]]
 
 
 def _of_brokers(rule: _Rule) -> _Rule:
-    """A rule that dedicated controllers are not held to."""
+    """Applies a rule to brokers only, not to dedicated controllers."""
     return lambda nodes: rule([node for node in nodes if node.config.runs_broker])
 
 
@@ -48,7 +48,7 @@ _NOTES: tuple[_Rule, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """What is known of one node whose configuration is fine by itself; `name` as in `broker 1`, `controller 101`."""
+    """Summary of one node whose own configuration has no fault; `name` as in `broker 1`, `controller 101`."""
 
     origin: str
     name: str
@@ -57,8 +57,8 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """`unreadable` and `faults` keep brokers from starting or from being one cluster, `warnings` do not. `compared`
-    are the brokers that were looked at together: those without faults of their own."""
+    """`unreadable` and `faults` prevent a start or a common cluster, `warnings` do not. `compared` is the number of
+    brokers that were compared with each other: those without faults of their own."""
 
     files: Sequence[CheckedFile]
     unreadable: Sequence[str]
@@ -68,8 +68,8 @@ class Findings:
 
 
 def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Findings:
-    """Everything there is to say about these files, as lines that begin with file and line. `overrides` are
-    `key=value` texts over each of them. Files are read, nothing else is touched."""
+    """Returns all findings about these files, as lines that begin with file and line. `overrides` are `key=value` texts
+    that replace keys of each file. Only reads files."""
     brokers: list[CheckedBroker] = []
     unreadable: list[str] = []
     faults: list[ConfigFault] = []
@@ -97,7 +97,7 @@ def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Finding
 
 
 def compare(rules: Sequence[_Rule], brokers: Sequence[CheckedBroker]) -> list[ConfigFault]:
-    """What the rules find between these brokers, each once."""
+    """Returns the faults that the rules find between these brokers, without duplicates."""
     return list(dict.fromkeys(fault for rule in rules for fault in rule(brokers))) if len(brokers) > 1 else []
 
 

@@ -1,7 +1,7 @@
-"""Keys of Kafka's server.properties that have no counterpart here: not misspelt, and nothing comes of them.
+"""Keys of Kafka's server.properties that have no counterpart here: they are not misspelt, and have no effect.
 
-A configuration that was written for Kafka is taken over with a warning for each that says why; every other key that is
-not in a table is called unknown.
+A configuration that was written for Kafka is accepted, with a warning for each such key that gives the reason; every
+other key that is not in a table is reported as unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ _QUEUES = "connections are held back one by one, there is no bound for all"
 _NO_RAFT = "there is no Raft quorum in this release"
 _IDS = "every broker is given its id, none is generated"
 _REVOKED = "revoked certificates of ZooKeeper are not looked up"
-_TRANSACTIONS = "there are no transactions in this release"
 
 KEYS_OF_KAFKA: Mapping[str, str] = {
     "num.network.threads": _THREADS,
@@ -33,9 +32,6 @@ KEYS_OF_KAFKA: Mapping[str, str] = {
     "zookeeper.max.in.flight.requests": "requests to ZooKeeper are sent as they come",
     "zookeeper.ssl.crl.enable": _REVOKED,
     "zookeeper.ssl.ocsp.enable": _REVOKED,
-    "transaction.state.log.replication.factor": _TRANSACTIONS,
-    "transaction.state.log.min.isr": _TRANSACTIONS,
-    "transaction.state.log.num.partitions": _TRANSACTIONS,
     "sasl.kerberos.service.name": "GSSAPI is not supported",
     "metric.reporters": "metrics are read from the page at metrics.http.port",
 }

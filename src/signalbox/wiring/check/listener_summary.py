@@ -1,4 +1,4 @@
-"""What each listener of a checked configuration comes to, in words for a table (`signalbox check`)."""
+"""Summary of each listener of a checked configuration, as texts for a table (`signalbox check`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ANY_HOST, _ANY_PORT, _OWN_NAME = "*", "any free port", "(this machine's name)"
 
 @dataclass(frozen=True, slots=True)
 class ListenerSummary:
-    """One row of the table. Texts are "" where there is nothing to say; `advertised` is None for a listener that
-    clients are never told of."""
+    """One row of the table. A text is "" if it does not apply; `advertised` is None for a listener that is not
+    advertised to clients."""
 
     name: str
     bind: str

@@ -1,4 +1,4 @@
-"""The metrics page and a listener cannot have one port: the later of the two would not be bound."""
+"""The metrics page and a listener cannot have one port: the second of the two could not be bound."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EVERY_HOST = ("", "0.0.0.0", "::")
 
 
 def check_metrics_port(values: Mapping[str, Value], rows: Iterable[ListenerRow]) -> list[ConfigFault]:
-    """The fault of a `metrics.http.port` that a listener has on the same address."""
+    """Returns the fault if a listener has the port `metrics.http.port` on the same address."""
     host, port = str(values["metrics.http.host"]).strip(), values["metrics.http.port"]
     return [
         ConfigFault(
@@ -26,5 +26,5 @@ def check_metrics_port(values: Mapping[str, Value], rows: Iterable[ListenerRow])
 
 
 def same_address(one: str, other: str) -> bool:
-    """Whether two hosts to bind share an address, as far as their texts tell."""
+    """Whether two hosts to bind share an address, as far as their texts show."""
     return one.lower() == other.lower() or one in _EVERY_HOST or other in _EVERY_HOST

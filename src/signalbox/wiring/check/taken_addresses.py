@@ -1,7 +1,7 @@
-"""A broker whose advertised address another one has registered does not start.
+"""A broker does not start if another broker has registered one of its advertised addresses.
 
-Clients would be led to one of the two at random. As in Kafka the configured addresses are compared: a port 0 is known
-only later, and what it becomes may have been a port of a broker that is not forgotten yet.
+Clients would reach one of the two at random. As in Kafka the configured addresses are compared. Port 0 is not compared:
+the real port is known only later, and it may be a former port of a broker that is still registered.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
-from signalbox.common.start_refused import StartRefused
+from signalbox.common.start_error import StartError
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import BROKER_IDS, broker_id_path
 from signalbox.metadata.registration import decode_registration
@@ -22,9 +22,9 @@ from signalbox.wiring.configuration import NodeConfig
 log = logging.getLogger(__name__)
 
 
-async def refuse_taken_addresses(store: MetadataStore, config: NodeConfig, table: ListenerTable | None = None) -> None:
-    """StartRefused names every advertised address that another broker is registered with. `table` has the listeners
-    where they are not those of server.properties alone."""
+async def reject_taken_addresses(store: MetadataStore, config: NodeConfig, table: ListenerTable | None = None) -> None:
+    """StartError names every advertised address that another broker has registered. `table` has the listeners, if they
+    differ from those of server.properties."""
     key = ADVERTISED_LISTENERS if config.given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
     taken = await _addresses_of_others(store, config.node_id)
     faults = [
@@ -39,7 +39,7 @@ async def refuse_taken_addresses(store: MetadataStore, config: NodeConfig, table
         if endpoint.host and endpoint.port and (endpoint.host.lower(), endpoint.port) in taken
     ]
     if faults:
-        raise StartRefused(faults)
+        raise StartError(faults)
 
 
 async def _addresses_of_others(store: MetadataStore, node_id: int) -> dict[tuple[str, int], int]:

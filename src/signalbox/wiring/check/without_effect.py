@@ -1,6 +1,8 @@
-"""Keys that other versions obey and this release does not: start-up warns of them and the reference page says so.
+"""Keys that have an effect in other versions but not in this release: start-up warns of them and the reference page
+says so.
 
-A test holds every config row against the sources: a row that nobody reads stands here, and one that is read does not.
+A test compares every config row with the sources: a row that is read nowhere is listed here, and a row that is read is
+not.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ _OF_BROKERS: Mapping[str, str] = {
     "ssl.secure.random.implementation": _NO_JAVA,
     "ssl.trustmanager.algorithm": _NO_JAVA,
     "log.dir.failure.timeout.ms": "a broker without a working log directory ends at once",
-    "log.initial.task.delay.ms": "every task runs for the first time when its interval is over",
     "log.flush.start.offset.checkpoint.interval.ms": "log start offsets are saved together with the recovery points",
 }
 _OF_TOPICS: Mapping[str, str] = {
@@ -49,4 +50,4 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     **_OF_TOPICS,
     **{row.synonym: _OF_TOPICS[row.name] for row in TOPIC_CONFIG if row.synonym and row.name in _OF_TOPICS},
 }
-"""Why nothing comes of a key: keys of brokers, of topics, and the brokers' defaults of those topics' keys."""
+"""Why a key has no effect: keys of brokers, keys of topics, and the brokers' defaults of those keys of topics."""

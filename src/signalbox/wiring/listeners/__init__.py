@@ -1,1 +1,1 @@
-"""A running node's listeners change (KIP-226): who judges a change, who obeys it, how certificates are renewed."""
+"""Listeners of a running node change (KIP-226): validating a change, applying it, renewing certificates."""

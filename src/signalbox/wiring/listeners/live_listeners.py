@@ -1,29 +1,34 @@
-"""What lets a node's listeners change while it runs: who judges a change, who obeys it, who tells the cluster."""
+"""Builds the components that change a node's listeners while it runs: the validator of a change, the reload that
+applies it, and the update of the registration."""
 
 from __future__ import annotations
 
-from signalbox.broker.own_configs import OwnConfigs
-from signalbox.metadata.registration_keeper import RegistrationKeeper
+from collections.abc import Sequence
+
+from signalbox.broker.broker_config_validator import BrokerConfigValidator
+from signalbox.metadata.broker_registrar import BrokerRegistrar
 from signalbox.network.socket_server import SocketServer
-from signalbox.wiring.listeners.judge import ListenerJudge
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.wiring.listeners.listener_validator import ListenerValidator
 from signalbox.wiring.listeners.reload import ListenerReload, Renewed
 from signalbox.wiring.listeners.tls_renewal import TlsRenewal
 from signalbox.wiring.own_registration import own_registration
-from signalbox.wiring.replica_side import Surroundings
+from signalbox.wiring.replication_components import BrokerContext
 
 
 def build_live_listeners(
-    around: Surroundings, server: SocketServer, keeper: RegistrationKeeper, own: OwnConfigs
-) -> ListenerReload:
-    """Not started. `own` is given its judge."""
+    around: BrokerContext, server: SocketServer, keeper: BrokerRegistrar, own: BrokerConfigValidator,
+    directories: Sequence[LogDirectory],
+) -> ListenerReload:  # fmt: skip
+    """Returns the reload, not yet started. Sets the validator of `own`."""
     config, guards = around.config, around.guards
     renewal = TlsRenewal(server, guards.peers)
-    judge = ListenerJudge(config, around.dynamic, around.users, server, renewal)
+    judge = ListenerValidator(config, around.dynamic, around.users, server, renewal)
 
     async def announce() -> None:
-        await keeper.update(own_registration(config, server.table, around.clock.now_ms()))
+        await keeper.update(own_registration(config, server.table, around.clock.now_ms(), directories))
 
     renewed = Renewed(server, renewal, guards.peers, guards.principals)
     reload = ListenerReload(around.dynamic, judge, renewed, announce)
-    own.judge, own.look_again = judge.faults, reload.look_again
+    own.judge, own.look_again = judge.judge, reload.look_again
     return reload

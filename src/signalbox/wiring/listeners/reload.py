@@ -1,11 +1,11 @@
-"""Dynamic configs of this broker's listeners, obeyed as soon as the store tells of them (KIP-226): connection limits,
-TLS, SASL, and the listeners themselves. Connections that stand are left alone; those that come find the new ones.
+"""Applies dynamic configs of this broker's listeners as soon as the metadata store reports them (KIP-226): connection
+limits, TLS, SASL, and the listeners themselves. Open connections keep their settings; new connections get the new ones.
 
-A listener that is added is bound first and told of then; one that is removed is taken from the registration first, so
-that clients hear of it from the controller, and its connections are closed after a while.
+A listener that is added is bound first and registered then. A listener that is removed is first removed from the
+registration, so that clients learn of it from the controller; its connections are closed after a while.
 
-They have been judged before they were stored. What cannot be obeyed all the same, because a file has gone meanwhile or
-another program stored it, is said in the log and tried again later, and everything stays as it was.
+Changes are validated before they are stored. A change that cannot be applied nevertheless, because a file has been
+removed since or another program stored it, is logged and retried later; until then nothing changes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from signalbox.metadata.store.port import StoreError
 from signalbox.network.binding import BindError
 from signalbox.network.socket_server import SocketServer
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
-from signalbox.wiring.listeners.judge import ListenerJudge, Proposal
+from signalbox.wiring.listeners.listener_validator import ListenerValidator, Proposal
 from signalbox.wiring.listeners.tls_renewal import TlsRenewal
 from signalbox.wiring.peer_security import PeerSecurity
 from signalbox.wiring.principals import Principals
 
-DRAIN_SECONDS = 2.0  # for clients of a listener that was removed, to hear of it and go elsewhere
+DRAIN_SECONDS = 2.0  # so that clients of a removed listener can connect elsewhere
 _RETRY_S = 5.0
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """What is told of other listeners and of other keys for them."""
+    """The components that get the changed listeners and keys."""
 
     server: SocketServer
     tls: TlsRenewal
@@ -43,13 +43,13 @@ class Renewed:
 
 
 class ListenerReload:
-    """`start` when the sockets are served: what was changed between the start and then is caught up with. `announce`
-    registers what the server's table says now."""
+    """Call `start` when the sockets are served: it also applies changes that were stored since the node's start.
+    `announce` registers the server's current listener table."""
 
     def __init__(
         self,
         dynamic: DynamicBrokerConfig,
-        judge: ListenerJudge,
+        judge: ListenerValidator,
         renewed: Renewed,
         announce: Callable[[], Awaitable[None]],
     ) -> None:
@@ -66,13 +66,13 @@ class ListenerReload:
         self._later: asyncio.TimerHandle | None = None
 
     def start(self, repository: ConfigRepository) -> None:
-        """Follow the changes."""
+        """Subscribe to changes and apply them."""
         self._cancel = repository.subscribe(self._changed)
         self._news.set()
         self._following = asyncio.get_running_loop().create_task(self._follow())
 
     def look_again(self, keys: Sequence[str]) -> None:
-        """The files that these keys name may have been replaced."""
+        """Check again: the files that these keys name may have been replaced."""
         self._again.update(keys)
         self._news.set()
 
@@ -97,7 +97,7 @@ class ListenerReload:
             except (BindError, StoreError) as error:
                 self._try_again((str(error),))
             except Exception:
-                log.exception("dynamic configs of listeners")
+                log.exception("Dynamic configs of listeners cannot be applied")
 
     async def _obey(self) -> None:
         live = self._dynamic.changed_live()
@@ -112,12 +112,12 @@ class ListenerReload:
         await self._apply(proposal)
         self.judge.obeyed, self._said = live, ()
         self._again.difference_update(again)
-        log.info("obeyed from now on: %s", ", ".join(changed))
+        log.info("Dynamic configs applied: %s", ", ".join(changed))
 
     def _try_again(self, faults: tuple[str, ...]) -> None:
-        """Say what is wrong, once, and look again later: a file may come, a port may become free."""
+        """Log the faults once, and retry later: a missing file may appear, a port may become free."""
         for fault in faults if faults != self._said else ():
-            log.error("the dynamic configs of this broker's listeners are not obeyed: %s", fault)
+            log.error("Invalid dynamic configs of this broker's listeners ignored: %s", fault)
         self._said = faults
         self._rest()
         self._later = asyncio.get_running_loop().call_later(_RETRY_S, self._news.set)

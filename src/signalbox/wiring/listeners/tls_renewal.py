@@ -1,8 +1,8 @@
-"""New keys and certificates without a restart (KIP-226): a listener's own, and those with which this broker dials the
-same listener of its peers.
+"""New keys and certificates without a restart (KIP-226): those of a listener, and those with which this broker connects
+to the same listener of its peers.
 
-`prepare` builds and checks, `apply` puts to use; between them stands whoever stores the change. Which keys may change
-so is `security/tls/settings.RENEWABLE_KEYS`: for one broker, and with the listener's prefix, as Kafka has it.
+`prepare` builds and checks, `apply` puts the change into effect; in between the caller stores it. The keys that can
+change are in `security/tls/settings.RENEWABLE_KEYS`: per broker, and with the listener's prefix, as in Kafka.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from signalbox.wiring.peer_security import PeerSecurity
 
 @dataclass(frozen=True, slots=True)
 class TlsChange:
-    """Everything of one listener, checked."""
+    """The checked new TLS settings of one listener."""
 
     listener_name: str
     settings: ListenerSettings
@@ -32,24 +32,24 @@ class TlsChange:
 
 
 class TlsRenewal:
-    """Of one node: its `server`, and how it dials its `peers`."""
+    """For one node: its `server`, and its connections to its `peers`."""
 
     def __init__(self, server: SocketServer, peers: PeerSecurity) -> None:
         self._server = server
         self._peers = peers
 
     def replaced_files(self) -> list[str]:
-        """The keys, in full, of the files that were written again since their listener read them."""
+        """The full keys of the files that were replaced since their listener read them."""
         return [key for row in self._server.table for key in _replaced(row.name, self._server.tls_of(row.name))]
 
     def prepare(self, listener_name: str, given: Mapping[str, str]) -> tuple[TlsChange | None, list[ConfigFault]]:
-        """The change that would make the listener (upper-case name) do as `given` says, or None and every fault.
-        `given` is all of the node's properties, the changed ones laid over those of the file, keys in full
-        (`listener.name.<l>.ssl...`).
+        """Returns the change that gives the listener (upper-case name) the TLS settings in `given`, or None and all
+        faults. `given` has all properties of the node: those of the file with the changed ones in their place, keys in
+        full (`listener.name.<l>.ssl...`).
 
-        Files are read again whether or not their names changed: setting ssl.keystore.location to the value it has
-        renews a certificate that was replaced on disk. Puts nothing to use, so it is the whole of a validate-only
-        request. May take a tenth of a second (files, passwords): any thread but the loop's is right for it. KeyError
+        Files are read again even if their names did not change: setting ssl.keystore.location to its present value
+        renews a certificate that was replaced on disk. Nothing takes effect here, so this alone serves a validate-only
+        request. May take a tenth of a second (files, passwords): call it in a thread, not on the event loop. KeyError
         for a listener without TLS.
         """
         row, current = self._server.table.row(listener_name), self._server.tls_of(listener_name)
@@ -70,7 +70,8 @@ class TlsRenewal:
         return TlsChange(listener_name, settings, inbound, outbound), []
 
     def apply(self, change: TlsChange) -> None:
-        """Use it from the next connection on, inbound and outbound; those that stand stay. On the loop's thread."""
+        """Use the change for new connections, inbound and outbound; open ones keep the old keys. Call it on the event
+        loop's thread."""
         self._server.replace_tls(change.listener_name, change.inbound)
         self._peers.renew_tls(change.listener_name, change.settings, change.outbound)
 

@@ -1,7 +1,7 @@
 """A participant in a process of its own, to be killed or stopped by a test.
 
-Arguments: the store's file, the session timeout in ms. Says "ready" when it owns `/mine`. On "lock" it takes the
-database's write lock and keeps it; on "commit" it tries to write `/late` and says how that went.
+Arguments: the store's file, the session timeout in ms. Prints "ready" when it owns `/mine`. On "lock" it takes the
+database's write lock and keeps it; on "commit" it tries to write `/late` and prints the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starting `participant.py` and talking to it."""
+"""Starts `participant.py` and communicates with it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class OtherProcess:
         assert self.hears() == "ready"
 
     def hears(self) -> str:
-        """The next word it says."""
+        """The next line that it prints."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
     def ask(self, command: str) -> None:
-        """Give it a command."""
+        """Sends a command to it."""
         assert self.process.stdin is not None
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
@@ -37,7 +37,7 @@ class OtherProcess:
 
 @contextmanager
 def other_process(path: Path, session_timeout_ms: int = 6_000) -> Iterator[OtherProcess]:
-    """A participant that is gone when the block ends."""
+    """A participant that is killed at the end of the block."""
     other = OtherProcess(path, session_timeout_ms)
     try:
         yield other

@@ -1,4 +1,4 @@
-"""The SQLite file: made whole, checked, and refused with the reason when it cannot be trusted."""
+"""The SQLite file: created atomically, checked, and rejected with the reason if it is corrupt."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.store.port import Create, StoreDamaged, StoreFull, StoreUnavailable, Write
-from signalbox.metadata.store.sqlite.database import Database, StepRefused, WriterBusy
+from signalbox.metadata.store.port import Create, StoreCorrupted, StoreFull, StoreUnavailable, Write
+from signalbox.metadata.store.sqlite.database import Database, StepRejected, WriterBusy
 from signalbox.metadata.store.sqlite.steps import begin, join, leave, step_of
 from tests.small_disk import small_disk
 
@@ -30,7 +30,7 @@ def test_a_new_file_is_whole_and_in_wal_mode(tmp_path: Path) -> None:
 
 
 def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
-    """It holds SCRAM credentials; SQLite's files beside it take its mode over."""
+    """The file has SCRAM credentials. SQLite gives its other files the same mode."""
     database = Database(tmp_path / "metadata.db")
     database.run_steps([begin(0), join("me")])
     assert {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {
@@ -63,7 +63,7 @@ def test_makers_at_the_same_time_share_one_file(tmp_path: Path) -> None:
 
 @contextmanager
 def files_end_at(size_bytes: int) -> Iterator[None]:
-    """As a full disk: what would make a file longer fails."""
+    """Like a full disk: a write that would extend a file beyond this size fails."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
     try:
@@ -73,7 +73,7 @@ def files_end_at(size_bytes: int) -> Iterator[None]:
 
 
 def test_on_a_full_disk_what_fits_is_stored(tmp_path: Path) -> None:
-    """The write-ahead log may not grow, so it begins anew; what is too large is refused whole, and stops nobody."""
+    """The write-ahead log may not grow, so it is reused from its start. Large commits fail, small ones succeed."""
     database = Database(tmp_path / "metadata.db")
     session_id = database.run_steps([begin(0), join("me")])[0].creation_id
 
@@ -100,25 +100,25 @@ def test_on_a_full_disk_what_fits_is_stored(tmp_path: Path) -> None:
 
 def damaged(path: Path) -> str:
     before = {each: each.read_bytes() for each in path.parent.iterdir()}
-    with pytest.raises(StoreDamaged) as caught:
+    with pytest.raises(StoreCorrupted) as caught:
         Database(path)
     assert {each: each.read_bytes() for each in before} == before, "a damaged file is left as it is"
     return str(caught.value)
 
 
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+def test_an_empty_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     path.touch()
     assert "empty" in damaged(path)
 
 
-def test_a_text_file_is_refused(tmp_path: Path) -> None:
+def test_a_text_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     path.write_text("broker.id=1\n" * 100)
     assert "not a SQLite file" in damaged(path)
 
 
-def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+def test_another_programs_database_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE notes (text)")
@@ -126,7 +126,7 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     assert "not a metadata store" in damaged(path)
 
 
-def test_another_layout_version_is_refused(tmp_path: Path) -> None:
+def test_another_layout_version_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     Database(path).close()
     connection = sqlite3.connect(path)
@@ -135,7 +135,7 @@ def test_another_layout_version_is_refused(tmp_path: Path) -> None:
     assert "layout version 9" in damaged(path)
 
 
-def test_a_torn_file_is_refused(tmp_path: Path) -> None:
+def test_a_torn_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     database = Database(path)
     database.run_steps([begin(0), *(step_of(Create(f"/{n}", b"x" * 3000), 0, 0) for n in range(50))])
@@ -145,14 +145,14 @@ def test_a_torn_file_is_refused(tmp_path: Path) -> None:
     assert "torn" in damaged(path)
 
 
-def test_a_missing_file_with_a_log_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_with_a_log_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     (tmp_path / "metadata.db-wal").write_bytes(b"x" * 100)
     assert "missing" in damaged(path)
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreDamaged, match="folder"):
+def test_a_folder_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(StoreCorrupted, match="folder"):
         Database(tmp_path)
 
 
@@ -161,18 +161,18 @@ def test_a_file_that_cannot_be_made_is_an_error_of_the_store(tmp_path: Path) -> 
         Database(tmp_path / "no such folder" / "m.db")
 
 
-def test_steps_give_outcomes_and_refusals(tmp_path: Path) -> None:
+def test_steps_give_outcomes_and_rejections(tmp_path: Path) -> None:
     database = Database(tmp_path / "metadata.db")
     [session] = database.run_steps([begin(0), join("session-a")])
     [made] = database.run_steps(
         [begin(session.creation_id), step_of(Create("/a", b"x", of_session=True), session.creation_id, 5)]
     )
     assert (made.path, made.version) == ("/a", 0)
-    with pytest.raises(StepRefused, match="key_exists"):
+    with pytest.raises(StepRejected, match="key_exists"):
         database.run_steps([begin(0), step_of(Create("/a"), 0, 0)])
     [gone] = database.run_steps([begin(0), leave(session.creation_id)])
     assert gone.path == "/a"
-    with pytest.raises(StepRefused, match="session_lost"):
+    with pytest.raises(StepRejected, match="session_lost"):
         database.run_steps([begin(session.creation_id)])
     assert database.sessions() == {}
     database.close()
@@ -180,7 +180,7 @@ def test_steps_give_outcomes_and_refusals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["x'ff00'", "CAST(x'ff' AS TEXT)", "5", "1.5"])
 def test_what_another_program_wrote_is_bytes(tmp_path: Path, value: str) -> None:
-    """Whoever reads the entry says what is wrong with it; the others are read as ever."""
+    """The reader of the corrupt entry reports the error; all other entries are read as before."""
     path = tmp_path / "metadata.db"
     database = Database(path)
     database.run_steps([begin(0), step_of(Create("/a", b"x"), 0, 0), step_of(Create("/b", b"y"), 0, 0)])
@@ -217,21 +217,21 @@ def test_data_version_moves_with_others_commits_only(tmp_path: Path) -> None:
     two.close()
 
 
-def test_what_a_full_disk_refuses_is_not_there_after_a_crash_either(tmp_path: Path) -> None:
-    """Refused for certain: the log that is left on the disk holds nothing of it that a recovery could find."""
+def test_what_a_full_disk_rejects_is_not_there_after_a_crash_either(tmp_path: Path) -> None:
+    """The rejection is final: the write-ahead log on disk has nothing of the commit that a recovery could find."""
     with small_disk(tmp_path, 2 << 20) as disk:
         path = disk.path / "metadata.db"
         database = Database(path)
         database.run_steps([begin(0), step_of(Create("/kept", b"0"), 0, 1)])
         disk.fill()
-        kept, refusals = 0, set()
+        kept, rejections = 0, set()
         for number in range(1, 61):
             for data in (b"x" * 100_000, b"%d" % number):
                 try:
                     database.run_steps([begin(0), step_of(Write("/kept", data), 0, 1)])
                     kept = number
                 except StoreFull as full:
-                    refusals.add((number, len(data), str(full)))
+                    rejections.add((number, len(data), str(full)))
             if number % 10 == 0:
                 crashed = tmp_path / f"crashed-{number}.db"
                 for ending in ("", "-wal"):
@@ -240,17 +240,17 @@ def test_what_a_full_disk_refuses_is_not_there_after_a_crash_either(tmp_path: Pa
                     found = each.read("/kept")
                     assert found is not None
                     assert found.data == b"%d" % kept, "what was stored last"
-        assert len(refusals) >= 60
+        assert len(rejections) >= 60
         words = f"nothing was changed: the disk that holds the metadata store {path} is full (database or disk is full)"
-        assert {said for _, _, said in refusals} == {f"{words}. Make room there, then ask again"}
+        assert {said for _, _, said in rejections} == {f"{words}. Make room there, then ask again"}
         disk.make_room()
         database.run_steps([begin(0), step_of(Write("/kept", b"x" * 100_000), 0, 1)])
         database.close()
 
 
-def test_a_refusal_for_room_leaves_no_transaction_open(tmp_path: Path) -> None:
+def test_a_rejection_for_room_leaves_no_transaction_open(tmp_path: Path) -> None:
     one, two = Database(tmp_path / "metadata.db"), Database(tmp_path / "metadata.db")
-    one._connection.execute("PRAGMA max_page_count = 1")  # as many as there are
+    one._connection.execute("PRAGMA max_page_count = 1")  # the file cannot grow
     with pytest.raises(StoreFull):
         one.run_steps([begin(0), step_of(Create("/large", b"x" * 500_000), 0, 1)])
     two.run_steps([begin(0), step_of(Create("/a"), 0, 1)])

@@ -1,4 +1,4 @@
-"""Peers: who is over, who is not, and who is told of a death at once."""
+"""Peers: which sessions have ended, and the callback when a process dies."""
 
 from __future__ import annotations
 

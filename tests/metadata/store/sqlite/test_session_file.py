@@ -1,4 +1,4 @@
-"""A session file tells apart the living, the silent and the dead."""
+"""The session file shows whether its process is alive, silent or dead."""
 
 from __future__ import annotations
 

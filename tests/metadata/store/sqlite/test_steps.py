@@ -1,4 +1,4 @@
-"""Operations as rows, and the triggers' words as the port's errors."""
+"""Operations become rows, and the messages of the triggers become the port's errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from signalbox.metadata.store import port
 from signalbox.metadata.store.port import Check, Create, Delete, Fence, Write
 from signalbox.metadata.store.sqlite import steps
-from signalbox.metadata.store.sqlite.steps import begin, refusal, step_of
+from signalbox.metadata.store.sqlite.steps import begin, rejection, step_of
 
 
 def test_rows_of_every_operation() -> None:
@@ -37,21 +37,21 @@ def test_rows_of_every_operation() -> None:
         ("version_conflict", [Write("/a", b"", 1)], {"/a": 1}, port.VersionConflict, "/a"),
     ],
 )
-def test_refusals_name_the_entry(
+def test_rejections_name_the_entry(
     reason: str,
     operations: list[port.Operation],
     versions: dict[str, int | None],
-    error: type[port.CommitRefused],
+    error: type[port.CommitRejected],
     path: str,
 ) -> None:
-    made = refusal(reason, operations, None, versions)
+    made = rejection(reason, operations, None, versions)
     assert type(made) is error
     assert made.path == path
 
 
 def test_sessions_and_fences() -> None:
-    assert isinstance(refusal("session_lost", [], None, {}), port.SessionLost)
-    fenced = refusal("fenced", [], Fence("/controller_epoch", 1), {})
+    assert isinstance(rejection("session_lost", [], None, {}), port.SessionLost)
+    fenced = rejection("fenced", [], Fence("/controller_epoch", 1), {})
     assert isinstance(fenced, port.FencedOut)
     assert fenced.path == "/controller_epoch"
 
@@ -59,4 +59,4 @@ def test_sessions_and_fences() -> None:
 def test_every_word_of_the_triggers_has_an_error() -> None:
     sql = Path(steps.__file__).with_name("steps.sql").read_text()
     for word in set(re.findall(r"RAISE\(ABORT, '(\w+)'\)", sql)):
-        assert isinstance(refusal(word, [Create("/a")], None, {}), port.StoreError)
+        assert isinstance(rejection(word, [Create("/a")], None, {}), port.StoreError)

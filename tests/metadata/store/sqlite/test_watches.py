@@ -1,4 +1,4 @@
-"""A watch fires when a look finds a change, once per change."""
+"""A watch fires when a check finds a change, once per change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One thread, jobs in order, answers on the loop."""
+"""One thread runs the jobs in order; the results arrive on the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who holds the write lock is read from the kernel's list; only a silent holder is ended."""
+"""The holder of the write lock is found in the kernel's list of locks. Only a silent holder is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may read and write what the brokers make in ZooKeeper (zookeeper.set.acl)."""
+"""The ACLs of the znodes that brokers create in ZooKeeper (zookeeper.set.acl)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""zookeeper.connect as Kafka reads it: hosts, then one chroot for all."""
+"""zookeeper.connect is parsed as in Kafka: hosts, then one chroot for all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits as multi requests, and their answers as outcomes or the one error that refused them."""
+"""Commits as multi requests; their responses become outcomes, or the one error that rejected the commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A byte for each request that waits: as many as the pipe is large, and whoever sends is never held."""
+"""One byte per waiting request, as many as fit into the pipe. The sender never blocks."""
 
 from __future__ import annotations
 

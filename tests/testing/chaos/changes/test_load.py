@@ -1,4 +1,5 @@
-"""Every kind of change on a real cluster in peace: all is answered, and the store and all brokers agree with it."""
+"""Every kind of change on a real cluster without faults: all get responses, and the store and all brokers agree with
+them."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def addresses(cluster: Cluster) -> dict[int, str]:
 
 
 def moves(change: Change, state: State) -> bool:
-    """Whether it would be acknowledged and leave another state behind."""
+    """True if the change would be acknowledged and lead to another state."""
     made = [after for after, error in change.outcomes(state) if error == Error.NONE]
     return bool(made) and state not in made
 
@@ -62,7 +63,7 @@ def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) 
         assert verdict.examples == ()
         assert verdict.acknowledged >= ENOUGH
         assert verdict.unanswered == 0
-        # And it can fail: a change that was acknowledged, says the ledger, but never asked for.
+        # The check can fail, too: a change that the ledger has as acknowledged, but that was never requested.
         history, unheard = next(
             (history, change)
             for history in changer.histories

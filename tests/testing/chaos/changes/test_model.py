@@ -1,4 +1,5 @@
-"""What an entity may be after its history: what was answered is so, what was not may be so, now or later."""
+"""The possible states of an entity after its history: acknowledged changes are applied, those without a response may be
+applied, now or later."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def test_what_was_acknowledged_is_the_only_state() -> None:
     assert history.possible() == {value(2)}
     history.answer(remove(), Error.NONE)
     assert history.possible() == {NOT_THERE}
-    assert (history.acknowledged, history.refused, history.unanswered, history.contradictions) == (3, 0, 0, [])
+    assert (history.acknowledged, history.rejected, history.unanswered, history.contradictions) == (3, 0, 0, [])
 
 
 def test_a_lost_answer_leaves_both_possible_until_another_tells() -> None:
@@ -62,13 +63,13 @@ def test_a_change_without_an_answer_may_come_late_but_only_once() -> None:
     assert history.possible() != {value(2), value(3)}
 
 
-def test_a_refusal_tells_what_was_so() -> None:
+def test_a_rejection_tells_what_was_so() -> None:
     history = History("x")
     history.lose(write(1), "timed out")
     history.answer(remove(), Error.RESOURCE_NOT_FOUND)
-    assert history.possible() == {NOT_THERE, value(1)}, "it may have come after the refusal"
+    assert history.possible() == {NOT_THERE, value(1)}, "it may have come after the rejection"
     history.answer(write(2), Error.INVALID_REPLICATION_FACTOR)
-    assert (history.refused, history.possible()) == (2, {NOT_THERE, value(1)})
+    assert (history.rejected, history.possible()) == (2, {NOT_THERE, value(1)})
 
 
 def test_an_answer_that_no_history_allows_is_a_contradiction() -> None:

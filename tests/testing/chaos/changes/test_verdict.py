@@ -1,4 +1,4 @@
-"""The verdict can fail: a lost change, half a change, a broker that lives in the past, a false answer."""
+"""The verdict can fail: a lost change, half a change, a broker with an old state, a false response."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_was_acknowledged_is_everywhere() -> None:
     now = state(one=2, two=2)
     verdict = judged(history(1, 2), now, now, now)
     assert verdict.holds
-    assert verdict == ChangeVerdict("quota", 1, 2, 0, 0, 0, 0, 0, ())
+    assert verdict == ChangeVerdict("quota", 1, 2, 0, 0, 0, 0, 0, 0, ())
 
 
 def test_a_lost_change_is_told_with_what_was_acknowledged_and_found() -> None:
@@ -69,3 +69,13 @@ def test_a_false_answer_is_told() -> None:
     verdict = judged(past, state(one=1, two=1))
     assert (verdict.holds, verdict.contradicted) == (False, 1)
     assert "set 2 was answered RESOURCE_NOT_FOUND" in verdict.examples[0]
+
+
+def test_what_was_changed_before_the_store_went_back_is_counted_and_not_compared() -> None:
+    now = state(one=3, two=3)
+    verdict = judge_changes("quota", [history(3)], {"alice": now}, {1: {"alice": now}}, [history(1, 2), history(1)])
+    assert verdict.holds
+    assert (verdict.entities, verdict.set_back, verdict.acknowledged) == (1, 2, 4)
+    false_answer = history(1)
+    false_answer.answer(Change("never", None, lambda before: []), Error.NONE)
+    assert judge_changes("quota", [], {}, {}, [false_answer]).contradicted == 1

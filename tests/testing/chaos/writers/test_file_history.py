@@ -1,4 +1,4 @@
-"""A file that is observed names the session of every write; what was refused is not in it."""
+"""The history of an observed file names the session of every write; rejected writes are not in it."""
 
 from __future__ import annotations
 

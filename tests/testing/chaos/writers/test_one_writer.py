@@ -1,4 +1,4 @@
-"""One session writes in each epoch: whoever else does is named, with the epoch and whose it was."""
+"""Only one session writes in each controller epoch: any other writer is named, with the epoch and its controller."""
 
 from __future__ import annotations
 
@@ -45,3 +45,19 @@ def test_the_same_broker_with_another_session_is_another_writer() -> None:
     assert len(again.intruders) == 1
     many = judge_writers([*BEGIN, *(Written(number, 99, TOPIC) for number in range(7, 20))])
     assert many.intruders[-1] == "and 8 more"
+
+
+def test_the_command_that_accepts_an_older_store_is_no_second_writer() -> None:
+    """It raises leader epochs before the controller epoch, while no broker is running."""
+    history = [
+        *BEGIN,
+        Written(7, 77, TOPIC),
+        Written(8, 77, EPOCH),
+        Written(9, 13, "/brokers/ids/2"),
+        Written(10, 13, EPOCH),
+        Written(11, 13, TOPIC),
+    ]
+    assert len(judge_writers(history).intruders) == 1
+    assert judge_writers(history, store_went_back=True) == Writers((1, -1, 2), 1, ())
+    stale = [*history, Written(12, 11, TOPIC)]
+    assert len(judge_writers(stale, store_went_back=True).intruders) == 1, "a broker's session is judged as ever"

@@ -1,4 +1,5 @@
-"""Bytes as ZooKeeper 3.9 writes them: heads, single writes, multis, refused ones, the torn end of a killed server."""
+"""Bytes as ZooKeeper 3.9 writes them: headers, single writes, multis, rejected ones, the incomplete end of a killed
+server's log."""
 
 from __future__ import annotations
 

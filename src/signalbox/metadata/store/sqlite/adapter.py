@@ -1,7 +1,7 @@
-"""The metadata store port over a SQLite file: sessions, commits and watches put together from this folder's pieces.
+"""The metadata store port over a SQLite file: combines the sessions, commits and watches of this package.
 
-Everything but `_on_worker...` runs on the event loop. A tick every 250 ms stamps the heartbeat, looks for ended
-sessions and is the backstop for rings that were lost.
+Everything but `_on_worker...` runs on the event loop. A tick every 250 ms writes the heartbeat, looks for ended
+sessions and detects commits whose notification was lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
-from signalbox.common.lasting_trouble import LastingTrouble
+from signalbox.common.transition_log import TransitionLog
 from signalbox.metadata.store.port import (
     Entry,
     Fence,
@@ -24,13 +24,13 @@ from signalbox.metadata.store.port import (
     StoreError,
     StoreUnavailable,
     parent_of,
-    refuse_bad_operations,
+    reject_bad_operations,
 )
-from signalbox.metadata.store.sqlite.database import Database, StepRefused, WriterBusy
-from signalbox.metadata.store.sqlite.doorbell import EVERYTHING, Doorbell
+from signalbox.metadata.store.sqlite.change_notifier import EVERYTHING, ChangeNotifier
+from signalbox.metadata.store.sqlite.database import Database, StepRejected, WriterBusy
 from signalbox.metadata.store.sqlite.peers import Peers
 from signalbox.metadata.store.sqlite.session_file import SessionFile
-from signalbox.metadata.store.sqlite.steps import Step, begin, join, leave, refusal, step_of
+from signalbox.metadata.store.sqlite.steps import Step, begin, join, leave, rejection, step_of
 from signalbox.metadata.store.sqlite.watches import Watches
 from signalbox.metadata.store.sqlite.worker import Worker
 from signalbox.metadata.store.sqlite.write_lock import end_stopped_holder
@@ -40,13 +40,13 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 TICK_S = 0.25
-_OPERATIONS_PER_BREATH = 200  # made into steps in one go; then the event loop gets its turn
-_SESSIONS = "sessions"  # rung (it is not a path) when a session was added or ended
+_OPERATIONS_PER_SLICE = 200  # converted into steps at a time; then the event loop runs other work
+_SESSIONS = "sessions"  # notified (it is not a path) when a session was added or ended
 _EXTRA_WAIT_S = 5.0  # on top of the session timeout: how long a commit waits for a write lock held by another
 
 
 class SqliteMetadataStore:
-    """One participant's door to the file at `path`. `MetadataStore` says what each method does."""
+    """One participant's access to the file at `path`. The methods are documented in `MetadataStore`."""
 
     max_commit_bytes = 64 << 20  # SQLite has no such limit; this one bounds the time that other writers wait
 
@@ -64,8 +64,8 @@ class SqliteMetadataStore:
         self._last_data_version = -1
         self._tick_running = False
         self._burials: asyncio.Task[None] | None = None
-        self._no_burial = LastingTrouble(log)
-        self._no_beat = LastingTrouble(log)
+        self._no_burial = TransitionLog(log)
+        self._no_beat = TransitionLog(log)
 
     @property
     def session_id(self) -> int:
@@ -122,18 +122,18 @@ class SqliteMetadataStore:
             raise SessionLost("the session has ended")
         session_id, now_ms = self._session_id, self._clock.now_ms()
         steps = [begin(session_id, fence, only_check=not operations)]
-        for start in range(0, len(operations), _OPERATIONS_PER_BREATH):
+        for start in range(0, len(operations), _OPERATIONS_PER_SLICE):
             if start:
                 await asyncio.sleep(0)
-            some = operations[start : start + _OPERATIONS_PER_BREATH]
-            refuse_bad_operations(some)
+            some = operations[start : start + _OPERATIONS_PER_SLICE]
+            reject_bad_operations(some)
             steps += (step_of(operation, session_id, now_ms) for operation in some)
         try:
             return await self._run(steps)
-        except StepRefused as refused:
+        except StepRejected as rejected:
             paths = {path for operation in operations for path in (operation.path, parent_of(operation.path))}
             seen = await self._ask(lambda: pieces.database().fingerprints(paths))
-            error = refusal(refused.reason, operations, fence, {path: print_[1] for path, print_ in seen.items()})
+            error = rejection(rejected.reason, operations, fence, {path: print_[1] for path, print_ in seen.items()})
             if isinstance(error, SessionLost):
                 self._session_is_lost(session_id)
             raise error from None
@@ -141,7 +141,7 @@ class SqliteMetadataStore:
     def watch(self, path: str, callback: Callable[[], None]) -> Callable[[], None]:
         pieces = self._started()
         if self._watches.add(path, callback):
-            # The first look goes into the worker's queue before any read its owner asks for from now on.
+            # The worker takes the first fingerprint before any read that the caller submits from now on.
             self._look({path}, pieces)
         return lambda: self._watches.remove(path, callback)
 
@@ -152,7 +152,7 @@ class SqliteMetadataStore:
         if self._pieces is not None and session_id and not self._lost:
             try:
                 await self._run([begin(0), leave(session_id)])
-            except (StoreError, StepRefused) as error:
+            except (StoreError, StepRejected) as error:
                 log.warning("session %d could not be closed and will expire: %s", session_id, error)
         if self._session_file is not None:
             self._session_file.close()
@@ -161,7 +161,7 @@ class SqliteMetadataStore:
         self._closed = True
 
     def abandon(self) -> None:
-        """Be gone as a killed process is: the lock is freed, nothing is said, nothing is heard any more."""
+        """Stop like a killed process: the lock is freed, the session is not closed, no callback is called any more."""
         self._closed = True
         if self._session_file is not None:
             self._session_file.abandon()
@@ -171,7 +171,7 @@ class SqliteMetadataStore:
     # Commits
 
     async def _run(self, steps: Sequence[Step]) -> list[Outcome]:
-        """Run the steps, tell the others, look at what we watch ourselves."""
+        """Run the steps, notify the other participants, and compare the entries that this participant watches."""
         pieces = self._started()
         deadline = time.monotonic() + self._session_timeout_ms / 1000 + _EXTRA_WAIT_S
         while True:
@@ -186,7 +186,7 @@ class SqliteMetadataStore:
         return outcomes
 
     def _on_worker_commit(self, pieces: _Pieces, steps: Sequence[Step]) -> tuple[list[Outcome], set[str]]:
-        # The bell is rung here, not on the loop: the others hear sooner, and a cancelled caller cannot swallow it.
+        # Notified here, not on the loop: it is earlier, and a cancelled caller cannot prevent it.
         outcomes = pieces.database().run_steps(steps)
         touched = _touched(steps, outcomes)
         pieces.doorbell.ring(touched)
@@ -204,7 +204,8 @@ class SqliteMetadataStore:
             self._ask(lambda: pieces.database().sessions()).add_done_callback(self._sessions_listed)
 
     def _look(self, paths: Iterable[str], pieces: _Pieces) -> None:
-        """Compare the watched ones of `paths` with what was last seen, and fire."""
+        """Compare the watched entries among `paths` with their last fingerprints, and fire the watches of those that
+        changed."""
         watched = self._watches.take_for_look(paths)
         if watched and not self._closed:
             self._ask(lambda: pieces.database().fingerprints(watched)).add_done_callback(self._looked)
@@ -234,7 +235,7 @@ class SqliteMetadataStore:
             self._no_beat.over()
 
     def _on_worker_tick(self, pieces: _Pieces) -> tuple[int, dict[int, str]] | None:
-        """Data version and all sessions if anybody else has committed since the last tick."""
+        """Data version and all sessions if another connection has committed since the last tick; else None."""
         version = pieces.database().data_version()
         if version == self._last_data_version:
             return None
@@ -248,7 +249,7 @@ class SqliteMetadataStore:
         news = answer.result()
         if news is None:
             return
-        # Only now: a read that failed must not make the news pass for seen.
+        # Only now: after a failed read the change must be detected again.
         self._last_data_version, sessions = news
         self._take_sessions(sessions)
         self._look(self._watches.paths(), pieces)
@@ -269,7 +270,7 @@ class SqliteMetadataStore:
     def _session_is_lost(self, session_id: int) -> None:
         if not session_id or session_id != self._session_id or self._lost:
             return
-        log.warning("session %d has ended: this process was silent for longer than the timeout", session_id)
+        log.warning("Session %d expired: this process sent no heartbeat within the session timeout", session_id)
         self._lost = True
         if self._session_file is not None:
             self._session_file.close()
@@ -288,16 +289,18 @@ class SqliteMetadataStore:
     async def _bury(self, ended: list[int]) -> None:
         pieces = self._started()
         if not self._no_burial.lasts:
-            log.info("ending the sessions %s: their owners are gone or silent", ended)
+            log.info(
+                "Ending sessions %s: their processes have exited or sent no heartbeat within the session timeout", ended
+            )
         try:
             await self._run([begin(0), *(leave(session_id) for session_id in ended)])
-        except (StoreError, StepRefused) as error:
+        except (StoreError, StepRejected) as error:
             self._no_burial.met(f"could not end the sessions {ended} yet: {error}")
             return
         self._no_burial.over()
         pieces.peers.buried(ended)
 
-    # The pieces
+    # Worker and parts
 
     def _ask(self, work: Callable[[], T]) -> asyncio.Future[T]:
         return self._started().worker.submit(work)
@@ -314,7 +317,7 @@ class SqliteMetadataStore:
 
 
 class _Pieces:
-    """What an open store consists of: the folder beside the file, the thread, the bell, the peers."""
+    """The parts of an open store: the folder beside the file, the worker thread, the change notifier, the peers."""
 
     def __init__(self, path: Path, on_death: Callable[[], None]) -> None:
         self._path = path
@@ -322,19 +325,19 @@ class _Pieces:
         self.folder = path.with_name(path.name + "-peers")
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.worker = Worker(f"sqlite {path.name}")
-        self.doorbell = Doorbell(self.folder)
+        self.doorbell = ChangeNotifier(self.folder)
         self.peers = Peers(self.folder, on_death)
         self.next_tick: asyncio.TimerHandle | None = None
         self._database: Database | None = None
 
     def database(self) -> Database:
-        """On the worker thread: the open database, opened on first use."""
+        """The database, opened on first use. Runs on the worker thread."""
         if self._database is None:
             self._database = Database(self._path)
         return self._database
 
     async def close(self) -> None:
-        """Finish what is queued, then let everything go."""
+        """Finish the queued work, then release all resources."""
         self._deaf()
         closed = self.worker.submit(self._on_worker_close)
         self.worker.stop()
@@ -342,7 +345,7 @@ class _Pieces:
         self.doorbell.close()
 
     def abandon(self) -> None:
-        """Let everything go as a killed process does, leaving files and sockets' names behind."""
+        """Release all resources like a killed process: the session file and the socket's name stay."""
         self._deaf()
         self.worker.stop(last=self._on_worker_abandon)
 
@@ -362,7 +365,7 @@ class _Pieces:
 
 
 def _touched(steps: Sequence[Step], outcomes: Iterable[Outcome]) -> set[str]:
-    """Paths to ring for: every entry of the outcomes and its parent, and the mark for the list of sessions."""
+    """The paths to notify: every entry of the outcomes and its parent, and `_SESSIONS` if the sessions changed."""
     paths: set[str] = set()
     for outcome in outcomes:
         if outcome.path.startswith("/"):

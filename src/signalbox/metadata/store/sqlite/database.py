@@ -1,7 +1,7 @@
-"""The SQLite file itself: made whole or not at all, checked when opened, spoken to in single statements.
+"""The SQLite file: created completely or not at all, checked when opened, accessed in single statements.
 
-Runs on the worker thread only. A file that is torn, foreign or of another version is refused with the reason and is
-never replaced: a cluster that silently starts with empty metadata has lost everything.
+Runs on the worker thread only. A file that is damaged, of another program or of another version is rejected with the
+reason and never replaced: a cluster that silently starts with empty metadata has lost everything.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreDamaged, StoreFull, StoreUnavailable, parent_of
+from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreCorrupted, StoreFull, StoreUnavailable, parent_of
 
-APPLICATION_ID = 0x5349474C  # "SIGL": how our files are told from other SQLite files
+APPLICATION_ID = 0x5349474C  # "SIGL": distinguishes metadata stores from other SQLite files
 SCHEMA_VERSION = 1
-BUSY_WAIT_S = 0.25  # how long SQLite waits for another writer before we look who it is
+BUSY_WAIT_S = 0.25  # how long SQLite waits for another writer before the adapter looks for the lock's holder
 
 _HERE = Path(__file__).parent
 _RUN_STEPS = """
@@ -30,8 +30,8 @@ SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extra
        json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]')
 FROM json_each(?)
 """
-# Of an entry that is not there its parent's child version stands in: one that came and went between two looks has
-# changed that, and whoever read it in between must hear that it is gone.
+# For an entry that does not exist its parent's child version is used: an entry that was created and deleted between two
+# comparisons has changed it, and a participant that read the entry in between must see that it is gone.
 _FINGERPRINTS = """
 SELECT json_extract(watched.value, '$[0]'), entry.creation_id, entry.version,
        coalesce(entry.child_version, parent.child_version)
@@ -39,14 +39,14 @@ FROM json_each(?) AS watched
 LEFT JOIN entry ON entry.path = json_extract(watched.value, '$[0]')
 LEFT JOIN entry AS parent ON parent.path = json_extract(watched.value, '$[1]')
 """
-# As bytes: one entry that another program has filled with something else than text must not fail the reading of others.
+# As bytes: an entry in which another program stored something else than text must not fail reads of other entries.
 _ENTRY = "SELECT path, CAST(data AS BLOB), version, creation_id, created_ms, session_id FROM entry "
 
 Fingerprint = tuple[int | None, int | None, int | None]
 
 
-class StepRefused(Exception):
-    """A condition of a commit did not hold; `reason` is the word the trigger raised."""
+class StepRejected(Exception):
+    """A condition of a commit was not met; `reason` is the word that the trigger raised."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -62,12 +62,12 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        _refuse_suspicious(path)
+        _reject_suspicious(path)
         try:
             if not path.exists():
                 _make(path)
             self._connection = _connect(path)
-            _refuse_foreign(path, self._connection)
+            _reject_foreign(path, self._connection)
             self._connection.executescript(
                 "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;"
             )
@@ -76,7 +76,7 @@ class Database:
             raise _translated(path, error) from error
 
     def run_steps(self, steps: Sequence[Sequence[object]]) -> list[Outcome]:
-        """Run the steps of one commit. StepRefused, WriterBusy, StoreFull, StoreUnavailable."""
+        """Run the steps of one commit. StepRejected, WriterBusy, StoreFull, StoreUnavailable."""
         stated = json.dumps(steps, ensure_ascii=False)
         try:
             self._run_stated(stated)
@@ -90,7 +90,7 @@ class Database:
         try:
             self._connection.execute(_RUN_STEPS, (stated,))
         except sqlite3.IntegrityError as error:
-            raise StepRefused(str(error)) from error
+            raise StepRejected(str(error)) from error
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 raise WriterBusy(str(error)) from error
@@ -105,23 +105,23 @@ class Database:
             raise _translated(self.path, error) from error
 
     def _is_rolled_back_for_want_of_room(self, error: sqlite3.OperationalError) -> bool:
-        """SQLITE_FULL is said of a page that was not written whole, so the frame that commits is not in the log, and no
-        recovery can find it. Of other failures of writing (SQLITE_IOERR: a sync, the index beside the log) that is not
-        certain: the frame may be there already."""
+        """Whether the commit is certainly not stored. SQLITE_FULL means that a page was not written completely, so the
+        commit frame is not in the log, and no recovery can find it. After other write errors (SQLITE_IOERR: a sync, the
+        index beside the log) that is not certain: the frame may be in the log already."""
         return error.sqlite_errorcode == sqlite3.SQLITE_FULL and not self._connection.in_transaction
 
     def _make_room(self) -> None:
-        """Moves what the write-ahead log holds into the file, so that the next commit may begin the log anew: on a full
-        disk that is all the room there is, and SQLite by itself waits for a log of 4 MB."""
+        """Checkpoint the write-ahead log into the file, so that the next commit can reuse the log: on a full disk there
+        is no other space, and SQLite's automatic checkpoint waits for a log of 4 MB."""
         with contextlib.suppress(sqlite3.DatabaseError):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def read(self, path: str) -> Entry | None:
-        """One entry."""
+        """One entry; None if it does not exist."""
         return self._entries("WHERE path = ?", (path,)).get(path)
 
     def children(self, path: str) -> list[str]:
-        """Names below `path`, sorted."""
+        """Names of the entries directly below `path`, sorted."""
         rows = self._query("SELECT path FROM entry WHERE parent = ? ORDER BY path", (path,))
         return [str(row[0]).rpartition("/")[2] for row in rows]
 
@@ -132,7 +132,8 @@ class Database:
         return self._entries("WHERE path = ? OR (path > ? AND path < ?) ORDER BY path", (path, path + "/", path + "0"))
 
     def fingerprints(self, paths: Iterable[str]) -> dict[str, Fingerprint]:
-        """What changes when an entry, or the set of its children, changes. The second of the three is its version."""
+        """Three numbers by path that change when the entry, or the set of its children, changes. The second is the
+        entry's version."""
         rows = self._query(_FINGERPRINTS, (json.dumps([(path, parent_of(path)) for path in paths]),))
         return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
@@ -145,7 +146,7 @@ class Database:
         return int(self._query("PRAGMA data_version", ())[0][0])
 
     def close(self) -> None:
-        """Close the connection; the last one of all processes folds the write-ahead log into the file."""
+        """Close the connection; the last connection of all processes checkpoints the write-ahead log."""
         self._connection.close()
 
     def _entries(self, condition: str, values: tuple[str, ...]) -> dict[str, Entry]:
@@ -162,50 +163,51 @@ class Database:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # psow, which is SQLite's default unless it was built otherwise: nothing is written to the log behind the frame that
-    # commits, so that a write that failed came before it.
+    # psow is SQLite's default unless it was built otherwise: nothing is written to the log after the commit frame, so
+    # that a failed write was before it.
     address = f"file:{quote(str(path.absolute()))}?mode=rw&psow=1"
     return sqlite3.connect(address, uri=True, isolation_level=None, timeout=BUSY_WAIT_S)
 
 
-def _refuse_suspicious(path: Path) -> None:
-    """What SQLite would quietly take for a new, empty database is a loss to us."""
+def _reject_suspicious(path: Path) -> None:
+    """StoreCorrupted for a file that SQLite would silently open as a new, empty database."""
     log = Path(f"{path}-wal")
     if not path.exists():
         if log.exists() and log.stat().st_size:
-            raise StoreDamaged(
+            raise StoreCorrupted(
                 f"{path} is missing but its write-ahead log {log.name} is there: the file was moved or deleted. Put "
                 "it back (or restore a backup); to start an empty cluster, remove the log too"
             )
         return
     if path.is_dir():
-        raise StoreDamaged(f"{path} is a folder: the store is one file")
+        raise StoreCorrupted(f"{path} is a folder: the store is one file")
     with path.open("rb") as file:
         head = file.read(16)
     if head != b"SQLite format 3\0":
         what = "empty" if not head else "not a SQLite file"
-        raise StoreDamaged(
+        raise StoreCorrupted(
             f"{path} is {what}: it was torn, or belongs to something else. It is left as it is; restore a backup, or "
             "name another file to start an empty cluster"
         )
 
 
-def _refuse_foreign(path: Path, connection: sqlite3.Connection) -> None:
+def _reject_foreign(path: Path, connection: sqlite3.Connection) -> None:
     application_id = connection.execute("PRAGMA application_id").fetchone()[0]
     if application_id != APPLICATION_ID:
-        raise StoreDamaged(f"{path} is a SQLite file, but not a metadata store: name another file")
+        raise StoreCorrupted(f"{path} is a SQLite file, but not a metadata store: name another file")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version != SCHEMA_VERSION:
-        raise StoreDamaged(
+        raise StoreCorrupted(
             f"{path} has layout version {version}, this program reads {SCHEMA_VERSION}: use the version that wrote it"
         )
     verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
-        raise StoreDamaged(f"{path} is torn ({verdict}): restore a backup")
+        raise StoreCorrupted(f"{path} is torn ({verdict}): restore a backup")
 
 
 def _make(path: Path) -> None:
-    """Build the file aside and link it into place, so that nobody ever sees half of it; a second maker loses."""
+    """Write the file under another name and link it into place: no process sees an incomplete file, and of two
+    processes that create it the second one uses the file of the first."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     connection = sqlite3.connect(draft, isolation_level=None)
     try:
@@ -218,7 +220,7 @@ def _make(path: Path) -> None:
     finally:
         connection.close()
     try:
-        draft.chmod(0o600)  # it will hold SCRAM credentials: whoever reads those can try passwords
+        draft.chmod(0o600)  # it will hold SCRAM credentials, against which a reader could try passwords
         with draft.open("rb") as file:
             os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):
@@ -236,8 +238,8 @@ def _fsync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _translated(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged | StoreUnavailable:
+def _translated(path: Path, error: sqlite3.DatabaseError) -> StoreCorrupted | StoreUnavailable:
     text = str(error)
     if "malformed" in text or "not a database" in text:
-        return StoreDamaged(f"{path} is torn ({text}): restore a backup")
+        return StoreCorrupted(f"{path} is torn ({text}): restore a backup")
     return StoreUnavailable(f"{path}: {text}")

@@ -1,7 +1,7 @@
-"""The other participants, as one of them sees them: who has died, who has fallen silent.
+"""Detects when other participants have exited or send no heartbeat any more.
 
-Death shows at once: a descriptor of the peer's process becomes readable when it ends. The lock on its session file
-is what decides, though: it also tells apart participants of one process and does not care about reused pids.
+The end of a process shows at once: its process descriptor becomes readable. But the lock on its session file decides:
+it also distinguishes participants of the same process, and is not affected by reused pids.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Peers:
         self._processes: dict[int, int] = {}
 
     def update(self, sessions: Mapping[int, str], own_session_id: int) -> None:
-        """Take over the store's list of sessions."""
+        """Apply the store's list of sessions."""
         for session_id in [known for known in self._files if known not in sessions]:
             self.forget(session_id)
         for session_id, name in sessions.items():
@@ -34,7 +34,7 @@ class Peers:
                 self._watch_process(session_id)
 
     def find_ended(self) -> list[int]:
-        """Sessions that are over: their owner is gone, or silent for longer than its timeout."""
+        """Ids of sessions that have ended: the owner has exited, or sent no heartbeat within its timeout."""
         now_ns = time.monotonic_ns()
         ended = []
         for session_id, file in self._files.items():
@@ -48,20 +48,20 @@ class Peers:
         return [stamp for file in self._files.values() if (stamp := file.read()) is not None]
 
     def buried(self, session_ids: Iterable[int]) -> None:
-        """The store has dropped these sessions: take their files away."""
+        """Remove the files of these sessions, which the store has deleted."""
         for session_id in session_ids:
             if file := self._files.get(session_id):
                 file.remove()
             self.forget(session_id)
 
     def forget(self, session_id: int) -> None:
-        """Look at this peer no more."""
+        """Stop watching this peer."""
         if file := self._files.pop(session_id, None):
             file.close()
         self._unwatch_process(session_id)
 
     def close(self) -> None:
-        """Look at nobody any more."""
+        """Stop watching all peers."""
         for session_id in list(self._files):
             self.forget(session_id)
 
@@ -72,7 +72,7 @@ class Peers:
         try:
             process = os.pidfd_open(stamp.pid)
         except OSError:
-            return  # gone, or in another pid namespace: the lock tells
+            return  # exited, or in another pid namespace: the lock on the session file decides
         if process_start_time(stamp.pid) != stamp.start_time:
             os.close(process)
             return

@@ -1,5 +1,5 @@
--- The metadata store's file. One row per entry; `parent` and `session_id` are what lists and expiry are found by.
--- `ledger` counts commits: an entry's creation_id is the commit that made it.
+-- The metadata store's file. One row per entry. Children are listed by `parent`; the entries of a session that ends are
+-- found by `session_id`. `ledger` counts commits: an entry's creation_id is the commit that created it.
 CREATE TABLE entry (
     path TEXT NOT NULL PRIMARY KEY,
     parent TEXT NOT NULL,

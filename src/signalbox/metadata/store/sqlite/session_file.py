@@ -1,12 +1,12 @@
-"""How a participant proves that it lives: a file it holds a lock on and stamps with its heartbeat.
+"""A participant's session file: a file that its owner keeps locked, and to which it writes its heartbeats.
 
-* Death: the kernel frees the lock with the process, so a lock that can be taken belongs to nobody. `flock` is bound
-  to one open file, not to the process, so participants of the same process are told apart.
-* Silence: the stamp is monotonic time, which all processes of a host share; a stamp older than the session timeout
-  means that the owner is stopped or hangs.
+* Exit: the kernel frees the lock when the process ends, so a lock that can be taken has no owner any more. `flock` is
+  bound to one open file, not to the process, so participants of the same process are distinguished.
+* Timeout: the heartbeat is monotonic time, which all processes of a host share; one that is older than the session
+  timeout means that the owner is suspended or hangs.
 
-The heartbeat is here and not in the database on purpose: a process stopped inside a transaction blocks every
-writer, and heartbeats that had to write would then be silent too, all of them.
+The heartbeat is not in the database for a reason: a process that is suspended inside a transaction blocks every writer,
+and the heartbeats of all participants would then be missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PREFIX = "session-"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a session file says: last heartbeat (monotonic ns), the owner's timeout, process id and start time."""
+    """The content of a session file: last heartbeat (monotonic ns), the owner's timeout, process id and start time."""
 
     heartbeat_ns: int
     timeout_ms: int
@@ -33,20 +33,20 @@ class Stamp:
     start_time: int
 
     def is_silent(self, now_ns: int) -> bool:
-        """Whether the last heartbeat is further back than the timeout."""
+        """Whether the last heartbeat is older than the timeout."""
         return now_ns - self.heartbeat_ns > self.timeout_ms * 1_000_000
 
 
 class SessionFile:
-    """The owner's side: created locked, stamped by `beat` (in place: a full disk has room for it), removed by `close`.
-    Both may raise OSError."""
+    """The owner's side: created locked, written by `beat` (in place: it needs no space on a full disk), removed by
+    `close`. Creation and `beat` may raise OSError."""
 
     def __init__(self, folder: Path, timeout_ms: int) -> None:
         self.name = f"{PREFIX}{uuid.uuid4().hex}"
         self._path = folder / self.name
         self._timeout_ms = timeout_ms
         self._pid, self._start_time = os.getpid(), process_start_time(os.getpid())
-        # Locked before it gets its name, so that nobody ever finds it unlocked while its owner lives.
+        # Locked before it gets its name, so that no peer finds it unlocked while its owner runs.
         draft = folder / f".{self.name}"
         self._fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -59,7 +59,7 @@ class SessionFile:
             raise
 
     def beat(self) -> None:
-        """Stamp the file with the present time."""
+        """Write the current time into the file."""
         stamp = _STAMP.pack(time.monotonic_ns(), self._timeout_ms, self._pid, self._start_time)
         os.pwrite(self._fd, stamp, 0)
 
@@ -69,14 +69,14 @@ class SessionFile:
         self.abandon()
 
     def abandon(self) -> None:
-        """Free the lock and leave the file, as a killed process does."""
+        """Free the lock and leave the file, like a killed process."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
 
 class PeerFile:
-    """Another participant's session file, held open to be looked at often. A missing file counts as unowned."""
+    """Another participant's session file, kept open for frequent reads. A missing file counts as unowned."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._path = folder / name
@@ -93,7 +93,7 @@ class PeerFile:
         return Stamp(*_STAMP.unpack(packed)) if len(packed) == _STAMP.size else None
 
     def is_unowned(self) -> bool:
-        """Whether the owner is gone. If so the lock is kept until `close`: one of several peers clears up."""
+        """Whether the owner has exited. If so the lock is kept until `close`: one of several peers cleans up."""
         if self._fd < 0:
             return True
         try:
@@ -103,12 +103,12 @@ class PeerFile:
         return True
 
     def remove(self) -> None:
-        """The session is over: take the file away."""
+        """Remove the file of an ended session."""
         self._path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
-        """Look no more. Frees the lock if `is_unowned` took it."""
+        """Close the file. Frees the lock if `is_unowned` took it."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -117,7 +117,7 @@ class PeerFile:
 def process_start_time(pid: int) -> int:
     """Start time of a process in clock ticks since boot (field 22 of its stat), 0 when there is no such process.
 
-    A pid alone can be given out again; pid and start time together name one process for ever."""
+    A pid can be reused; pid and start time together identify one process for ever."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

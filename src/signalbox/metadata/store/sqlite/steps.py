@@ -1,4 +1,4 @@
-"""Operations of the port as rows for `steps.sql`, and the words its triggers raise as the port's errors.
+"""Converts operations of the port into rows for `steps.sql`, and words that its triggers raise into the port's errors.
 
 A row is [kind, path, parent, data, expected_version, of_session, numbered, session_id, now_ms].
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from signalbox.metadata.store.port import (
     Check,
-    CommitRefused,
+    CommitRejected,
     Create,
     Delete,
     Fence,
@@ -30,7 +30,7 @@ Step = list[object]
 
 
 def begin(session_id: int, fence: Fence | None = None, only_check: bool = False) -> Step:
-    """First step of every commit. `session_id` 0: the writer needs no session. `only_check`: no step follows."""
+    """The first step of every commit. `session_id` 0: the writer needs no session. `only_check`: no step follows."""
     path, version = (fence.path, fence.version) if fence else (None, None)
     return ["begin", path, None, None, version, 0, int(not only_check), session_id, 0]
 
@@ -41,7 +41,7 @@ def join(file_name: str) -> Step:
 
 
 def leave(session_id: int) -> Step:
-    """End a session and drop its entries."""
+    """End a session and delete its entries."""
     return ["leave", "", None, None, session_id, 0, 0, 0, 0]
 
 
@@ -59,17 +59,17 @@ def step_of(operation: Operation, session_id: int, now_ms: int) -> Step:
             return ["check", path, parent, None, version, 0, 0, session_id, now_ms]
 
 
-def refusal(
+def rejection(
     reason: str, operations: Sequence[Operation], fence: Fence | None, versions: Mapping[str, int | None]
 ) -> StoreError:
-    """The port's error for a trigger's word. `versions` (of the operations' paths, read after the refusal) serve to
-    name the entry: a good guess, since another commit may have come between."""
+    """The port's error for a trigger's word. `versions` (of the operations' paths, read after the rejection) serve to
+    find the entry to name. It may be the wrong one, if another commit came in between."""
     if reason == "session_lost":
         return SessionLost("the session has ended")
     if reason == "fenced":
         path = fence.path if fence else ""
         return FencedOut(path, "the fence has moved: another writer took over")
-    kind, problem, is_culprit = _REFUSALS[reason]
+    kind, problem, is_culprit = _REJECTIONS[reason]
     known = dict(versions)
     for operation in operations:
         if is_culprit(operation, known):
@@ -113,7 +113,7 @@ def _is_delete(operation: Operation, versions: _Versions) -> bool:
     return isinstance(operation, Delete)
 
 
-_REFUSALS: dict[str, tuple[type[CommitRefused], str, Callable[[Operation, _Versions], bool]]] = {
+_REJECTIONS: dict[str, tuple[type[CommitRejected], str, Callable[[Operation, _Versions], bool]]] = {
     "key_exists": (KeyExists, "exists already", _exists),
     "key_missing": (KeyMissing, "no such entry", _is_missing),
     "parent_missing": (KeyMissing, "its parent does not exist", _lacks_parent),

@@ -1,6 +1,6 @@
 -- A commit is ONE statement: an INSERT of its steps, in order, into the view `step`, whose triggers do the work.
--- So a transaction lasts as long as one call into SQLite, with no Python (and no wait for its lock) inside it, and
--- it is all or nothing: RAISE(ABORT) takes the whole statement back. The word it raises names the refusal.
+-- So a transaction lasts as long as one call into SQLite. It contains no Python code and no wait for the GIL, and it is
+-- atomic: RAISE(ABORT) reverts the whole statement. The raised word is the reason of the rejection.
 -- Everything here is temporary and belongs to one connection; only `entry`, `session` and `ledger` are in the file.
 CREATE TEMP TABLE outcome (
     number INTEGER PRIMARY KEY,
@@ -13,8 +13,8 @@ SELECT 0 AS number, '' AS kind, '' AS path, '' AS parent, NULL AS data, NULL AS 
        0 AS of_session, 0 AS numbered, 0 AS session_id, 0 AS now_ms
 WHERE 0;
 
--- First step of a commit: the writer still has its session, and nobody has moved the fence (`path`, if any).
--- `numbered` says whether more steps follow; if not, nothing is written.
+-- First step of a commit: the writer's session (if any) must exist, and the fence (`path`, if any) must still have the
+-- expected version. `numbered` is 1 if more steps follow; otherwise nothing is written.
 CREATE TEMP TRIGGER step_begin INSTEAD OF INSERT ON step WHEN NEW.kind = 'begin' BEGIN
     DELETE FROM outcome;
     SELECT RAISE(ABORT, 'session_lost')
@@ -71,14 +71,14 @@ CREATE TEMP TRIGGER step_check INSTEAD OF INSERT ON step WHEN NEW.kind = 'check'
     INSERT INTO outcome SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
 END;
 
--- A new session; `path` is its file's name. The outcome's creation_id is the session id.
+-- A new session; `path` is the name of its file. The outcome's creation_id is the session id.
 CREATE TEMP TRIGGER step_join INSTEAD OF INSERT ON step WHEN NEW.kind = 'join' BEGIN
     INSERT INTO session (file_name) VALUES (NEW.path);
     INSERT INTO outcome SELECT NEW.number, file_name, 0, session_id FROM session WHERE file_name = NEW.path;
 END;
 
--- A session (`expected_version` is its id) ends: its entries go. The outcomes are the entries; there may be several
--- of them, so they are numbered below zero, where no step's own number is.
+-- A session (`expected_version` is its id) ends: its entries are deleted. Each deleted entry is an outcome; there may
+-- be several, so their numbers are negative: no step has a negative number.
 CREATE TEMP TRIGGER step_leave INSTEAD OF INSERT ON step WHEN NEW.kind = 'leave' BEGIN
     INSERT INTO outcome (number, path, version, creation_id)
     SELECT (SELECT min(0, coalesce(min(number), 0)) FROM outcome) - row_number() OVER (), path, version, creation_id

@@ -1,7 +1,7 @@
-"""What a participant watches, and what each watched entry looked like when it was last seen.
+"""The watches of a participant, and the last fingerprint of each watched entry.
 
-Rings and ticks only say "look": a watch fires when a look finds another fingerprint, so rings that come twice or
-for nothing cost a look and no call.
+Notifications and ticks only cause a comparison: a watch fires when the fingerprint has changed, so a duplicate or
+needless notification costs one comparison and no call.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ log = logging.getLogger(__name__)
 
 
 class Watches:
-    """Callbacks by path. The first look at a path only takes its fingerprint."""
+    """Callbacks by path. The first comparison of a path only stores its fingerprint."""
 
     def __init__(self) -> None:
         self._callbacks: dict[str, list[Callable[[], None]]] = {}
         self._seen: dict[str, Fingerprint] = {}
 
     def add(self, path: str, callback: Callable[[], None]) -> bool:
-        """Whether a first look at `path` is needed."""
+        """Add a watch; returns whether the first fingerprint of `path` is needed."""
         is_new = path not in self._callbacks
         self._callbacks.setdefault(path, []).append(callback)
         return is_new
@@ -37,15 +37,15 @@ class Watches:
             self._seen.pop(path, None)
 
     def paths(self) -> list[str]:
-        """Everything watched."""
+        """All watched paths."""
         return list(self._callbacks)
 
     def take_for_look(self, paths: Iterable[str]) -> list[str]:
-        """The watched ones among `paths`."""
+        """The watched paths among `paths`."""
         return [path for path in paths if path in self._callbacks]
 
     def compare(self, found: Mapping[str, Fingerprint]) -> None:
-        """Fire the watches whose entry looks different from last time."""
+        """Fire the watches whose entry has another fingerprint than last time."""
         for path, fingerprint in found.items():
             if path not in self._callbacks:
                 continue
@@ -57,4 +57,4 @@ class Watches:
                 try:
                     callback()
                 except Exception:
-                    log.exception("a watch of %s failed", path)
+                    log.exception("Watch failed (path=%s)", path)

@@ -1,7 +1,7 @@
-"""The one thread that touches the file: jobs in, answers back on the event loop, strictly in order.
+"""The one thread that accesses the file: it runs jobs strictly in order and returns results on the event loop.
 
-In order matters: a read queued after a commit sees it, and a watch's first look is taken before the reads that
-its owner queues next.
+The order matters: a read that is queued after a commit sees it, and the first fingerprint of a watch is taken before
+the reads that its owner queues next.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Worker:
         return future
 
     def stop(self, last: Callable[[], None] | None = None) -> None:
-        """No more jobs after those queued and `last`. Does not wait: see `join`."""
+        """Accept no more jobs; the queued ones and `last` still run. Does not wait: see `join`."""
         if not self._stopped:
             self._stopped = True
             if last is not None:
@@ -55,7 +55,7 @@ class Worker:
             self._jobs.put(None)
 
     def join(self, timeout_s: float) -> bool:
-        """Wait for the thread to end; whether it did."""
+        """Wait for the thread to end; returns whether it has ended."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
@@ -81,5 +81,5 @@ def _answer(
     try:
         loop.call_soon_threadsafe(resolve)
     except RuntimeError:
-        # The loop was closed while the job ran: nobody is left to answer.
+        # The loop was closed while the job ran: no caller waits for the result.
         return

@@ -1,10 +1,10 @@
-"""Who holds the file's write lock, and how a stopped holder is ended.
+"""Finds the process that holds the file's write lock, and kills it when it is suspended.
 
-A process stopped (SIGSTOP, a frozen container) inside a transaction keeps SQLite's write lock and so blocks every
-writer of the cluster. When its session is over by silence it could commit nothing any more anyway, so it is killed,
-named by pid and start time, and the kill is logged. In WAL mode the write lock is a POSIX lock on one byte of the
-`-shm` file; it is looked up in /proc/locks, because opening and closing that file here would drop SQLite's own
-locks (POSIX locks belong to the process).
+A process that is suspended (SIGSTOP, a frozen container) inside a transaction keeps SQLite's write lock and so blocks
+every writer of the cluster. When its session has expired it could not commit any more, so it is killed, identified by
+pid and start time, and the kill is logged. In WAL mode the write lock is a POSIX lock on one byte of the `-shm` file;
+it is looked up in /proc/locks, because opening and closing that file here would release SQLite's own locks (POSIX
+locks belong to the process).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WRITE_LOCK_BYTE = 120  # WALINDEX_LOCK_OFFSET + WAL_WRITE_LOCK of SQLite's file
 
 
 def write_lock_holder(database: Path, locks: str | None = None) -> int | None:
-    """The pid that holds the write lock, None when nobody seems to. `locks` is the text of /proc/locks."""
+    """The pid that holds the write lock, None if no process is found. `locks` is the text of /proc/locks."""
     try:
         inode = os.stat(f"{database}-shm").st_ino
         text = Path("/proc/locks").read_text() if locks is None else locks
@@ -42,7 +42,7 @@ def write_lock_holder(database: Path, locks: str | None = None) -> int | None:
 
 
 def end_stopped_holder(database: Path, stamps: Iterable[Stamp], now_ns: int) -> bool:
-    """Kill the write lock's holder if its session is over by silence; whether that was done."""
+    """Kill the write lock's holder if its session has expired; returns whether it was killed."""
     holder = write_lock_holder(database)
     if holder is None or holder == os.getpid():
         return False
@@ -64,7 +64,7 @@ def end_stopped_holder(database: Path, stamps: Iterable[Stamp], now_ns: int) -> 
 
 
 def _kill(pid: int, start_time: int) -> bool:
-    """SIGKILL for exactly this process. Through a descriptor of it, so that the pid cannot change hands between."""
+    """Send SIGKILL to exactly this process: by a process descriptor, so that the pid cannot be reused in between."""
     try:
         process = os.pidfd_open(pid)
     except OSError:

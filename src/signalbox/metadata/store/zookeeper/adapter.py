@@ -1,8 +1,8 @@
 """The metadata store port over a ZooKeeper ensemble.
 
-A participant that only reads and writes lasting entries is served by a session too (ZooKeeper has no other way), but
-entries of a session need `open_session`. Every read is preceded by a `sync`, since a follower of the ensemble may lag
-behind what another participant was answered.
+A participant that only reads and writes permanent entries has a session too (ZooKeeper requires one), but entries of a
+session need `open_session`. A `sync` precedes every read, since a follower of the ensemble may lag behind a commit that
+another participant has completed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from signalbox.metadata.store.port import (
     SessionLost,
     StoreError,
     StoreUnavailable,
-    refuse_bad_operations,
+    reject_bad_operations,
 )
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 from signalbox.metadata.store.zookeeper.connect_string import ConnectString
@@ -39,15 +39,15 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-MAX_REQUEST_BYTES = 1_048_575  # ZooKeeper's jute.maxbuffer where nobody has changed it
+MAX_REQUEST_BYTES = 1_048_575  # the default of ZooKeeper's jute.maxbuffer
 _READS_AT_ONCE = 256
 _ZOOKEEPERS_OWN = "/zookeeper"
 
 
 class ZooKeeperMetadataStore:
-    """One participant's door to the ensemble. `MetadataStore` says what each method does."""
+    """One participant's access to the ensemble. The methods are documented in `MetadataStore`."""
 
-    # A quarter below the ensemble's limit: what paths, chroot and ACLs add on the wire is estimated by the caller.
+    # A quarter below the ensemble's limit: the caller only estimates what paths, chroot and ACLs add on the wire.
     max_commit_bytes = MAX_REQUEST_BYTES * 3 // 4
 
     def __init__(self, at: ConnectString, access: ZooKeeperAccess | None = None) -> None:
@@ -55,7 +55,7 @@ class ZooKeeperMetadataStore:
         self._access = access or ZooKeeperAccess()
         self._session: Session | None = None
         self._starting = asyncio.Lock()
-        self._is_open = False  # whether the session was asked for by `open_session`
+        self._is_open = False  # whether the session was opened by `open_session`
         self._lost = False
         self._closed = False
         self._lost_callbacks: list[Callable[[], None]] = []
@@ -67,7 +67,7 @@ class ZooKeeperMetadataStore:
         return self._session.session_id if self._session is not None and self._is_open else 0
 
     async def open_session(self) -> int:
-        self._refuse_when_closed()
+        self._reject_when_closed()
         async with self._starting:
             before, self._session = self._session, None
             self._is_open = self._lost = False
@@ -107,7 +107,7 @@ class ZooKeeperMetadataStore:
         return dict(sorted(found.items()))
 
     async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
-        refuse_bad_operations(operations)
+        reject_bad_operations(operations)
         session = await self._ready()
         if not self._is_open and any(isinstance(each, Create) and each.of_session for each in operations):
             raise SessionLost("an entry of a session needs one: open it first")
@@ -120,13 +120,13 @@ class ZooKeeperMetadataStore:
             raise CommitTooLarge(f"{len(operations)} operations take {size_bytes} bytes; ZooKeeper takes 1048575")
         path = made(operations)
         stat_of = [requests.Exists(self._at.within(path), None)] if path is not None else []
-        # Not a second time: what became of a request whose answer was lost is for the caller to find out.
+        # Not retried: after a lost response the caller must find out whether the commit was applied.
         results, *stats = await session.ask_all([request, *stat_of], again=False)
         creation_id = next((stat.czxid for stat in stats if isinstance(stat, ZnodeStat)), -1)
         return outcomes(results, operations, fence, self._at, creation_id)
 
     def watch(self, path: str, callback: Callable[[], None]) -> Callable[[], None]:
-        self._refuse_when_closed()
+        self._reject_when_closed()
         at = self._at.within(path)
         self._watches.add(at, callback)
         return lambda: self._watches.remove(at, callback)
@@ -140,14 +140,14 @@ class ZooKeeperMetadataStore:
                 await session.stop()
 
     async def _ready(self) -> Session:
-        """The session, begun on first use. SessionLost after its end, until `open_session`."""
-        self._refuse_when_closed()
+        """The session, started on first use. SessionLost after its end, until `open_session`."""
+        self._reject_when_closed()
         if self._lost:
             raise SessionLost("the session has ended")
         if self._session is None:
             async with self._starting:
                 if self._session is None:
-                    self._refuse_when_closed()
+                    self._reject_when_closed()
                     await self._start()
         assert self._session is not None
         return self._session
@@ -173,8 +173,8 @@ class ZooKeeperMetadataStore:
                 continue
 
     async def _looked(self, path: str, request: Any, read: Callable[..., T]) -> T | None:
-        """What a reading request finds after a sync; None when there is no such entry. After a lost connection both
-        are asked again: the next server may lag behind."""
+        """The result of a read request after a sync; None if the entry does not exist. After a lost connection both
+        requests are sent again: the next server may lag behind."""
         session, at = await self._ready(), self._at.within(path)
         _, answer = await session.ask_all([requests.Sync(at), request(at, None)], again=True)
         if isinstance(answer, NoNodeError):
@@ -184,7 +184,7 @@ class ZooKeeperMetadataStore:
         return read(answer)
 
     async def _branch(self, session: Session, path: str) -> tuple[Entry | None, list[str]]:
-        """An entry and the names below it; no names are asked for where the entry says that it has none."""
+        """An entry and the names of its children; these are only requested if the entry's stat says that it has any."""
         at = self._at.within(path)
         try:
             answer = await session.ask(requests.GetData(at, None), again=True)
@@ -195,7 +195,7 @@ class ZooKeeperMetadataStore:
         return entry, self._shown(path, names)
 
     def _shown(self, path: str, names: list[str]) -> list[str]:
-        """Names in order, without ZooKeeper's own entry beside ours."""
+        """Names in order, without ZooKeeper's own entry `/zookeeper`."""
         return sorted(name for name in names if _joined(self._at.within(path), name) != _ZOOKEEPERS_OWN)
 
     def _state_changed(self, session: Session, state: str) -> None:
@@ -204,14 +204,14 @@ class ZooKeeperMetadataStore:
         if state == KazooState.CONNECTED:
             self._watches.connected(session)
         elif state == KazooState.SUSPENDED:
-            log.warning("the connection to ZooKeeper is lost")
+            log.warning("Connection to ZooKeeper lost")
         elif not self._lost:
-            log.warning("the ZooKeeper session has ended: nothing was heard from this process for its timeout")
+            log.warning("ZooKeeper session expired: no heartbeat reached ZooKeeper within the session timeout")
             self._lost = True
             for callback in list(self._lost_callbacks) if self._is_open else ():
                 asyncio.get_running_loop().call_soon(callback)
 
-    def _refuse_when_closed(self) -> None:
+    def _reject_when_closed(self) -> None:
         if self._closed:
             raise StoreUnavailable("the store is closed")
 

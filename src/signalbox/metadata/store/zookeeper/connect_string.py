@@ -1,4 +1,4 @@
-"""Kafka's `zookeeper.connect`: `host:port,host:port/chroot`, the chroot after the last host and for all of them."""
+"""Kafka's `zookeeper.connect`: `host:port,host:port/chroot`; the chroot follows the last host and applies to all."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ _DEFAULT_PORT = 2181
 
 @dataclass(frozen=True, slots=True)
 class ConnectString:
-    """`hosts` as kazoo takes them (`host:port,…`); `chroot` is "" or `/a/b`, without a slash at its end."""
+    """`hosts` in kazoo's form (`host:port,…`); `chroot` is "" or `/a/b`, without a slash at its end."""
 
     hosts: str
     chroot: str = ""
 
     def within(self, path: str) -> str:
-        """The path in the ensemble of a path of the store."""
+        """The ensemble's path for a path of the store."""
         return (self.chroot if path == "/" else self.chroot + path) or "/"
 
 
 def parse_connect_string(text: str) -> ConnectString:
-    """ValueError says what is wrong with which part."""
+    """The parsed string; ValueError names the part and the fault."""
     hosts, slash, below = text.strip().partition("/")
     chroot = (slash + below).rstrip("/")
     if "//" in chroot or "," in chroot:

@@ -1,8 +1,8 @@
-"""kazoo's connection with our TLS and our login in it.
+"""kazoo's connection with the broker's own TLS context and login.
 
-kazoo can make TLS contexts and log in by itself; both are done here instead: the context is made where all of this
-broker's are, from Kafka's keys (PKCS12, cipher suites, versions), and the library that kazoo logs in with is not kept
-any more (decision 0018). What went wrong last is remembered: kazoo tries again and says nothing.
+kazoo can make TLS contexts and log in itself. Neither is used: the TLS context is made like all others of this broker,
+from Kafka's keys (PKCS12, cipher suites, versions), and the library that kazoo uses for logins is not maintained any
+more (decision 0018). The last error is stored: kazoo retries without reporting it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from kazoo.protocol.serialization import SASL
 
 from signalbox.metadata.store.zookeeper.access import DigestLogin
 from signalbox.metadata.store.zookeeper.wake_pipe import PipeEnd, wake_pipe
-from signalbox.security.sasl.digest_md5 import DigestMd5Client, DigestRefused
+from signalbox.security.sasl.digest_md5 import DigestMd5Client, DigestRejected
+from signalbox.transport.socket_address import reject_self_connection
 
-# ZooKeeper's name for itself in a digest, whatever the server is called (its SecurityUtils).
+# The service name that ZooKeeper uses in a digest, independent of the server's name (its SecurityUtils).
 _SERVICE_URI = "zookeeper/zk-sasl-md5"
 
 
 class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's threads and sockets; with TLS where there is a context. `trouble` is what went wrong last."""
+    """kazoo's threads and sockets, with TLS if there is a context. `trouble` is the last error."""
 
     def __init__(self, tls: ssl.SSLContext | None) -> None:
         super().__init__()
@@ -41,6 +42,7 @@ class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no
         try:
             sock = socket.create_connection(address, timeout)
             try:
+                reject_self_connection(sock)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return sock if self._tls is None else self._tls.wrap_socket(sock, server_hostname=hostname)
             except BaseException:
@@ -51,7 +53,7 @@ class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no
             raise
 
     def select(self, reads: Any, writes: Any, errors: Any, timeout: float | None = None) -> Any:
-        """What TLS has decrypted already does not show at the socket."""
+        """Like kazoo's, but data that TLS has decrypted already counts as readable: it does not show at the socket."""
         ready = [each for each in reads if isinstance(each, ssl.SSLSocket) and each.pending()]
         if not ready:
             return super().select(reads, writes, errors, timeout)
@@ -60,7 +62,7 @@ class Sockets(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no
 
 
 class LoginConnection(ConnectionHandler):  # type: ignore[misc]
-    """kazoo's connection that logs in by DIGEST-MD5 before anything else is sent."""
+    """kazoo's connection with a login by DIGEST-MD5 before any other request."""
 
     def __init__(self, client: Any, retry_sleeper: Any, logger: Any, login: DigestLogin) -> None:
         super().__init__(client, retry_sleeper, logger, sasl_options={})  # not None: kazoo calls the method below
@@ -74,16 +76,16 @@ class LoginConnection(ConnectionHandler):  # type: ignore[misc]
             self._submit(SASL(word), timeout, xid)
             header, body, offset = self._read_header(timeout)
             if header.err:
-                raise self._refused(f"it answers {header.err}")
+                raise self._rejected(f"it answers {header.err}")
             challenge, _ = SASL.deserialize(body, offset)
             if not challenge:
-                raise self._refused("it does not know SASL")
+                raise self._rejected("it does not know SASL")
             try:
                 word = digest.respond(challenge)
-            except DigestRefused as error:
-                raise self._refused(str(error)) from error
+            except DigestRejected as error:
+                raise self._rejected(str(error)) from error
 
-    def _refused(self, why: str) -> Exception:
+    def _rejected(self, why: str) -> Exception:
         trouble = self.handler.trouble = f"the login of {self._login.username!r} at ZooKeeper failed: {why}"
-        refused: Exception = AuthFailedError(trouble)
-        return refused
+        rejected: Exception = AuthFailedError(trouble)
+        return rejected

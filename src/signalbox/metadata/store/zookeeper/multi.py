@@ -1,7 +1,7 @@
-"""A commit as ZooKeeper's multi: all operations or none, the fence checked first.
+"""A commit as a multi request of ZooKeeper: all operations or none, the fence checked first.
 
-A multi's answer has the stat of what was written, but of what was made only the path. All entries that one multi makes
-have the same creation id (czxid), so the stat of any of them, asked for in the same breath, tells it.
+The response to a multi has the stat of each written entry, but of created entries only the path. All entries that one
+multi creates have the same creation id (czxid), so the stat of one of them, requested at the same time, has it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kazoo.protocol.serialization import Delete as DeleteRequest
 
 from signalbox.metadata.store.port import (
     Check,
-    CommitRefused,
+    CommitRejected,
     Create,
     Delete,
     Fence,
@@ -52,7 +52,7 @@ Acl = Callable[[str], Sequence[Any]]  # by a path of the store
 _ANY_VERSION = -1
 _EPHEMERAL, _SEQUENTIAL = 1, 2
 
-_REFUSALS: dict[type[Exception], tuple[type[CommitRefused], str]] = {
+_REJECTIONS: dict[type[Exception], tuple[type[CommitRejected], str]] = {
     NodeExistsError: (KeyExists, "is there already"),
     NoNodeError: (KeyMissing, "is not there"),
     NotEmptyError: (KeyHasChildren, "has children"),
@@ -62,7 +62,7 @@ _REFUSALS: dict[type[Exception], tuple[type[CommitRefused], str]] = {
 
 
 def multi(operations: Sequence[Operation], fence: Fence | None, at: ConnectString, acl: Acl) -> Any:
-    """The request for a commit; an entry that is made gets the ACL of its path."""
+    """The request for a commit; a created entry gets the ACL of its path."""
     requests = [_request(operation, at, acl) for operation in operations]
     if fence is not None:
         requests.insert(0, CheckVersion(at.within(fence.path), fence.version))
@@ -70,7 +70,7 @@ def multi(operations: Sequence[Operation], fence: Fence | None, at: ConnectStrin
 
 
 def made(operations: Sequence[Operation]) -> str | None:
-    """A path that the commit makes, if there is one whose name is known beforehand."""
+    """The path of an entry that the commit creates under a name known in advance; None without one."""
     return next((each.path for each in operations if isinstance(each, Create) and not each.numbered), None)
 
 
@@ -81,11 +81,11 @@ def outcomes(
     at: ConnectString,
     creation_id: int = -1,
 ) -> list[Outcome]:
-    """What the operations left behind; what was made has `creation_id`. CommitRefused when one of them was refused,
-    StoreFull when a quota is enforced (ZOOKEEPER-3301) and used up, StoreError for other faults."""
+    """The outcomes of the operations; created entries have `creation_id`. CommitRejected when one of them was rejected,
+    StoreFull when a quota is enforced (ZOOKEEPER-3301) and used up, StoreError for other errors."""
     first = 1 if fence is not None else 0
     for position, result in enumerate(results):
-        # The operations before and after the one at fault carry these two; its own error says what was wrong.
+        # These two stand for the operations before and after the failed one; its own error has the reason.
         if not isinstance(result, Exception) or isinstance(result, (RolledBackError, RuntimeInconsistency)):
             continue
         if fence is not None and position == 0:
@@ -96,10 +96,10 @@ def outcomes(
                 f"nothing was changed: ZooKeeper's quota for {at.within(path)} or what is above it is used up. Raise "
                 "it (setquota) or remove what is not needed, then ask again"
             )
-        refused = _REFUSALS.get(type(result))
-        if refused is None:
+        rejected = _REJECTIONS.get(type(result))
+        if rejected is None:
             raise StoreError(f"{path}: ZooKeeper answers {type(result).__name__}")
-        kind, problem = refused
+        kind, problem = rejected
         raise kind(path, problem)
     pairs = zip(operations, results[first:], strict=True)
     return [_outcome(operation, result, at, creation_id) for operation, result in pairs]

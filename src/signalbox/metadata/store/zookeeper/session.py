@@ -1,9 +1,9 @@
-"""One ZooKeeper session over kazoo, spoken to from the event loop.
+"""One ZooKeeper session over kazoo, used from the event loop.
 
 kazoo runs in threads of its own: one writes and reads the socket, two call back. Requests are queued from the loop and
-sent in that order, which ZooKeeper keeps; answers and events are handed to the loop. When a session has ended kazoo
-would open a new one by itself and send what comes then in that: a commit that was meant for the old session must not
-be applied in the new one, so `_Client` takes nothing more from the moment the end is known, under one lock.
+sent in that order, which ZooKeeper keeps; responses and events are passed to the loop. After the end of a session kazoo
+would open a new one and send later requests in it. A commit for the old session must not be applied in the new one, so
+`_Client` rejects all requests as soon as the end is known, under one lock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kazoo.protocol.states import KazooState, KeeperState
 from signalbox.metadata.store.port import SessionLost, StoreError, StoreUnavailable
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 from signalbox.metadata.store.zookeeper.connection import LoginConnection, Sockets
-from signalbox.metadata.store.zookeeper.discreet_log import hide_payloads
+from signalbox.metadata.store.zookeeper.redacting_log_filter import hide_payloads
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Session:
 
     @property
     def session_id(self) -> int:
-        """ZooKeeper's id, a signed number of 64 bits."""
+        """ZooKeeper's session id, a signed number of 64 bits."""
         identity = self._client.client_id
         return int(identity[0]) if identity else 0
 
@@ -63,7 +63,7 @@ class Session:
         try:
             async with asyncio.timeout(timeout_s):
                 await self._connected.wait()
-                await self.ask(Exists("/", None), again=True)  # kazoo tells of the connection before it has logged in
+                await self.ask(Exists("/", None), again=True)  # kazoo reports CONNECTED before the login
         except TimeoutError:
             await self.stop()
             trouble = f" ({self._client.trouble})" if self._client.trouble else ""
@@ -73,20 +73,20 @@ class Session:
             raise
 
     async def stop(self) -> None:
-        """End the session; entries of it vanish. Does nothing the second time."""
+        """End the session; its entries are deleted. Does nothing the second time."""
         await asyncio.to_thread(self._stop)
 
     async def ask(self, request: Any, *, again: bool) -> Any:
-        """ZooKeeper's answer to a request. `again`: all is asked once more after a lost connection (what changes
+        """ZooKeeper's response to a request. `again`: retry after a lost connection (for requests that change
         nothing)."""
         return (await self.ask_all([request], again=again))[0]
 
     async def ask_all(self, requests: Sequence[Any], *, again: bool) -> list[Any]:
-        """The answers to requests that are sent in one go; what goes wrong with the first is raised, an error of a
-        later one stands in its place.
+        """The responses to requests that are sent together. An error of the first request is raised; an error of a
+        later one is returned in place of its response.
 
-        SessionLost, StoreUnavailable (the fate of what was asked is unknown), StoreError; kazoo's own errors about
-        entries (NoNodeError and its like) are passed on."""
+        SessionLost, StoreUnavailable (it is unknown whether the requests were executed), StoreError; kazoo's own errors
+        about entries (NoNodeError and the like) are passed on."""
         try:
             async with asyncio.timeout(self._access.session_timeout_ms / 1000):
                 while True:
@@ -105,17 +105,17 @@ class Session:
                 f"ZooKeeper at {self._hosts} did not answer within {self._access.session_timeout_ms} ms"
             ) from None
         except SessionExpiredError as error:
-            if self._client.refused:
+            if self._client.rejected:
                 raise StoreError(self._client.trouble) from error
             raise SessionLost("the session has ended") from error
         except ConnectionClosedError as error:
             raise StoreUnavailable("the connection to ZooKeeper is closed") from error
         except (AuthFailedError, NoAuthError) as error:
-            trouble = self._client.trouble if self._client.refused else f"ZooKeeper refuses this broker: {error!r}"
+            trouble = self._client.trouble if self._client.rejected else f"ZooKeeper rejects this broker: {error!r}"
             raise StoreError(trouble) from error
 
     def send(self, request: Any) -> asyncio.Future[Any]:
-        """Queue a request now; its answer, or kazoo's error."""
+        """Queue a request now; returns a future of its response, or kazoo's error."""
         future: asyncio.Future[Any] = self._loop.create_future()
         answer = self._client.handler.async_result()
         answer.rawlink(lambda done: self._call_on_loop(_settle, future, done))
@@ -123,10 +123,10 @@ class Session:
         return future
 
     def watcher(self, callback: Callable[[], None]) -> Callable[[Any], None]:
-        """For kazoo: calls `callback` on the loop when what is watched has changed."""
+        """A watcher for kazoo that calls `callback` on the loop when the watched entry has changed."""
 
         def heard(event: Any) -> None:
-            if event.type != "NONE":  # that one only says that the connection changed, which `on_state` tells
+            if event.type != "NONE":  # NONE is a change of the connection, for which `on_state` is called
                 self._call_on_loop(callback)
 
         return heard
@@ -145,19 +145,19 @@ class Session:
             self._connected.clear()
         else:
             self.ended = True
-            self._connected.set()  # whoever waits is told
+            self._connected.set()  # wakes waiting requests, which then fail
         self._on_state(self, state)
 
     def _call_on_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
-            log.debug("the event loop is closed; ZooKeeper's news is not needed any more")
+            log.debug("ZooKeeper notification ignored, the event loop is closed")
 
     def _stop(self) -> None:
         try:
             self._client.stop()
-            self._client._safe_close()  # `stop` leaves the threads of a session that ended by itself
+            self._client._safe_close()  # `stop` does not end the threads of a session that has ended already
             self._client.close()
         except Exception as error:
             log.warning("the ZooKeeper session could not be closed and will expire: %r", error)
@@ -169,30 +169,30 @@ class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
     def __init__(self, hosts: str, access: ZooKeeperAccess) -> None:
         self._gate = threading.RLock()
         self._session_ended = False
-        self.refused = False  # the login failed: no session will come of this client
+        self.rejected = False  # the login failed: this client will never have a session
         super().__init__(
             hosts,
             timeout=access.session_timeout_ms / 1000,
-            # Without end: kazoo's own limit is one round of all servers, after which it lets go of a living session.
+            # Without limit: kazoo's default is one round of all servers, after which it gives up a live session.
             connection_retry={"max_tries": -1, "max_delay": 1.0},
             handler=Sockets(access.tls),
         )
-        self.logger.addFilter(hide_payloads)  # one logger of all clients, which takes the same filter once
+        self.logger.addFilter(hide_payloads)  # all clients share one logger, which adds the same filter only once
         if access.login is not None:
             kazoos: Any = self._connection
             self._connection: Any = LoginConnection(self, kazoos.retry_sleeper, self.logger, access.login)
 
     @property
     def trouble(self) -> str:
-        """Why the last connection could not be had, "" if none failed."""
+        """Why the last connection failed, "" if none failed."""
         return str(self.handler.trouble)
 
     def _session_callback(self, state: Any) -> None:
         with self._gate:
             if state in _ENDED:
                 self._session_ended = True
-                self.refused = self.refused or state == KeeperState.AUTH_FAILED
-                self._stopped.set()  # no session after this one: the connecting loop ends
+                self.rejected = self.rejected or state == KeeperState.AUTH_FAILED
+                self._stopped.set()  # no session after this one: ends kazoo's connecting loop
             super()._session_callback(state)
 
     def _call(self, request: Any, async_object: Any) -> Any:

@@ -1,9 +1,9 @@
-"""The port's lasting watches over ZooKeeper's one-shot ones.
+"""The port's permanent watches, made from ZooKeeper's one-shot watches.
 
-A watched path has two of ZooKeeper's: on the entry (made, written, deleted) and on the set of its children. What fired
-is set again first and told second: requests of a session are served in order, so a read that the callback asks for
-comes after the new watch, and nothing falls between the two. A lost connection may have swallowed events: when it is
-back every watch is set anew and told once.
+A watched path has two of ZooKeeper's watches: on the entry (created, written, deleted) and on the set of its children.
+When one fires it is first set again, then the callbacks are called: ZooKeeper serves the requests of a session in
+order, so a read by the callback comes after the new watch, and no change in between is missed. Events may be lost with
+a connection: when it is back every watch is set again and its callbacks are called once.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 
 
 class Watches:
-    """Callbacks by path (the ensemble's paths). Set in `session` as long as there is one."""
+    """Callbacks by path of the ensemble. The watches are set in the current session, if there is one."""
 
     def __init__(self) -> None:
         self._watched: dict[str, _Watched] = {}
         self._session: Session | None = None
 
     def add(self, path: str, callback: Callable[[], None]) -> None:
-        """One callback more."""
+        """Add a callback."""
         watched = self._watched.get(path)
         if watched is None:
             watched = self._watched[path] = _Watched(path)
@@ -37,7 +37,7 @@ class Watches:
         watched.callbacks.append(callback)
 
     def remove(self, path: str, callback: Callable[[], None]) -> None:
-        """One callback less. ZooKeeper's own watch stays until it fires."""
+        """Remove a callback. ZooKeeper's own watch stays until it fires."""
         watched = self._watched.get(path)
         if watched is not None and callback in watched.callbacks:
             watched.callbacks.remove(callback)
@@ -46,7 +46,7 @@ class Watches:
                 del self._watched[path]
 
     def use(self, session: Session | None) -> None:
-        """Watch in this session of ZooKeeper's from here on; None: the watches rest."""
+        """Set the watches in this ZooKeeper session from now on; None: they are not set anywhere."""
         self._session = session
         for watched in list(self._watched.values()):
             watched.session = None
@@ -54,7 +54,7 @@ class Watches:
                 watched.set_in(session)
 
     def connected(self, session: Session) -> None:
-        """The connection is there (again): set everything anew, and tell, because something may have been missed."""
+        """The session is connected (again): set all watches again and call all callbacks, since events may be lost."""
         if session is self._session:
             self.use(session)
             for watched in list(self._watched.values()):
@@ -72,7 +72,7 @@ class _Watched:
     def set_in(self, session: Session) -> None:
         if session is not self.session:
             self.session = session
-            # One object each for the whole session: kazoo calls an object that was handed in twice once.
+            # One object each for the whole session: kazoo calls an object that was registered twice only once.
             self._on_entry = session.watcher(lambda: self._entry_changed(session))
             self._on_children = session.watcher(lambda: self._children_changed(session))
         self._watch_entry(session)
@@ -83,7 +83,7 @@ class _Watched:
             try:
                 callback()
             except Exception:
-                log.exception("a watch of %s failed", self.path)
+                log.exception("Watch failed (path=%s)", self.path)
 
     def _watch_entry(self, session: Session) -> None:
         session.send(Exists(self.path, self._on_entry)).add_done_callback(_taken_note_of)
@@ -93,7 +93,7 @@ class _Watched:
 
     def _entry_changed(self, session: Session) -> None:
         if session is self.session:
-            # An entry that was just made has no watch on its children yet.
+            # An entry that was just created has no watch on its children yet.
             self._watch_entry(session)
             self._watch_children(session)
             self.tell()
@@ -105,6 +105,7 @@ class _Watched:
 
 
 def _taken_note_of(done: asyncio.Future[Any]) -> None:
-    """No such entry, or the connection is lost: the watch on the entry, or `connected`, sets this one again."""
+    """Ignore the error: if the entry does not exist the watch on the entry sets this one again, after a lost connection
+    `connected` does."""
     if not done.cancelled():
         done.exception()

@@ -1,4 +1,4 @@
-"""One connection to one broker, one request at a time, no second try: what became of a change must be known."""
+"""One connection to one broker, one request at a time, no retries: the outcome of each change must be known."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ LOGIN_SETTINGS = {
     "delegation.token.secret.key": "of-the-chaos",
     "delegation.token.max.lifetime.ms": str(20_000 * 86_400_000),
 }
-"""What a broker with a listener LOGIN (SASL_PLAINTEXT) needs for `USER` to log in there and to have tokens."""
+"""Settings of a broker with a listener LOGIN (SASL_PLAINTEXT), so that `USER` can log in there and own tokens."""
 
 _CLIENT_ID = "chaos-changes"
 
 
 class NotSent(ConnectionError):
-    """No connection: the broker cannot know of the request."""
+    """No connection: the broker has not received the request."""
 
 
 class AnswerLost(ConnectionError):
-    """The request, or part of it, was sent, and no answer came."""
+    """The request, or part of it, was sent, and no response came."""
 
 
 class Caller:
-    """Dials at once, and logs in by PLAIN where it is told to. NotSent."""
+    """Connects at once, and logs in by PLAIN if configured. NotSent."""
 
     def __init__(self, address: str, timeout_s: float, *, logs_in: bool = False) -> None:
         host, _, port = address.rpartition(":")
@@ -61,8 +61,8 @@ class Caller:
         self._socket.close()
 
     def ask(self, request: Any) -> Any:
-        """The answer at the highest version that the API table has. AnswerLost, after which the connection is of no
-        use."""
+        """The response, at the highest version in the API table. AnswerLost, after which the connection cannot be used
+        any more."""
         row = API_TABLE[api_key_of(request)]
         self._correlation_id += 1
         payload = b"".join(encode_request(request, row.max_version, self._correlation_id, _CLIENT_ID))

@@ -1,4 +1,4 @@
-"""The end of a run: what the store holds and what each broker says, until they agree or time is up."""
+"""The end of a run: compares the store with each broker's description, until they agree or time is up."""
 
 from __future__ import annotations
 
@@ -21,20 +21,26 @@ _ANSWER_S = 10.0
 def look(
     changers: Sequence[SteadyChanger], state: StateReader, brokers: Mapping[int, str], timeout_s: float
 ) -> list[ChangeVerdict]:
-    """A verdict for each kind. What was just decided may still be on its way to a broker: looks again until all
-    agree, for `timeout_s` at most. OSError when a broker does not answer."""
+    """A verdict for each kind. A recent decision may not have reached every broker: compares again until all
+    agree, for `timeout_s` at most. OSError when a broker does not respond."""
     deadline = time.monotonic() + timeout_s
     of_kind: dict[Kind, list[History]] = defaultdict(list)
+    set_back: dict[Kind, list[History]] = defaultdict(list)
     for changer in changers:
         of_kind[changer.kind] += changer.histories
+        set_back[changer.kind] += changer.set_back
     while True:
-        verdicts = [_one(kind, of_kind[kind], state, brokers) for kind in of_kind]
+        verdicts = [
+            judge_changes(kind.name, of_kind[kind], *_as_they_are(kind, state, brokers), set_back[kind])
+            for kind in of_kind
+        ]
         if all(verdict.holds for verdict in verdicts) or time.monotonic() > deadline:
             return verdicts
         time.sleep(_LOOK_S)
 
 
-def _one(kind: Kind, histories: Sequence[History], state: StateReader, brokers: Mapping[int, str]) -> ChangeVerdict:
+def _as_they_are(kind: Kind, state: StateReader, brokers: Mapping[int, str]) -> tuple[States, dict[int, States]]:
+    """The entities in the store, and as each broker describes them."""
     tree: dict[str, Entry] = {}
     for root in kind.roots:
         tree |= state.below(root)
@@ -42,4 +48,4 @@ def _one(kind: Kind, histories: Sequence[History], state: StateReader, brokers: 
     for broker_id, address in brokers.items():
         with Caller(address, _ANSWER_S, logs_in=True) as caller:
             described[broker_id] = kind.described(caller.ask)
-    return judge_changes(kind.name, histories, kind.stored(tree), described)
+    return kind.stored(tree), described

@@ -1,4 +1,4 @@
-"""What a kind of entity must tell for its changes to be made and judged: a port with one file per implementation."""
+"""What a kind of entity must provide for its changes to be made and checked: a port, one file per implementation."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from signalbox.protocol.error_table import Error
 from signalbox.testing.chaos.changes.model import Change, State
 
 Ask = Callable[[Any], Any]
-"""Sends a request message to one broker; its answer."""
+"""Sends a request message to one broker; returns the response."""
 
 
 class Kind(Protocol):
     @property
     def name(self) -> str:
-        """For people."""
+        """Its name in reports."""
         ...
 
     @property
     def prefix(self) -> str:
-        """What the names of its entities begin with."""
+        """The prefix of its entities' names."""
         ...
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """The folders of the store where such entities are."""
+        """The paths of the store that hold such entities."""
         ...
 
     def draw(self, entity: str, state: State, random: Random) -> Change | None:
-        """A change that makes sense in a state; None when the entity's story is over."""
+        """A change that is useful in a state; None when no further change of the entity is planned."""
         ...
 
     def heard(self, entity: str, response: Any) -> Error:
-        """How the only entry of a change's answer ended."""
+        """The error of the only entry in a change's response."""
         ...
 
     def stored(self, tree: Mapping[str, Entry]) -> dict[str, State]:
-        """The entities that are in the store, by name; what is half there has facts that no change makes."""
+        """The entities that are in the store, by name; an incomplete entity has facts that no change makes."""
         ...
 
     def described(self, ask: Ask) -> dict[str, State]:
-        """The entities that one broker knows, by name."""
+        """The entities that one broker describes, by name."""
         ...

@@ -1,4 +1,4 @@
-"""The kinds of entities whose changes a run makes and judges; another kind is another file and another name here."""
+"""The kinds of entities whose changes a run makes and checks; another kind is another file and another name here."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from signalbox.testing.chaos.changes.topic import Topics
 
 
 def all_kinds() -> tuple[Kind, ...]:
-    """Fresh ones: some remember what their answers said."""
+    """New instances: some remember the contents of their responses."""
     return Topics(), Acls(), Quotas(), ScramUsers(), Tokens()

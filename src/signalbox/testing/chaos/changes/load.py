@@ -10,7 +10,7 @@ from signalbox.testing.chaos.changes.caller import AnswerLost, Caller, NotSent
 from signalbox.testing.chaos.changes.kind import Kind
 from signalbox.testing.chaos.changes.model import Change, History
 
-_ENTITIES = 4  # that are changed in turn; one that has to be left alone is replaced
+_ENTITIES = 4  # changed in turn; an entity that is closed is replaced
 _PAUSE_S = 0.08
 _TIMEOUT_S = 5.0
 
@@ -18,12 +18,15 @@ Addresses = Callable[[], Sequence[str]]
 
 
 class SteadyChanger:
-    """Its entities are called after `number`; `histories` may be read once `stop` has returned. `addresses` gives the
-    brokers to choose from, at a listener where `caller.USER` logs in."""
+    """The names of its entities contain `number`; `histories` may be read once `stop` has returned. `addresses` gives
+    the brokers to choose from, at a listener where `caller.USER` logs in. While a caller holds `held`, no change is
+    requested; `set_back` are histories from before the store went back to an older state."""
 
     def __init__(self, number: int, kind: Kind, addresses: Addresses, seed: int) -> None:
         self.kind = kind
         self.histories: list[History] = []
+        self.set_back: list[History] = []
+        self.held = threading.Lock()
         self._number = number
         self._addresses = addresses
         self._random = Random(f"{kind.name} {number} {seed}")
@@ -33,36 +36,47 @@ class SteadyChanger:
         self._active = [self._new() for _ in range(_ENTITIES)]
 
     def start(self) -> None:
-        """Begin to change."""
+        """Starts to make changes."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the change at hand."""
+        """Ends after the change in progress."""
         self._stopping.set()
         self._thread.join()
         for caller in self._callers.values():
             caller.close()
 
+    def go_back(self) -> None:
+        """The store is an older one from now on: previous changes may be present or not, and are no longer compared."""
+        with self.held:
+            self.set_back += self.histories
+            self.histories = []
+            self._active = [self._new() for _ in range(_ENTITIES)]
+
     def _new(self) -> History:
-        history = History(f"{self.kind.prefix}{self._number}-{len(self.histories)}")
+        history = History(f"{self.kind.prefix}{self._number}-{len(self.set_back) + len(self.histories)}")
         self.histories.append(history)
         return history
 
     def _run(self) -> None:
         while not self._stopping.wait(self._random.uniform(0, 2 * _PAUSE_S)):
-            place = self._random.randrange(_ENTITIES)
-            if self._active[place].is_closed:
-                self._active[place] = self._new()
-            history = self._active[place]
-            state = self._random.choice(sorted(history.possible(), key=sorted))
-            change = self.kind.draw(history.entity, state, self._random)
-            if change is None:
-                self._active[place] = self._new()
-            else:
-                self._make(history, change)
+            with self.held:
+                self._change_one()
+
+    def _change_one(self) -> None:
+        place = self._random.randrange(_ENTITIES)
+        if self._active[place].is_closed:
+            self._active[place] = self._new()
+        history = self._active[place]
+        state = self._random.choice(sorted(history.possible(), key=sorted))
+        change = self.kind.draw(history.entity, state, self._random)
+        if change is None:
+            self._active[place] = self._new()
+        else:
+            self._make(history, change)
 
     def _make(self, history: History, change: Change) -> None:
-        """One try at any broker that can be reached."""
+        """One attempt at any broker that can be reached."""
         addresses = list(self._addresses())
         self._random.shuffle(addresses)
         for address in addresses:

@@ -1,9 +1,9 @@
 """One entity's history of changes, and the states it may be in: the ledger of metadata changes. Pure.
 
-Changes of an entity are asked for one after the other. An answer says what a change did. A change without an answer
-may have been made wholly, or not at all, or may yet be made: a stopped broker passes on what it had taken in when it
-goes on. So a history keeps every *world* that agrees with all answers: a state, and the unanswered changes that have
-not been made in it. No world left means that an answer was false.
+Changes of an entity are requested one after the other. A response says what a change did. A change without a response
+may have been made completely, or not at all, or may still be made: a stopped broker forwards the requests that it has
+received when it resumes. So a history keeps every *world* that agrees with all responses: a state, and the unanswered
+changes that have not been made in it. If no world is left, a response was false.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 from signalbox.protocol.error_table import Error
 
 State = frozenset[tuple[str, str]]
-"""What is so of an entity, as facts (name, value); empty when it is not there."""
+"""The state of an entity as facts (name, value); empty if the entity does not exist."""
 
 NOT_THERE: State = frozenset()
 GONE: State = frozenset({("deleted", "")})
-"""Not there either, but what it left may still be on its way out."""
+"""The entity was deleted, but its deletion may not be complete yet."""
 
-MOST_UNANSWERED = 3  # after so many an entity is left as it is: every one of them doubles the worlds
+MOST_UNANSWERED = 3  # after so many an entity is not changed any more: each one doubles the worlds
 
 NO_CHANGE = frozenset(
     {Error.INVALID_REPLICATION_FACTOR, Error.THROTTLING_QUOTA_EXCEEDED, Error.CLUSTER_AUTHORIZATION_FAILED}
 )
-"""Refusals that depend on the cluster's condition and leave every state as it was."""
+"""Errors that depend on the cluster's condition; the entity's state does not change."""
 
 UNCERTAIN = frozenset(
     {
@@ -37,14 +37,14 @@ UNCERTAIN = frozenset(
         Error.NETWORK_EXCEPTION,
     }
 )
-"""Answers that do not say whether the change was made."""
+"""Errors that leave open whether the change was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`request` is what to send; `outcomes`: for a state, the states it may lead to, and the answer with each.
+    """`request` is what to send; `outcomes`: for a state, the states it may lead to, and the response with each.
 
-    `names_entity`: without the answer nobody can ask for anything more of the entity (a token's id is in it)."""
+    `names_entity`: without the response no further change of the entity can be requested (a token's id is in it)."""
 
     text: str
     request: Any
@@ -57,11 +57,11 @@ _World = tuple[State, frozenset[int]]
 
 @dataclass
 class History:
-    """Of one entity. `contradictions` are answers that no world allows, in words."""
+    """The history of one entity. `contradictions` are responses that no world allows, in words."""
 
     entity: str
     acknowledged: int = 0
-    refused: int = 0
+    rejected: int = 0
     contradictions: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     _is_nameless: bool = False
@@ -74,7 +74,7 @@ class History:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it should be left alone."""
+        """True if no further change of it should be requested."""
         return self.unanswered >= MOST_UNANSWERED or self._is_nameless or bool(self.contradictions)
 
     def possible(self) -> set[State]:
@@ -82,13 +82,13 @@ class History:
         return {NOT_THERE if state == GONE else state for state, _ in self._grown()}
 
     def answer(self, change: Change, error: Error) -> None:
-        """A change was asked for and answered."""
+        """Records a change and its response."""
         if error in UNCERTAIN:
             self.lose(change, error.name)
             return
         self.told.append(f"{change.text}: {error.name}")
         self.acknowledged += error == Error.NONE
-        self.refused += error != Error.NONE
+        self.rejected += error != Error.NONE
         if error in NO_CHANGE:
             return
         before = self._grown()
@@ -100,7 +100,7 @@ class History:
         self._worlds = after
 
     def lose(self, change: Change, reason: str) -> None:
-        """A change was asked for, and nobody can say whether it was, or will be, made."""
+        """Records a change without a response: whether it was, or will be, made is unknown."""
         self.told.append(f"{change.text}: {reason}")
         self._is_nameless = self._is_nameless or change.names_entity
         number = len(self._unanswered)
@@ -122,7 +122,7 @@ class History:
 
 
 def described(state: State) -> str:
-    """For people: `partitions=3 retention.ms=1000`."""
+    """Text for reports: `partitions=3 retention.ms=1000`."""
     return " ".join(f"{name}={value}" for name, value in sorted(state)) or "not there"
 
 

@@ -1,6 +1,6 @@
-"""Delegation tokens: made once, renewed, given another end, ended. A token is known by the renewer it was made for.
+"""Delegation tokens: created once, renewed, expired later, expired at once. A token is identified by its renewer.
 
-Of its times only the days count, up to the next whole one: a run does not last that long.
+Only the days of its timestamps are compared, rounded up to a whole day: a run does not last that long.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Topics: created with configs, given partitions and configs, deleted and made again under the same name.
+"""Topics: created with configs, extended by partitions, reconfigured, deleted and created again under the same name.
 
-Until the replicas of a deleted topic are gone its name is taken, and deleting it again is a success (as in Kafka).
+The name of a deleted topic stays in use until its replicas are deleted; deleting it again succeeds (as in Kafka).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from signalbox.testing.chaos.changes.model import GONE, NOT_THERE, Change, State
 _PARTITIONS = "partitions"
 _KEYS = ("retention.ms", "segment.bytes")  # always set to the same number: one without the other is half a change
 _MOST_PARTITIONS = 4
-_REPLICAS = 2  # so that topics can be made while one broker of three is down
+_REPLICAS = 2  # so that topics can be created while one broker of three is down
 _TIMEOUT_MS = 4_000
 _RESOURCE, _OF_TOPIC = 2, 1  # Kafka's codes: resource type TOPIC, config source DYNAMIC_TOPIC_CONFIG
 _SET, _DELETE = 0, 1

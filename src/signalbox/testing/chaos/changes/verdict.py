@@ -1,7 +1,7 @@
-"""Every entity that was changed, against the store and against what each broker says of it. Pure.
+"""Compares every changed entity with the store and with each broker's description of it. Pure.
 
-The store must hold a state that the entity's history allows, and every broker must say what the store holds: then no
-acknowledged change is lost, none is made by halves, and no broker lives in the past.
+The store must hold a state that the entity's history allows, and every broker must describe what the store holds: then
+no acknowledged change is lost, no change is made in part, and no broker has outdated metadata.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ _LAST_TOLD = 6
 
 @dataclass(frozen=True, slots=True)
 class ChangeVerdict:
-    """Of one kind. `lost`: entities whose state in the store no history allows; `unlike`: brokers' answers that are
-    not what the store holds; `contradicted`: entities of which an answer was false."""
+    """The verdict on one kind. `lost`: entities whose state in the store no history allows; `unlike`: brokers'
+    descriptions that differ from the store; `contradicted`: entities with a false response; `set_back`: entities from
+    before the store went back, which are not compared."""
 
     kind: str
     entities: int
     acknowledged: int
-    refused: int
+    rejected: int
     unanswered: int
     lost: int
     unlike: int
     contradicted: int
+    set_back: int
     examples: tuple[str, ...]
 
     @property
@@ -37,14 +39,23 @@ class ChangeVerdict:
 
 
 def judge_changes(
-    kind: str, histories: Iterable[History], stored: States, described_by: Mapping[int, States]
+    kind: str,
+    histories: Iterable[History],
+    stored: States,
+    described_by: Mapping[int, States],
+    set_back: Iterable[History] = (),
 ) -> ChangeVerdict:
-    """`stored` and `described_by` (by broker) hold the entities by name as they are at the end."""
+    """`stored` and `described_by` (by broker) hold the entities by name at the end of the run; those of `set_back` may
+    be among them or not, but their responses must have been true."""
     counts: Counter[str] = Counter()
     examples: list[str] = []
+    for history in set_back:
+        counts.update(acknowledged=history.acknowledged, rejected=history.rejected, unanswered=history.unanswered)
+        counts.update(set_back=1, contradicted=bool(history.contradictions))
+        examples += [f"{kind} {each}; {_past(history)}" for each in history.contradictions[:1]]
     for history in histories:
         counts.update(
-            entities=1, acknowledged=history.acknowledged, refused=history.refused, unanswered=history.unanswered
+            entities=1, acknowledged=history.acknowledged, rejected=history.rejected, unanswered=history.unanswered
         )
         if history.contradictions:
             counts["contradicted"] += 1
@@ -66,8 +77,8 @@ def judge_changes(
                     f"{described(state)}; {_past(history)}"
                 )
     return ChangeVerdict(
-        kind, counts["entities"], counts["acknowledged"], counts["refused"], counts["unanswered"], counts["lost"],
-        counts["unlike"], counts["contradicted"], tuple(examples),
+        kind, counts["entities"], counts["acknowledged"], counts["rejected"], counts["unanswered"], counts["lost"],
+        counts["unlike"], counts["contradicted"], counts["set_back"], tuple(examples),
     )  # fmt: skip
 
 

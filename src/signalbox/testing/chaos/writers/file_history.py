@@ -1,8 +1,8 @@
-"""The history of a SQLite store: who wrote what, recorded by a trigger in the very transaction that writes it.
+"""The history of a SQLite store: each write and its session, recorded by a trigger in the transaction of the write.
 
 The triggers of `metadata/store/sqlite/steps.sql` are temporary and belong to one connection, and so does this one: a
-broker records itself (`observed_broker.py`), in a table that the run adds to the file. A refused commit takes its
-rows back with everything else.
+broker records its own writes (`observed_broker.py`), in a table that the run adds to the file. A rejected commit rolls
+back its rows with everything else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ END
 
 
 def make_observed(path: Path) -> None:
-    """A new store's file, with room for its history."""
+    """Creates a new store's file, with the table for its history."""
     path.parent.mkdir(parents=True, exist_ok=True)
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -40,7 +40,7 @@ def make_observed(path: Path) -> None:
 
 
 def history_of_file(path: Path) -> Iterator[Written]:
-    """From the beginning."""
+    """The history from the beginning."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         for row in connection.execute("SELECT commit_id, session_id, path FROM written ORDER BY number"):
             yield Written(*row)

@@ -1,5 +1,5 @@
-"""`python -m signalbox.testing.chaos.writers.observed_broker server.properties`: the broker as it is, but its writes to
-a SQLite store are recorded there with its session (`file_history.py`)."""
+"""`python -m signalbox.testing.chaos.writers.observed_broker server.properties`: the unchanged broker, but its writes
+to a SQLite store are recorded there with its session (`file_history.py`)."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _open_observed(self: Database, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    Database.__init__ = _open_observed  # type: ignore[method-assign]  # the one seam every connection goes through
+    Database.__init__ = _open_observed  # type: ignore[method-assign]  # every connection is opened by this method
     sys.exit(main(sys.argv[1:]))

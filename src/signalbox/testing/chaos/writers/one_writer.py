@@ -1,7 +1,7 @@
-"""One writer per controller epoch, judged by the sessions that the store's own history names. Pure.
+"""One writer per controller epoch, checked by the sessions in the store's own history. Pure.
 
-Who claims `/controller_epoch` is the controller until somebody else does. Everything that is the controller's to write
-must be written by that very session: a broker that lost its session and claims anew is another writer.
+The session that writes `/controller_epoch` is the controller until another session writes it. Every entry of the
+controller must be written by that session: a broker that lost its session and claims again is another writer.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ from dataclasses import dataclass
 
 from signalbox.metadata import layout
 
-# What every broker writes: its registration, its claim, the news of its directories, the secret when it comes first.
-_OF_ALL = (layout.BROKER_IDS, layout.CONTROLLER, layout.BROKER_SEQUENCE, layout.LOG_DIR_EVENTS, layout.SALT_SECRET)
-# News of changes, not the changes: the controller writes them with what changed, every broker clears old ones away.
+# Written by every broker: its registration, its claim, the notifications of its directories, the secret if it is the
+# first to start, the generation of the store.
+_OF_ALL = (
+    *(layout.BROKER_IDS, layout.CONTROLLER, layout.BROKER_SEQUENCE, layout.LOG_DIR_EVENTS),
+    *(layout.SALT_SECRET, layout.STORE_INCARNATION),
+)
+# Notifications of changes: the controller writes them together with the changes, every broker deletes old ones.
 _NEWS = (layout.CONFIG_CHANGES, layout.ACL_CHANGES, layout.EXTENDED_ACL_CHANGES, layout.TOKEN_CHANGES)
 _EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One entry that was made, written or deleted. `order` grows with every commit; all of one commit share it."""
+    """One entry that was created, written or deleted. `order` grows with every commit; all of one commit share it."""
 
     order: int
     session_id: int
@@ -36,22 +40,27 @@ class Writers:
     intruders: tuple[str, ...]
 
 
-def judge_writers(history: Iterable[Written]) -> Writers:
-    """Walk through a store's history from its beginning, in order."""
+def judge_writers(history: Iterable[Written], store_went_back: bool = False) -> Writers:
+    """Checks a store's history from its beginning, in order. If `store_went_back`, the history also holds the writes of
+    the command that accepts the older store: its sessions never register, and no broker runs at that time."""
+    rows = list(history)
+    registered = {row.session_id for row in rows if row.path.startswith(layout.BROKER_IDS + "/")}
     brokers: dict[int, int] = {}
     epochs: list[int] = []
     commits: set[int] = set()
     intruders: list[str] = []
     controller = 0
-    # The entry is first made, as epoch 0 of nobody.
-    for written in history:
+    # The first write creates the entry, with epoch 0, before any controller exists.
+    for written in rows:
+        if store_went_back and written.session_id not in registered and written.path != layout.CONTROLLER_EPOCH:
+            continue
         if written.path.startswith(layout.BROKER_IDS + "/"):
-            # The controller removes the dead: only the first to write a registration need be its broker.
+            # The controller deletes registrations of dead brokers: only the first writer of one must be its broker.
             brokers.setdefault(written.session_id, int(written.path.rpartition("/")[2]))
         if written.path == layout.CONTROLLER_EPOCH:
             controller = written.session_id
             epochs.append(written.session_id)
-        elif epochs and _is_the_controllers(written.path):  # before the first claim all brokers lay the ground
+        elif epochs and _is_the_controllers(written.path):  # before the first claim all brokers create the base paths
             commits.add(written.order)
             if written.session_id != controller:
                 intruders.append(

@@ -1,9 +1,9 @@
 """The history of a ZooKeeper store: its transaction log, which names the session of every write.
 
-A log file is a head of 16 bytes, then transactions: checksum (8), length (4), the transaction, one byte 0x42; zeros, or
-the end that a killed server left, end it. Numbers are big-endian, texts and buffers have their length in front (jute).
-Of a transaction the head (session, number, zxid, time, kind) is read, and the paths of what it makes, writes or
-deletes; a refused one has parts of the kind `error` only.
+A log file is a header of 16 bytes, then transactions: checksum (8), length (4), the transaction, one byte 0x42. It ends
+with zeros, or with the incomplete end that a killed server left. Numbers are big-endian; texts and buffers are preceded
+by their length (jute). Of a transaction the header (session, number, zxid, time, kind) is read, and the paths that it
+creates, writes or deletes; a rejected one has only parts of the kind `error`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WRITES = frozenset(
 
 
 def history_of_log(data_folder: Path, chroot: str) -> Iterator[Written]:
-    """What was written below `chroot` (paths without it), from the beginning."""
+    """The writes below `chroot` (paths without it), from the beginning."""
     files = sorted((data_folder / "version-2").glob("log.*"), key=lambda file: int(file.suffix[1:], 16))
     for file in files:
         for transaction in _transactions(file.read_bytes()):

@@ -1,0 +1,313 @@
+"""Fast path of Produce: up to eight partitions, any acks, versions 7-13 (before version 7 each batch is checked for
+zstd compression).
+
+The key of a request template ends at the length of the first records; the bytes between records and after the last ones
+are constant too and compared on every hit. The response is that of the generic handler, encoded once with marks in
+place of offset and times; a response with an error is also built by that handler. Batches are appended like all others
+(`Appends.append_to`): checksum, sequence and offsets are checked on every hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from signalbox.broker.api_request import ApiRequest, CloseConnection, NoAnswer, RawAnswer, ResponseMessage
+from signalbox.broker.authorization import may
+from signalbox.broker.fast_path import FastPathConnection, read_header
+from signalbox.broker.fast_path_stats import FastPathStats
+from signalbox.broker.handlers.produce import ZSTD_FROM, ProduceHandler
+from signalbox.broker.produce_template import ProduceTemplate, read_shape
+from signalbox.broker.request_templates import KEY_AT, HasQuota, RequestTemplates, is_flexible, nobody_has_quota
+from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.common.clock import Clock
+from signalbox.common.ids import ZERO_UUID
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.quota_entity import PRODUCER_BYTE_RATE
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import RequestHeader, encode_response_header
+from signalbox.protocol.varint import read_uvarint
+from signalbox.replication.append import INTERNAL_TOPICS, VALID_ACKS
+from signalbox.replication.deadlines import Deadline
+from signalbox.replication.partition import Partition
+from signalbox.replication.pending_append import ACKS_ALL, PendingAppend
+from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+from signalbox.storage.append_info import LogAppendInfo
+
+_NOT_REMEMBERED = frozenset({*INTERNAL_TOPICS, AUDIT_TOPIC})  # writes are rejected, or not audited
+_SMALLEST_BATCH_BYTES = 61
+
+
+class FastProduce:
+    """State shared by all connections of the broker; a factory for `ConnectionProduce`."""
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        cache: MetadataCache,
+        authorizer: Authorizer,
+        handler: ProduceHandler,
+        clock: Clock,
+        has_quota: HasQuota = nobody_has_quota,
+    ) -> None:
+        self.has_quota = has_quota
+        self.replicas = replicas
+        self.append_to = replicas.append_to
+        self.cache = cache
+        self.authorizer = authorizer
+        self.handler = handler
+        self.now_ms = clock.now_ms
+        self.monotonic = clock.monotonic
+        self.add_deadline = replicas.engine.deadlines.add
+
+    def __call__(self, connection: FastPathConnection, version: int) -> ConnectionProduce:
+        return ConnectionProduce(self, connection, version)
+
+
+class FastPathAppend(PendingAppend):
+    """The pending append of a request with one partition; it sends the response itself."""
+
+    __slots__ = ("_correlation_id", "_deadline", "_owner", "_request_bytes", "_shape")
+
+    def __init__(
+        self, owner: ConnectionProduce, shape: ProduceTemplate, correlation_id: int, request_bytes: int
+    ) -> None:
+        # PendingAppend.__init__ is not called: fields that `written` or `fail` always set are not set here.
+        self.partition = shape.partition
+        self.acks = shape.acks
+        self.error = 0
+        self.error_message = None
+        self.record_errors = ()
+        self.log_start_offset = -1
+        self.done = False
+        self._owner = owner
+        self._shape = shape
+        self._correlation_id = correlation_id
+        self._request_bytes = request_bytes
+        self._deadline: Deadline | None = None
+
+    def written(self, info: LogAppendInfo, error: KafkaError | None) -> None:
+        partition = self.partition
+        if error is None and partition is not None and _fulfilled(partition, info.last_offset, self.acks):
+            self.base_offset = info.first_offset
+            self.log_append_time_ms = info.log_append_time_ms
+            self.log_start_offset = info.log_start_offset
+            self.done = True
+            if not info.duplicate:  # as `TopicStats.appended`, inlined
+                stats = partition.stats
+                stats.bytes_in += info.size_bytes
+                stats.messages_in += info.last_offset - info.first_offset + 1
+            self._owner.answer_one(self._shape, self._correlation_id, self, self._request_bytes)
+            return
+        PendingAppend.written(self, info, error)
+        if not self.done:
+            self._deadline = self._owner.add_deadline(self._shape.timeout_ms, self._expire)
+
+    def finish(self) -> None:
+        if self.done:
+            return
+        self.done = True
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._owner.answer(self._shape, self._correlation_id, (self,), self._request_bytes)
+
+    def _expire(self) -> None:
+        self._deadline = None
+        self.fail(Error.REQUEST_TIMED_OUT)
+
+
+def _fulfilled(partition: Partition, last_offset: int, acks: int) -> bool:
+    """Whether an append that ends at `last_offset` and is written to the file already satisfies `acks`."""
+    if acks != ACKS_ALL:
+        return True
+    log = partition.log
+    return (
+        partition.is_leader
+        and log is not None
+        and last_offset < log.high_watermark
+        and partition.effective_min_isr <= len(partition.maximal_isr)
+    )
+
+
+class ConnectionProduce:
+    """The Produce requests of one connection at one version."""
+
+    __slots__ = ("_connection", "_flexible", "_owner", "_shapes", "_version", "add_deadline", "tally")
+
+    def __init__(self, owner: FastProduce, connection: FastPathConnection, version: int) -> None:
+        self._owner = owner
+        self._connection = connection
+        self._version = version
+        self._flexible = is_flexible(ApiKey.PRODUCE, version)
+        self._shapes: RequestTemplates[ProduceTemplate] = RequestTemplates()
+        self.add_deadline = owner.add_deadline
+        self.tally = FastPathStats()
+
+    def serve(self, frame: memoryview, correlation_id: int) -> bool:
+        shapes = self._shapes
+        for end in shapes.ends:
+            shape = shapes.by_key.get(frame[KEY_AT:end].tobytes())
+            if shape is not None:
+                break
+        else:
+            self._learn(frame)
+            return False
+        owner = self._owner
+        partition = shape.partition
+        if shape.image is not owner.cache.image or shape.authorizer_stamp != owner.authorizer.stamp:
+            shapes.forget(shape.key)
+            return False
+        if partition is None:
+            return self._serve_many(shape, frame, end, correlation_id)
+        if partition.stamp != shape.stamp:
+            shapes.forget(shape.key)
+            return False
+        # The position of the records: as `_records_at`, inlined for the most frequent case.
+        size = len(frame)
+        if size - end < _SMALLEST_BATCH_BYTES:
+            return False
+        if self._flexible:
+            length, at = frame[end], end + 1
+            if length > 127:
+                length = length & 127 | frame[at] << 7
+                at += 1
+                if length > 16_383:
+                    length, at = read_uvarint(frame, end)
+            stop = at + length - 1
+        else:
+            at = end + 4
+            stop = at + int.from_bytes(frame[end:at])
+        if stop > size or frame[stop:] != shape.gaps[0]:
+            return False
+        self._connection.defer()
+        owner.append_to(FastPathAppend(self, shape, correlation_id, size), frame[at:stop], owner.now_ms())
+        return True
+
+    def answer_one(
+        self, shape: ProduceTemplate, correlation_id: int, ticket: PendingAppend, request_bytes: int
+    ) -> None:
+        """Send the response of a request with one partition whose append is complete, without an error."""
+        self._respond(shape.answer_one(correlation_id, ticket) if shape.acks else b"", request_bytes)
+
+    def answer(
+        self, shape: ProduceTemplate, correlation_id: int, tickets: Sequence[PendingAppend], request_bytes: int
+    ) -> None:
+        """Send the response when all appends are complete."""
+        for ticket in tickets:
+            if ticket.error:
+                self._count(request_bytes, self._answer_error(shape, correlation_id, tickets))
+                return
+        self._respond(shape.answer(correlation_id, tickets) if shape.acks else b"", request_bytes)
+
+    def _respond(self, frame: bytes, request_bytes: int) -> None:
+        """`frame` begins with its size; b"": the request gets no response (acks=0)."""
+        if frame:
+            self._connection.respond_whole(frame)
+            self._count(request_bytes, len(frame) - 4)
+        else:
+            self._connection.respond_nothing()
+            self._count(request_bytes, 0)
+
+    def _count(self, request_bytes: int, response_bytes: int) -> None:
+        duration_s = self._owner.monotonic() - self._connection.channel.active_at
+        self.tally.add(request_bytes, response_bytes, duration_s)
+
+    def _answer_error(self, shape: ProduceTemplate, correlation_id: int, tickets: Sequence[PendingAppend]) -> int:
+        """Send the generic handler's response; returns its size in bytes."""
+        header = RequestHeader(ApiKey.PRODUCE, self._version, correlation_id, shape.client_id)
+        request = ApiRequest(header, shape.body, self._connection.context, b"", 0.0)
+        answer = self._owner.handler.answer(request, tickets)
+        if isinstance(answer, NoAnswer):
+            self._connection.respond_nothing()
+        elif isinstance(answer, CloseConnection | RawAnswer):
+            assert isinstance(answer, CloseConnection)
+            self._connection.close(answer.reason)
+        else:
+            payload = _payload(self._version, correlation_id, answer)
+            self._connection.respond((payload,))
+            return len(payload)
+        return 0
+
+    # -- several partitions
+
+    def _serve_many(self, shape: ProduceTemplate, frame: memoryview, end: int, correlation_id: int) -> bool:
+        if any(partition.stamp != stamp for partition, stamp in zip(shape.partitions, shape.stamps, strict=True)):
+            self._shapes.forget(shape.key)
+            return False
+        batches = []
+        try:
+            for gap in shape.gaps:
+                at, stop = self._records_at(frame, end)
+                end = stop + len(gap)
+                if stop - at < _SMALLEST_BATCH_BYTES or frame[stop:end] != gap:
+                    return False
+                batches.append(frame[at:stop])
+        except (DecodeError, IndexError):
+            return False
+        if end != len(frame):
+            return False
+        owner = self._owner
+        now_ms = owner.now_ms()
+        self._connection.defer()
+        tickets = [PendingAppend(partition, shape.acks) for partition in shape.partitions]
+        for ticket, batch in zip(tickets, batches, strict=True):
+            owner.append_to(ticket, batch, now_ms)
+        outcome = owner.replicas.outcome(tickets, shape.timeout_ms)
+        outcome.then(partial(self._answer_many, shape, correlation_id, len(frame)))
+        return True
+
+    def _answer_many(
+        self, shape: ProduceTemplate, correlation_id: int, request_bytes: int, tickets: list[PendingAppend]
+    ) -> None:
+        self.answer(shape, correlation_id, tickets, request_bytes)
+
+    def _records_at(self, frame: memoryview, at: int) -> tuple[int, int]:
+        """Start and end of the records whose length field is at `at`."""
+        if self._flexible:
+            length, start = read_uvarint(frame, at)
+            return start, start + length - 1
+        return at + 4, at + 4 + int.from_bytes(frame[at : at + 4], signed=True)
+
+    # -- building templates
+
+    def _learn(self, frame: memoryview) -> None:
+        """Build a template from this request, if later requests can be served by it. The generic path serves this
+        one."""
+        found = read_header(frame) if self._version >= ZSTD_FROM and self._shapes.may_learn() else None
+        shape = read_shape(frame, *found) if found is not None else None
+        if shape is None or shape.acks not in VALID_ACKS:
+            return
+        context, owner = self._connection.context, self._owner
+        if owner.has_quota(PRODUCER_BYTE_RATE, context.principal, shape.client_id):
+            return
+        image = owner.cache.image
+        partitions: list[Partition] = []
+        for topic in shape.body.topic_data:
+            if topic.topic_id != ZERO_UUID:
+                topic.name = image.topic_name(topic.topic_id) or ""
+            if topic.name in _NOT_REMEMBERED or not may(owner.authorizer, context, AclOperation.WRITE, topic.name):
+                return
+            for asked in topic.partition_data:
+                partition = owner.replicas.partition(topic.name, asked.index)
+                if partition is None or not partition.is_leader or partition in partitions:  # named twice: generic path
+                    return
+                partitions.append(partition)
+        shape.watch(partitions, image, owner.authorizer.stamp)
+        request = ApiRequest(RequestHeader(ApiKey.PRODUCE, self._version, 0, None), shape.body, context, b"", 0.0)
+
+        def encode(tickets: Sequence[PendingAppend]) -> bytes:
+            return _payload(self._version, 0, owner.handler.response(request, tickets)[0])
+
+        if shape.take_template(encode):
+            assert found is not None
+            self.tally.stand_for(found[0], context)
+            self._shapes.remember(shape.key, shape)
+
+
+def _payload(version: int, correlation_id: int, answer: ResponseMessage) -> bytes:
+    head = encode_response_header(ApiKey.PRODUCE, version, correlation_id)
+    return head + b"".join(answer.encode_chunks(version))

@@ -1,0 +1,111 @@
+"""Rejects unauthorized requests and resources locally, forwards the remaining request and merges the responses
+(KIP-590, F6).
+
+A filter per API returns what is rejected here: the whole request, with an error or a response, or some of its
+resources. If nothing is rejected, the client's bytes are forwarded unchanged; if nothing remains, nothing is forwarded.
+The active controller authorizes again, so a filter that accepts a request gives no right.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
+from signalbox.broker.in_slices import in_slices
+from signalbox.broker.ports import Forwarder, TaskScheduler
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected, ResourceRequests
+from signalbox.broker.routes import ROUTES, Disposition
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.headers import decode_request_header, decode_response_header
+from signalbox.protocol.message import Message
+from signalbox.security.authorizer import Authorizer
+
+Rejection = Rejected | Message
+Filter = Callable[[ApiRequest], Rejection | Awaitable[Rejection]]
+"""Returns the results of the resources that are rejected here. To reject the whole request, it returns the response, or
+raises a KafkaError, which is returned in the API's error shape."""
+
+
+class ResourceAuthorizer(Protocol):
+    """The handler of an API with its own filter: on the active controller it authorizes by the same function."""
+
+    def rejected(self, request: ApiRequest) -> Rejection | Awaitable[Rejection]: ...
+
+    def __call__(self, request: ApiRequest) -> Answer: ...
+
+
+def forwarding_filters(authorizer: Authorizer, judges: Mapping[ApiKey, ResourceAuthorizer]) -> dict[int, Filter]:
+    """Filters by API key: a right on the cluster, or a handler's `rejected`. ValueError names forwarded APIs without a
+    filter."""
+
+    def reject_whole(request: ApiRequest) -> Rejection:
+        require_cluster_right(authorizer, request.context, request.header.api_key)
+        return {}
+
+    filters: dict[int, Filter] = dict.fromkeys(CLUSTER_RIGHTS, reject_whole)
+    filters |= {int(key): judge.rejected for key, judge in judges.items()}
+    routed = [row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER]
+    unseen = [key.name for key in routed if key not in filters]
+    if unseen:
+        raise ValueError(f"forwarded without a look at who may: {', '.join(unseen)}")
+    return filters
+
+
+class FilteringForwarder:
+    """Decorates `Forwarder`."""
+
+    def __init__(self, forwarder: Forwarder, scheduler: TaskScheduler) -> None:
+        self._forwarder = forwarder
+        self._scheduler = scheduler
+        self._filters: Mapping[int, Filter] = {}
+
+    def install(self, filters: Mapping[int, Filter]) -> None:
+        """Set the filters by API key. They need the handlers, which are created after the router."""
+        self._filters = filters
+
+    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+        """The complete response; KafkaError at once when the whole request is rejected. The authorization of each
+        resource, which may take long, is done before this function returns. Yields."""
+        return self._settled(request, self._filters[request.header.api_key](request))
+
+    async def _settled(self, request: ApiRequest, judged: Rejection | Awaitable[Rejection]) -> FinalAnswer:
+        rejected = await judged if inspect.isawaitable(judged) else judged
+        if isinstance(rejected, Message):
+            return rejected
+        if not rejected:
+            request.sent_on = True
+            return await self._forwarder.forward(request)
+        shape = RESOURCE_REQUESTS[request.header.api_key]
+        rest = await in_slices(self._scheduler, partial(_rest, request, shape, rejected))
+        said = None
+        if rest is not None:
+            request.sent_on = True
+            said = await self._forwarder.forward(rest)
+            if isinstance(said, CloseConnection):
+                return said
+        merged: FinalAnswer = await in_slices(self._scheduler, partial(_merged, request, shape, rejected, said))
+        return merged
+
+
+def _rest(request: ApiRequest, shape: ResourceRequests, rejected: Rejected) -> ApiRequest | None:
+    """The request without the rejected resources, with the client's own header; None when no resource remains."""
+    body = shape.rest(request.body, rejected)
+    if body is None:
+        return None
+    header, offset = decode_request_header(request.frame)
+    frame = bytes(request.frame[:offset]) + b"".join(map(bytes, body.encode_long(header.api_version)))
+    return ApiRequest(header, body, request.context, frame, request.received_at)
+
+
+def _merged(request: ApiRequest, shape: ResourceRequests, rejected: Rejected, said: FinalAnswer | None) -> Any:
+    """The complete response. `said`: the active controller's response, or None if nothing was forwarded."""
+    answer: Any = said
+    if isinstance(said, RawAnswer):
+        header = request.header
+        _, offset = decode_response_header(said.payload, header.api_key, header.api_version)
+        answer, _ = API_TABLE[header.api_key].response.decode_long(said.payload, header.api_version, offset)
+    return shape.merged(request.body, rejected, answer)

@@ -1,0 +1,71 @@
+"""The request templates of one connection at one version of one API, for the fast path.
+
+The key of a template is the bytes between the correlation id and the first variable part. Building one costs a full
+decode, so on a connection whose requests do not repeat this is tried less and less often. The number of templates is
+limited: the oldest is evicted first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from signalbox.common.limits import MAX_HOT_SHAPES_PER_CONNECTION
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.security.principal import KafkaPrincipal
+
+Shape = TypeVar("Shape")
+KEY_AT = 8  # API key, version and correlation id come first
+_LONGEST_PAUSE = 1024
+
+
+HasQuota = Callable[[str, KafkaPrincipal, str | None], bool]  # quota key, principal, client id
+
+
+def nobody_has_quota(quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
+    """Default `HasQuota`, without client quotas. Clients with a quota use the generic path, which measures and
+    throttles."""
+    return False
+
+
+def is_flexible(api_key: ApiKey, version: int) -> bool:
+    """Whether lengths are varints and tagged fields follow (KIP-482)."""
+    flexible_from = API_TABLE[api_key].flexible_from
+    return flexible_from is not None and version >= flexible_from
+
+
+class RequestTemplates(Generic[Shape]):
+    """Templates by key; `ends` are the positions in a frame where a key can end."""
+
+    __slots__ = ("_pause", "_skip", "by_key", "ends")
+
+    def __init__(self) -> None:
+        self.by_key: dict[bytes, Shape] = {}
+        self.ends: tuple[int, ...] = ()
+        self._pause = self._skip = 0
+
+    def may_learn(self) -> bool:
+        """Whether to try to build a template from a frame without one. The interval doubles with each failed try."""
+        if self._skip:
+            self._skip -= 1
+            return False
+        self._skip = self._pause = min(max(1, self._pause * 2), _LONGEST_PAUSE)
+        return True
+
+    def remember(self, key: bytes, shape: Shape) -> None:
+        """Store `shape`; the oldest template is evicted when there are too many."""
+        if len(self.by_key) < MAX_HOT_SHAPES_PER_CONNECTION:
+            self._skip = self._pause = 0
+        elif key not in self.by_key:
+            del self.by_key[next(iter(self.by_key))]
+        self.by_key[key] = shape
+        self._note_ends()
+
+    def forget(self, key: bytes) -> None:
+        """Remove a template that is no longer valid; a new one may be built from the next frame of its kind."""
+        self.by_key.pop(key, None)
+        self._note_ends()
+        self._skip = self._pause = 0
+
+    def _note_ends(self) -> None:
+        self.ends = tuple({KEY_AT + len(key) for key in self.by_key})

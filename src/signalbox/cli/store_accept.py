@@ -1,0 +1,40 @@
+"""`signalbox store accept-older`: brokers accept a metadata store that is older than their logs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from signalbox.cli.connect import fail, say
+
+
+def accept_older_command(
+    config: Annotated[
+        list[Path], typer.Option("--config", "-c", help="A broker's server.properties; once for each broker.")
+    ],
+    override: Annotated[list[str] | None, typer.Option(help="key=value, over the files'; can be repeated.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and list everything, write nothing.")] = False,
+) -> None:
+    """Accept a store that is an older copy; later changes are lost.
+
+    All brokers must be stopped. Leader epochs and the controller epoch are raised above all that the brokers have seen;
+    topics that have folders but no entry are listed, and their folders are kept.
+    """
+    from signalbox.wiring.older_store import ACCEPT_ERRORS, accept_older
+    from signalbox.wiring.serve import load_config
+
+    loaded = [load_config(file, override or []) for file in config]
+    for each in loaded:
+        if each is None:
+            raise typer.Exit(2)
+    for each in loaded:
+        assert each is not None
+        try:
+            lines = asyncio.run(accept_older(each, dry_run))
+        except ACCEPT_ERRORS as error:
+            fail(str(error))
+        for line in lines:
+            say(line)

@@ -1,0 +1,153 @@
+"""One event batch of the controller: all waiting events are decided in order, and their records are stored by one
+commit (by several if the store does not accept so much at once).
+
+Each decision sees the records of those before it. If the commit is rejected, nothing of the batch has happened: before
+the commit no context, no request to a broker and no response leaves this file.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol, TypeVar
+
+from signalbox.common.cooperative_task import yield_if_due
+from signalbox.controller.context import ControllerContext
+from signalbox.controller.control_batch import ControlBatch
+from signalbox.controller.decision import Decision
+from signalbox.controller.leader_writes import PartitionStateConflict, moved_by
+from signalbox.controller.replay import replay
+from signalbox.controller.shared_commit import ConcurrentMetadataUpdate, commit_shared
+from signalbox.metadata.metadata_change_log import MetadataChangeLog
+from signalbox.metadata.store.port import (
+    BadOperation,
+    Fence,
+    FencedOut,
+    MetadataStore,
+    Operation,
+    StoreFull,
+    StoreUnavailable,
+    VersionConflict,
+    in_commits,
+    reject_bad_operation,
+)
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.message import Message
+
+log = logging.getLogger(__name__)
+
+MAX_DECISIONS_PER_COMMIT = 256  # a limit, so that the first response of a batch need not wait for too many others
+
+
+T = TypeVar("T")
+
+
+class InSlices(Protocol):
+    """Runs a cooperative task (`common/cooperative_task.py`) so that the event loop runs other code between its slices;
+    returns the task's result."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+class Answer(Protocol):
+    """Where a response is set; a future."""
+
+    def done(self) -> bool: ...
+
+    def set_result(self, result: Message, /) -> None: ...
+
+
+@dataclass(slots=True)
+class ControllerEvent:
+    """An event to decide. `rejected` makes the response for an error and its message. `answer` and `rejected` are None
+    for internal events: they have no client."""
+
+    decide: Callable[[ControllerContext], Decision]
+    answer: Answer | None = None
+    rejected: Callable[[Error, str], Message] | None = None
+
+    def fail(self, error: Error, message: str | None = None) -> None:
+        """Complete the answer with an error, if there is one to complete; default message: Kafka's text for the
+        error."""
+        if self.answer is not None and self.rejected is not None and not self.answer.done():
+            self.answer.set_result(self.rejected(error, message or error.message))
+
+
+@dataclass(slots=True)
+class EventBatch:
+    """`taken`: the events that the batch took off the queue; if it fails, its caller must complete their answers."""
+
+    context: ControllerContext
+    taken: list[ControllerEvent] = field(default_factory=list)
+    decided: list[tuple[ControllerEvent, Decision]] = field(default_factory=list)
+    batch: ControlBatch = field(default_factory=ControlBatch)
+
+    @property
+    def undone(self) -> list[ControllerEvent]:
+        """The events of the batch that have no answer or whose answer is not complete."""
+        return [pending for pending in self.taken if pending.answer is None or not pending.answer.done()]
+
+    async def run(self, queue: deque[ControllerEvent], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
+        """Decide the waiting events and store the records. Raises the store's errors (StoreFull: there is no room for
+        all of it), and ConcurrentMetadataUpdate or PartitionStateConflict if all of it has to be decided again; each
+        decision is run by `in_slices`."""
+        operations: list[Operation] = []
+        while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
+            pending = queue.popleft()
+            self.taken.append(pending)
+            try:
+                operations += await in_slices(partial(self._decide, pending))
+            except BadOperation as bad:
+                log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
+                pending.fail(Error.INVALID_REQUEST)
+            except Exception:
+                log.exception("Metadata change failed unexpectedly; nothing of it is stored")
+                pending.fail(Error.UNKNOWN_SERVER_ERROR)
+        # A response that changes nothing is checked against the fence, too: a controller that was stopped and resumed
+        # must not return a state that another controller has changed meanwhile.
+        if operations or any(pending.answer is not None for pending in self.taken):
+            # A batch that is too large for one commit is not atomic, but still safe: a controller that ends between
+            # two commits leaves topics with missing partitions, or partitions whose leader is dead. The next
+            # controller completes those when it loads the store. No response is returned before the last commit.
+            shared = MetadataChangeLog(self.context.shared_version)
+            for number, part in enumerate([*in_commits(operations, store.max_commit_bytes)] or [[]]):
+                try:
+                    shared = await _commit(store, part, fence, shared)
+                except (ConcurrentMetadataUpdate, PartitionStateConflict) as moved:
+                    if number:
+                        raise FencedOut(moved.path, "another broker came between two commits of one turn") from moved
+                    raise
+                except StoreFull as full:
+                    if number:
+                        raise StoreUnavailable(
+                            f"the first {number} commits of a turn are stored, no more: {full}"
+                        ) from full
+                    raise
+            if shared.version != self.context.shared_version:
+                self.context = replace(self.context, shared_version=shared.version)
+
+    def _decide(self, pending: ControllerEvent) -> list[Operation]:
+        """The operations to store for one decision; if it fails, nothing has changed. Yields."""
+        decision = pending.decide(self.context)
+        after, stored = replay(self.context, decision.records)
+        for operation in stored:  # here it fails one request; in the store it would end the controller epoch
+            yield_if_due()
+            reject_bad_operation(operation)
+        self.context = after
+        self.batch.add(after, decision.effects)
+        self.decided.append((pending, decision))
+        return stored
+
+
+async def _commit(
+    store: MetadataStore, operations: Sequence[Operation], fence: Fence, shared: MetadataChangeLog
+) -> MetadataChangeLog:
+    try:
+        return await commit_shared(store, operations, fence, shared)
+    except VersionConflict as conflict:
+        if (moved := moved_by(conflict, operations)) is not None:
+            raise moved from conflict
+        raise

@@ -1,0 +1,130 @@
+"""The coordinator context: a partition of the internal topic that this broker leads, with shard, writes, deadlines.
+
+A context is loading, then active, until it is closed; if the partition cannot be read, it is failed until the next
+election. While it loads, clients get COORDINATOR_LOAD_IN_PROGRESS (retry); when it failed, NOT_COORDINATOR.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Iterator
+from enum import Enum, auto
+from typing import Generic, Protocol, TypeVar
+
+from signalbox.coordinator.decision import Decision
+from signalbox.coordinator.loading import load_steps
+from signalbox.coordinator.ports import CoordinatorLog, RecordSerde, Shard
+from signalbox.coordinator.write_queue import WriteQueue
+from signalbox.protocol.error_table import Error
+
+logger = logging.getLogger(__name__)
+
+S = TypeVar("S", bound=Shard)
+
+
+class Phase(Enum):
+    LOADING = auto()
+    ACTIVE = auto()
+    FAILED = auto()
+    CLOSED = auto()
+
+
+REJECTION: dict[Phase, Error] = {
+    Phase.LOADING: Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Phase.ACTIVE: Error.NONE,
+    Phase.FAILED: Error.NOT_COORDINATOR,
+    Phase.CLOSED: Error.NOT_COORDINATOR,
+}
+
+
+class Deadlines(Protocol):
+    """The runtime's timer, shared by all contexts."""
+
+    def call_in(self, delay_ms: float, key: Hashable, action: Callable[[], None]) -> None: ...
+
+    def cancel_call(self, key: Hashable) -> None: ...
+
+
+class ContextTimer:
+    """The shard's timer: a deadline runs a decision and writes its records, while the context is active."""
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self.run: Callable[[Callable[[], Decision[None]]], None] = lambda decide: None
+
+    def schedule(self, key: Hashable, delay_ms: int, decide: Callable[[], Decision[None]]) -> None:
+        self._deadlines.call_in(delay_ms, (self, key), lambda: self.run(decide))
+
+    def cancel(self, key: Hashable) -> None:
+        self._deadlines.cancel_call((self, key))
+
+
+class CoordinatorContext(Generic[S]):
+    def __init__(self, partition: int, shard: S, writes: WriteQueue, timer: ContextTimer) -> None:
+        self.partition = partition
+        self.phase = Phase.LOADING
+        self.shard = shard
+        self.writes = writes
+        timer.run = self._run_deadline
+
+    @property
+    def rejection(self) -> Error:
+        """The error for a request; NONE if it is accepted."""
+        return REJECTION[self.phase]
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.writes.leader_epoch
+
+    def lead_on(self, leader_epoch: int) -> None:
+        """A newer epoch of the same leader: the state is kept, later writes have it. Older epochs are ignored."""
+        self.writes.leader_epoch = max(leader_epoch, self.writes.leader_epoch)
+
+    def load(self, log: CoordinatorLog, serde: RecordSerde, buffer_bytes: int) -> Iterator[None]:
+        """Read and replay the partition step by step; at the end the context is active or failed."""
+        try:
+            yield from self._load_while_loading(log, serde, buffer_bytes)
+        except Exception:
+            logger.exception("coordinator partition %d could not be loaded", self.partition)
+            self.phase = Phase.FAILED if self.phase is Phase.LOADING else self.phase
+            return
+        if self.phase is Phase.LOADING:
+            logger.debug("coordinator partition %d: active at leader epoch %d", self.partition, self.leader_epoch)
+            self.phase = Phase.ACTIVE
+
+    def _load_while_loading(self, log: CoordinatorLog, serde: RecordSerde, buffer_bytes: int) -> Iterator[None]:
+        if self.phase is not Phase.LOADING:
+            return  # resigned before the first step
+        for steps in (
+            load_steps(log, self.partition, serde, self.shard.replay, buffer_bytes),
+            self.shard.finish_loading(),
+        ):
+            for _ in steps:
+                yield
+                if self.phase is not Phase.LOADING:
+                    return
+
+    def sweep(self, decisions: Iterator[Decision[None]]) -> Iterator[None]:
+        """Write background decisions one by one while the context is active."""
+        while self.phase is Phase.ACTIVE:
+            decision = next(decisions, None)
+            if decision is None:
+                return
+            self.submit_unheard(decision)
+            yield
+
+    def _run_deadline(self, decide: Callable[[], Decision[None]]) -> None:
+        if self.phase is Phase.ACTIVE:
+            self.submit_unheard(decide())
+
+    def submit_unheard(self, decision: Decision[None]) -> None:
+        """Write a decision that has no request; a failure is logged."""
+        if not decision.records and decision.on_outcome is None:
+            return
+        answer = self.writes.submit(decision)
+
+        def report() -> None:
+            if answer.error is not None and self.phase is Phase.ACTIVE:
+                logger.warning("coordinator partition %d: a write failed: %s", self.partition, answer.error)
+
+        answer.when_done(report)

@@ -1,0 +1,79 @@
+"""The dependencies of a replica manager: its ports, and the scheduler of deadlines and parked requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from signalbox.common.clock import Clock
+from signalbox.replication.deadlines import Deadlines, Timers
+from signalbox.replication.ports import (
+    AlterPartitionSender,
+    ClusterView,
+    LeaderChannels,
+    LeadershipListener,
+    TopicConfigs,
+)
+from signalbox.replication.purgatory import AtTurnEnd, Purgatory
+from signalbox.storage.background import Background, InlineBackground
+
+_SLICE = 200
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Dependencies:
+    """This broker's identity and the ports of replication. `broker_epoch` is called at every use: it changes with
+    every registration."""
+
+    broker_id: int
+    broker_epoch: Callable[[], int]
+    cluster: ClusterView
+    configs: TopicConfigs
+    alter_partition: AlterPartitionSender
+    leaders: LeaderChannels
+    listeners: list[LeadershipListener] = field(default_factory=list)
+
+
+class Scheduler:
+    """Time and waiting. `at_turn_end` runs a callback once, at the end of the current turn of the data loop; `run_long`
+    runs work as a cooperative task (`common/cooperative_task.py`); `threads` runs work outside the event loop."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        timers: Timers,
+        at_turn_end: AtTurnEnd,
+        run_long: Callable[[Callable[[], None]], None],
+        threads: Background | None = None,
+    ) -> None:
+        self.run_long = run_long
+        self.threads = threads or InlineBackground()
+        self.clock = clock
+        self.at_turn_end = at_turn_end
+        self.deadlines = Deadlines(clock, timers)
+        self.purgatory = Purgatory(self.deadlines, at_turn_end)
+
+    def every(self, interval_ms: float, action: Callable[[], None]) -> None:
+        """Run `action` periodically until the deadlines are closed."""
+
+        def run() -> None:
+            self.deadlines.add(interval_ms, run)
+            self.run_long(action)
+
+        self.deadlines.add(interval_ms, run)
+
+    def in_slices(self, items: Sequence[T], action: Callable[[T], None], done: Callable[[], None]) -> None:
+        """Run `action` on every item, 200 items at a time, so that a long list does not delay other requests."""
+
+        def run(start: int) -> None:
+            for item in items[start : start + _SLICE]:
+                action(item)
+            following = start + _SLICE
+            if following < len(items):
+                self.deadlines.add(0, lambda: run(following))
+            else:
+                done()
+
+        run(0)

@@ -1,0 +1,42 @@
+"""Logs, at the start of a broker, the topics that have logs here but no entry in the metadata store.
+
+A deletion or a reassignment that this broker missed is not among them: the controller keeps the topic's entry until
+each replica is deleted. The remaining ones come from another store: one that was restored from an older copy, or
+another cluster's. The logs are kept and not served.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from signalbox.common.ids import ZERO_UUID, TopicPartition, uuid_text
+from signalbox.common.partition_list import partition_list
+from signalbox.metadata.image import MetadataImage
+from signalbox.metadata.layout import TOPICS
+from signalbox.metadata.store.port import MetadataStore
+from signalbox.storage.log_manager import LogManager
+
+log = logging.getLogger(__name__)
+
+_MAX_LINES = 50
+
+
+async def log_topics_without_entry(store: MetadataStore, logs: LogManager, image: MetadataImage) -> None:
+    """One WARN per topic, for the first 50 topics. StoreError."""
+    names = set(await store.children(TOPICS))
+    kept: dict[tuple[str, bytes], list[TopicPartition]] = {}
+    for each in logs:
+        topic = each.topic_partition.topic
+        stored_id = image.topic_id(topic)
+        if topic not in names or (ZERO_UUID not in (stored_id, each.topic_id) and stored_id != each.topic_id):
+            kept.setdefault((topic, each.topic_id), []).append(each.topic_partition)
+    for (topic, topic_id), partitions in sorted(kept.items())[:_MAX_LINES]:
+        log.warning(
+            "Topic has logs but no entry in the metadata store (topic=%s, topic id=%s, partitions=%s): the logs are"
+            " kept and not served; delete or move their folders if the topic is not to come back",
+            topic,
+            uuid_text(topic_id),
+            partition_list(partitions),
+        )
+    if len(kept) > _MAX_LINES:
+        log.warning("%d more topics have logs but no entry in the metadata store", len(kept) - _MAX_LINES)

@@ -1,0 +1,158 @@
+"""Configs that only the broker itself can validate, and those that it leaves to the controller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from signalbox.broker.broker_config_validator import BrokerConfigValidator, Judgement
+from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.store.port import StoreUnavailable
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
+from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from signalbox.wiring.configuration import NODE_CONFIG
+
+SET, DELETE = 0, 1
+TOPIC, BROKER = 2, 4
+KEYSTORE = "listener.name.tls.ssl.keystore.location"
+OWN, FOR_ALL = {"listener.name.client.max.connections": "5", KEYSTORE: "/k"}, {"max.connections": "9"}
+
+
+class Values:
+    def topic_overrides(self, topic: str) -> Mapping[str, str]:
+        return {}
+
+    def broker_overrides(self, broker_id: int) -> Mapping[str, str]:
+        return OWN if broker_id == 1 else {}
+
+    def broker_default_overrides(self) -> Mapping[str, str]:
+        return FOR_ALL
+
+    def client_metrics_overrides(self, subscription: str) -> Mapping[str, str]:
+        return {}
+
+
+class ConfigValidator:
+    def __init__(self, *faults: str, warnings: Sequence[str] = ()) -> None:
+        self._warnings = warnings
+        self.asked: list[tuple[Configs | None, Configs | None]] = []
+        self.again: list[str] = []
+        self._faults = list(faults)
+
+    async def catch_up(self) -> None:
+        raise StoreUnavailable("the store is away")  # validated by the configs that are already loaded
+
+    async def __call__(self, for_all: Configs | None, for_this: Configs | None) -> Judgement:
+        self.asked.append((for_all, for_this))
+        return Judgement(self._faults, self._warnings)
+
+
+def resource(name: str, changes: Mapping[str, str | None], kind: int = BROKER) -> Any:
+    entry = IncrementalAlterConfigsRequest.AlterableConfig
+    return IncrementalAlterConfigsRequest.AlterConfigsResource(
+        resource_type=kind,
+        resource_name=name,
+        configs=[
+            entry(name=key, value=value, config_operation=DELETE if value is None else SET)
+            for key, value in changes.items()
+        ],
+    )
+
+
+def rejection(
+    judge: ConfigValidator, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS, validate_only: bool = False
+) -> tuple[Error, str] | None:
+    own = BrokerConfigValidator(1, NODE_CONFIG, Values(), judge.catch_up)
+    own.judge, own.look_again = judge, judge.again.extend
+    return asyncio.run(own.rejection(key, asked, validate_only))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "asked"),
+    [
+        ("1", {"max.connections": "3"}, (None, {**OWN, "max.connections": "3"})),
+        ("1", {"listener.name.client.max.connections": None}, (None, {KEYSTORE: "/k"})),
+        ("1", {"listener.name.tls.ssl.key.password": "x"}, (None, {**OWN, "listener.name.tls.ssl.key.password": "x"})),
+        ("", {"max.connections": None}, ({}, None)),
+    ],
+)
+def test_the_judge_is_asked_about_all_that_would_be_set(
+    name: str, changes: Mapping[str, str | None], asked: tuple[Configs | None, Configs | None]
+) -> None:
+    judge = ConfigValidator()
+    assert rejection(judge, resource(name, changes)) is None
+    assert judge.asked == [asked]
+
+
+def test_the_old_form_replaces_everything() -> None:
+    judge = ConfigValidator()
+    entry = AlterConfigsRequest.AlterableConfig(name="max.connections", value="3")
+    asked = AlterConfigsRequest.AlterConfigsResource(resource_type=BROKER, resource_name="1", configs=[entry])
+    assert rejection(judge, asked, ApiKey.ALTER_CONFIGS) is None
+    assert judge.asked == [(None, {"max.connections": "3"})]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        resource("t", {"max.connections": "3"}, TOPIC),
+        resource("1", {"log.retention.ms": "3"}),
+        resource("2", {"log.retention.ms": "3"}),
+        resource("1", {"num.partitions": "3"}),  # the controller rejects it
+        resource("1", {"a.plugins.key": "3"}),
+    ],
+)
+def test_what_is_not_about_its_listeners_is_left_to_the_controller(asked: Any) -> None:
+    judge = ConfigValidator("never asked")
+    assert rejection(judge, asked) is None
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "reason"),
+    [
+        (resource("2", {"max.connections": "3"}), Error.INVALID_REQUEST, "Unexpected broker id, expected 1 or empty"),
+        (resource("1", {"max.connections": "many"}), Error.INVALID_CONFIG, "is not a whole number"),
+        (resource("1", {"ssl.key.password": "x"}), Error.INVALID_REQUEST, "only per-listener"),
+        (resource("1", {"listener.name.client.no.such": "x"}), Error.INVALID_REQUEST, "Cannot update"),
+        (resource("", {"listener.name.tls.ssl.key.password": "x"}), Error.INVALID_REQUEST, "at default cluster level"),
+        (resource("1", {"max.connections": "3"}), Error.INVALID_REQUEST, "resource BROKER 1: one; two"),
+        (resource("", {"max.connections": "3"}), Error.INVALID_REQUEST, "resource BROKER (all): one; two"),
+    ],
+)
+def test_rejected(asked: Any, error: Error, reason: str) -> None:
+    found = rejection(ConfigValidator("one", "two"), asked)
+    assert found is not None
+    assert found[0] is error
+    assert reason in found[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "validate_only", "again"),
+    [
+        ({KEYSTORE: "/k"}, False, [KEYSTORE]),
+        ({KEYSTORE: "/k"}, True, []),
+        ({KEYSTORE: "/other"}, False, []),  # the watcher of the store reports this change
+        ({"listener.name.client.max.connections": "5"}, False, []),
+    ],
+)
+def test_a_file_named_again_is_looked_at_again(
+    changes: Mapping[str, str | None], validate_only: bool, again: list[str]
+) -> None:
+    judge = ConfigValidator()
+    assert rejection(judge, resource("1", changes), validate_only=validate_only) is None
+    assert judge.again == again
+
+
+def test_what_would_be_cut_off_is_told_to_a_request_that_only_validates(caplog: pytest.LogCaptureFixture) -> None:
+    asked = resource("1", {"max.connections.per.ip": "1"})
+    warned = ConfigValidator(warnings=["10.0.0.7 has 3", "10.0.0.8 has 2"])
+    assert rejection(warned, asked, validate_only=True) == (Error.NONE, "10.0.0.7 has 3; 10.0.0.8 has 2")
+    assert caplog.messages == []
+    assert rejection(warned, asked) is None
+    assert caplog.messages == [f"Dynamic configs of listeners: {each}" for each in ("10.0.0.7 has 3", "10.0.0.8 has 2")]

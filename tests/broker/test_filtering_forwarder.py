@@ -1,0 +1,199 @@
+"""The results that a broker returns itself and those of the controller are combined in one response (F6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.cluster_rights import CLUSTER_RIGHTS
+from signalbox.broker.error_responses import error_response
+from signalbox.broker.filtering_forwarder import Filter, FilteringForwarder, forwarding_filters
+from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
+from signalbox.broker.routes import ROUTES, Disposition
+from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.headers import decode_request_header, encode_response_header
+from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from signalbox.transport.task_scheduler import TaskScheduler
+from tests.broker.asking import acl, request_of
+
+_Result = AlterConfigsResponse.AlterConfigsResourceResponse
+
+
+def request(*names: str) -> ApiRequest:
+    resources = [AlterConfigsRequest.AlterConfigsResource(resource_type=2, resource_name=name) for name in names]
+    return request_of(AlterConfigsRequest(resources=resources), 2)
+
+
+def raw(asked: ApiRequest, answer: Any) -> RawAnswer:
+    header = asked.header
+    head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
+    return RawAnswer(head + answer.encode(header.api_version))
+
+
+class Forwarder:
+    """A controller that accepts every request and throttles the client."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.answer: FinalAnswer | None = None
+
+    async def forward(self, request: ApiRequest) -> FinalAnswer:
+        self.frames.append(bytes(request.frame))
+        if self.answer is not None:
+            return self.answer
+        names = [each.resource_name for each in request.body.resources]
+        answers = [_Result(resource_type=2, resource_name=name) for name in names]
+        return raw(request, AlterConfigsResponse(responses=answers, throttle_time_ms=70))
+
+
+def keep_out_b(request: ApiRequest) -> Rejected:
+    names = [each.resource_name for each in request.body.resources]
+    return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
+
+
+class NoLane:
+    """A scheduler that must not be used: a request that is not split needs no cooperative task."""
+
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
+        raise AssertionError
+
+
+class LetsPass:
+    def rejected(self, request: ApiRequest) -> Rejected:
+        return {}
+
+    def __call__(self, request: ApiRequest) -> FinalAnswer:
+        raise AssertionError("not on the controller")
+
+
+def filters(*entries: tuple[str, str, str]) -> dict[int, Filter]:
+    routed = (row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER)
+    return forwarding_filters(acl(*entries), {key: LetsPass() for key in routed if key not in CLUSTER_RIGHTS})
+
+
+async def keep_out_b_later(request: ApiRequest) -> Rejected:
+    return keep_out_b(request)
+
+
+def forwarded(asked: ApiRequest, answer: FinalAnswer | None = None, judge: Any = keep_out_b) -> tuple[Any, list[bytes]]:
+    async def scenario() -> Any:
+        forwarder = FilteringForwarder(behind, TaskScheduler(asyncio.get_running_loop()))
+        forwarder.install({int(ApiKey.ALTER_CONFIGS): judge})
+        return await forwarder.forward(asked)
+
+    behind = Forwarder()
+    behind.answer = answer
+    return asyncio.run(scenario()), behind.frames
+
+
+@pytest.mark.spec("F6")
+@pytest.mark.parametrize("judge", [keep_out_b, keep_out_b_later])
+def test_all_allowed_goes_untouched(judge: Any) -> None:
+    asked = request("a", "c")
+    asked.frame = bytes(asked.frame) + b"which no decoder looks at"
+    answer, frames = forwarded(asked, judge=judge)
+    assert frames == [asked.frame]
+    assert isinstance(answer, RawAnswer)
+    assert asked.sent_on
+
+
+@pytest.mark.spec("F6")
+@pytest.mark.parametrize("judge", [keep_out_b, keep_out_b_later])
+def test_the_rest_is_forwarded_and_the_answers_are_merged(judge: Any) -> None:
+    asked = request("c", "b", "a")
+    answer, [frame] = forwarded(asked, judge=judge)
+    assert [(each.resource_name, each.error_code) for each in answer.responses] == [("c", 0), ("b", 29), ("a", 0)]
+    assert answer.throttle_time_ms == 70
+    header, offset = decode_request_header(frame)
+    assert header == asked.header
+    assert [each.resource_name for each in AlterConfigsRequest.decode(frame, 2, offset).resources] == ["c", "a"]
+    assert asked.sent_on
+
+
+def test_many_are_taken_apart_and_put_together_in_slices() -> None:
+    async def scenario() -> tuple[Any, int]:
+        scheduler = TaskScheduler(asyncio.get_running_loop())
+        forwarder = FilteringForwarder(behind, scheduler)
+        forwarder.install({int(ApiKey.ALTER_CONFIGS): keep_out_b})
+        return await forwarder.forward(request(*names)), scheduler.slices
+
+    behind, names = Forwarder(), ["b", *(f"r-{number}" for number in range(5_000))]
+    answer, slices = asyncio.run(scenario())
+    assert [each.resource_name for each in answer.responses] == names
+    assert slices > 20
+
+
+def test_an_answer_that_is_none_fails_this_request_alone() -> None:
+    with pytest.raises(DecodeError):
+        forwarded(request("a", "b"), RawAnswer(b"\0\0\0\7\0\xff"))
+
+
+@pytest.mark.spec("F6")
+def test_nothing_is_forwarded_when_nothing_is_left() -> None:
+    asked = request("b")
+    answer, frames = forwarded(asked)
+    assert [each.resource_name for each in answer.responses] == ["b"]
+    assert frames == []
+    assert not asked.sent_on
+
+
+def test_the_clients_header_travels_as_it_is_with_its_unknown_tags() -> None:
+    asked = request("a", "b")
+    _, offset = decode_request_header(asked.frame)
+    head = bytes(asked.frame)[: offset - 1] + b"\x01\x7f\x02hi"  # one tagged field, number 127
+    asked.frame = head + bytes(asked.frame)[offset:]
+    assert forwarded(asked)[1][0].startswith(head)
+
+
+def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> None:
+    late = error_response(request("a"), Error.REQUEST_TIMED_OUT)
+    answer, _ = forwarded(request("a", "b"), late)
+    assert [each.error_code for each in answer.responses] == [Error.REQUEST_TIMED_OUT, 29]
+    closed = CloseConnection("negotiate again")
+    assert forwarded(request("a", "b"), closed)[0] is closed
+
+
+@pytest.mark.spec("F6")
+def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
+    behind = Forwarder()
+    forwarder = FilteringForwarder(behind, NoLane())
+    forwarder.install(filters(("alice", "DESCRIBE", "cluster")))
+    with pytest.raises(KafkaError) as rejected:
+        forwarder.forward(request_of(ElectLeadersRequest(), 2))
+    assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
+    assert behind.frames == []
+
+
+@pytest.mark.spec("F6")
+def test_who_has_it_is_forwarded_byte_for_byte() -> None:
+    async def scenario() -> Any:
+        return await forwarder.forward(asked)
+
+    behind, asked = Forwarder(), request_of(ElectLeadersRequest(), 2)
+    behind.answer = raw(asked, ElectLeadersResponse())
+    forwarder = FilteringForwarder(behind, NoLane())
+    forwarder.install(filters(("alice", "ALTER", "cluster")))
+    assert asyncio.run(scenario()) is behind.answer
+    assert behind.frames == [bytes(asked.frame)]
+
+
+def test_an_answer_of_the_filters_own_is_the_whole_answer() -> None:
+    own = AlterConfigsResponse(throttle_time_ms=1)
+    answer, frames = forwarded(request("a"), judge=lambda request: own)
+    assert answer is own
+    assert frames == []
+
+
+@pytest.mark.spec("F2", "F6")
+def test_nothing_is_forwarded_without_a_look_at_who_may() -> None:
+    assert not CLUSTER_RIGHTS.keys() & RESOURCE_REQUESTS.keys()
+    assert all(API_TABLE[key].forwardable for key in filters())
+    with pytest.raises(ValueError, match="without a look at who may: CREATE_TOPICS, DELETE_TOPICS"):
+        forwarding_filters(acl(), {})

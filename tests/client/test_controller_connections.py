@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from signalbox.client.client_security import sasl_login
+from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings
+from signalbox.client.controller_connections import MAX_CONNECTIONS, ControllerConnections
+from signalbox.client.failures import AuthenticationRejected, ClientFailure
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism
+from tests.client.loopback_cluster import LoopbackCluster
+from tests.client.test_client_security import authenticate_with
+from tests.client.test_controller_channel import Lookup
+from tests.waiting import until_true
+
+Rejections = list[ClientFailure]
+
+
+def with_lanes(
+    test: Callable[[LoopbackCluster, Lookup, ControllerConnections, Rejections], Awaitable[None]],
+    settings: ConnectionSettings | None = None,
+) -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            await cluster.add_broker(1)
+            await cluster.add_broker(2)
+            lookup, rejections = Lookup(cluster), Rejections()
+            connections = ControllerConnections(
+                lookup, "cluster-A", settings or ConnectionSettings(), lambda: None, rejections.append
+            )
+            try:
+                await test(cluster, lookup, connections, rejections)
+            finally:
+                await connections.close()
+
+    asyncio.run(run())
+
+
+def test_lanes_are_added_while_all_are_busy_and_no_more_than_allowed() -> None:
+    async def test(
+        cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
+    ) -> None:
+        async def silent(request: object, version: int) -> None:
+            await asyncio.sleep(60)
+
+        cluster.brokers[1].scripts[ApiKey.METADATA] = silent
+        used = set()
+        for _ in range(MAX_CONNECTIONS * 3):
+            connection = None
+            while connection is None:
+                connection = connections.take()
+                await asyncio.sleep(0.001)
+            connection.send(MetadataRequest(), 12)
+            used.add(id(connection))
+        assert len(used) == cluster.brokers[1].connections == MAX_CONNECTIONS
+
+    with_lanes(test)
+
+
+def test_a_lane_that_is_cut_is_opened_again_without_being_asked() -> None:
+    async def test(
+        cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
+    ) -> None:
+        connections.open_soon()
+        await until_true(lambda: connections.api_ranges is not None)
+        await cluster.brokers[1].stop()
+        await until_true(lambda: connections.api_ranges is None)
+        await cluster.brokers[1].start()
+        await until_true(lambda: connections.api_ranges is not None)
+
+    with_lanes(test)
+
+
+def test_only_a_controller_that_was_reached_and_then_refuses_is_told() -> None:
+    async def test(
+        cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
+    ) -> None:
+        told: list[int] = []
+        connections.on_unreachable = told.append
+        await cluster.brokers[2].stop()
+        lookup.controller_id = 2
+        connections.open_soon()
+        asked = lookup.asked
+        await until_true(lambda: lookup.asked > asked + 2)
+        assert told == [], "never reached: perhaps it is this broker that is cut off"
+        lookup.controller_id = 1
+        await until_true(lambda: connections.api_ranges is not None)
+        await cluster.brokers[1].stop()
+        await until_true(lambda: len(told) >= 2)
+        assert set(told) == {1}
+
+    with_lanes(test)
+
+
+def test_a_controller_that_hangs_up_at_once_is_not_hammered() -> None:
+    async def test(
+        cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
+    ) -> None:
+        broker = cluster.brokers[1]
+        connections.open_soon()
+        ends = asyncio.get_running_loop().time() + 0.4
+        while asyncio.get_running_loop().time() < ends:
+            for writer in tuple(broker._writers):
+                if broker.seen(ApiKey.API_VERSIONS):
+                    writer.transport.abort()
+            await asyncio.sleep(0.002)
+        assert 2 <= broker.connections <= 20
+
+    with_lanes(test)
+
+
+def test_credentials_that_are_rejected_are_told() -> None:
+    async def test(
+        cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
+    ) -> None:
+        authenticate_with(cluster.brokers[1], PlainMechanism(ListedPasswords({"broker": "right"})))
+        connections.open_soon()
+        await until_true(lambda: bool(rejections))
+        assert isinstance(rejections[0], AuthenticationRejected)
+
+    security = ConnectionSecurity(sasl=sasl_login("PLAIN", "broker", "wrong"))
+    with_lanes(test, ConnectionSettings(security=security))

@@ -1,0 +1,197 @@
+"""One event batch: decisions in order, each on the context of those before it; one commit; no change if it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from signalbox.controller.decision import Decision
+from signalbox.controller.event_batch import MAX_DECISIONS_PER_COMMIT, ControllerEvent, EventBatch
+from signalbox.controller.records import ConfigsSet
+from signalbox.metadata.layout import create_roots
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut, StoreFull, StoreUnavailable
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.update_metadata import UpdateMetadataResponse
+from tests.controller.contexts import make_context
+
+T = TypeVar("T")
+FENCE = Fence("/controller_epoch", 0)
+
+
+async def opened() -> MemoryMetadataStore:
+    store = MemoryMetadataStore(SharedEntries())
+    await create_roots(store)
+    await store.commit([Create("/controller_epoch", b"1")])
+    return store
+
+
+def setting(value: str, seen: list[dict[str, str]]) -> Callable[..., Decision]:
+    def decide(context: object) -> Decision:
+        seen.append(dict(getattr(context, "configs").get("brokers/1", {})))  # noqa: B009
+        return Decision(records=(ConfigsSet("brokers/1", {"k": value}),))
+
+    return decide
+
+
+async def at_once(work: Callable[[], T]) -> T:
+    return work()
+
+
+def test_decisions_see_each_other_and_share_one_commit() -> None:
+    async def run() -> None:
+        store = await opened()
+        seen: list[dict[str, str]] = []
+        turn = EventBatch(make_context(1, configs={}))
+        await turn.run(deque(ControllerEvent(setting(value, seen)) for value in "abc"), store, FENCE, at_once)
+        assert seen == [{}, {"k": "a"}, {"k": "b"}]
+        entry = await store.read("/config/brokers/1")
+        assert entry is not None
+        assert (entry.data, entry.version) == (b'{"version":1,"config":{"k":"c"}}', 2)
+        notifications = (await store.read_tree("/config/changes")).values()
+        assert len({each.creation_id for each in list(notifications)[1:]} | {entry.creation_id}) == 1
+
+    asyncio.run(run())
+
+
+def test_a_failing_decision_is_left_out() -> None:
+    async def run() -> None:
+        store = await opened()
+        seen: list[dict[str, str]] = []
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        failing: Any = lambda context: 1 / 0  # noqa: E731
+        broken = ControllerEvent(failing, answer, lambda error, message: UpdateMetadataResponse(error_code=error))
+        turn = EventBatch(make_context(1, configs={}))
+        await turn.run(
+            deque([ControllerEvent(setting("a", seen)), broken, ControllerEvent(setting("b", seen))]),
+            store,
+            FENCE,
+            at_once,
+        )
+        assert answer.result() == UpdateMetadataResponse(error_code=Error.UNKNOWN_SERVER_ERROR)
+        assert turn.context.configs == {"brokers/1": {"k": "b"}}
+        assert len(turn.decided) == 2
+
+    asyncio.run(run())
+
+
+def test_a_rejected_commit_leaves_nothing() -> None:
+    async def run() -> None:
+        store = await opened()
+        seen: list[dict[str, str]] = []
+        turn = EventBatch(make_context(1, configs={}))
+        with pytest.raises(FencedOut):
+            await turn.run(deque([ControllerEvent(setting("a", seen))]), store, Fence("/controller_epoch", 9), at_once)
+        assert await store.read("/config/brokers/1") is None
+        assert len(turn.taken) == 1, "whoever runs the turn answers for it"
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_changes_nothing_is_fenced_too() -> None:
+    async def run() -> None:
+        store = await opened()
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        asked = ControllerEvent(lambda context: Decision(), answer)
+        with pytest.raises(FencedOut):
+            await EventBatch(make_context(1)).run(deque([asked]), store, Fence("/controller_epoch", 9), at_once)
+        event = ControllerEvent(lambda context: Decision())
+        await EventBatch(make_context(1)).run(deque([event]), store, Fence("/controller_epoch", 9), at_once)
+
+    asyncio.run(run())
+
+
+def test_a_turn_has_an_end() -> None:
+    async def run() -> None:
+        store = await opened()
+        queue = deque(ControllerEvent(lambda context: Decision()) for _ in range(MAX_DECISIONS_PER_COMMIT + 3))
+        await EventBatch(make_context(1)).run(queue, store, FENCE, at_once)
+        assert len(queue) == 3
+
+    asyncio.run(run())
+
+
+def test_failing_an_answer_happens_once() -> None:
+    async def run() -> None:
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        pending = ControllerEvent(
+            lambda context: Decision(), answer, lambda error, message: UpdateMetadataResponse(error_code=error)
+        )
+        pending.fail(Error.NOT_CONTROLLER)
+        pending.fail(Error.UNKNOWN_SERVER_ERROR)
+        assert answer.result() == UpdateMetadataResponse(error_code=Error.NOT_CONTROLLER)
+        ControllerEvent(lambda context: Decision()).fail(Error.NOT_CONTROLLER)
+
+    asyncio.run(run())
+
+
+def test_what_is_too_much_for_one_commit_is_stored_in_several() -> None:
+    """Each commit has the fence, in order. A store without this limit takes one commit."""
+
+    async def run() -> None:
+        store = await opened()
+        store.max_commit_bytes = 300
+        seen: list[dict[str, str]] = []
+        turn = EventBatch(make_context(1, configs={}))
+        await turn.run(deque(ControllerEvent(setting(value * 50, seen)) for value in "abc"), store, FENCE, at_once)
+        entry = await store.read("/config/brokers/1")
+        assert entry is not None
+        assert entry.version == 2
+        notifications = (await store.read_tree("/config/changes")).values()
+        assert len({each.creation_id for each in list(notifications)[1:]}) > 1
+
+    asyncio.run(run())
+
+
+def test_what_no_store_can_hold_is_rejected_alone() -> None:
+    async def run() -> None:
+        store = await opened()
+        seen: list[dict[str, str]] = []
+        loop = asyncio.get_running_loop()
+        large, small = loop.create_future(), loop.create_future()
+        waiting = deque(
+            [
+                ControllerEvent(
+                    setting("x" * MAX_ENTRY_BYTES, seen),
+                    large,
+                    lambda error, message: UpdateMetadataResponse(error_code=error),
+                ),
+                ControllerEvent(
+                    setting("b", seen), small, lambda error, message: UpdateMetadataResponse(error_code=error)
+                ),
+            ]
+        )
+        turn = EventBatch(make_context(1, configs={}))
+        await turn.run(waiting, store, FENCE, at_once)
+        assert large.result().error_code == Error.INVALID_REQUEST
+        assert seen == [{}, {}]
+        assert [pending.answer for pending, _ in turn.decided] == [small]
+        entry = await store.read("/config/brokers/1")
+        assert entry is not None
+        assert entry.data == b'{"version":1,"config":{"k":"b"}}'
+
+    asyncio.run(run())
+
+
+def test_a_turn_that_is_stored_in_part_is_not_rejected() -> None:
+    """Only the store knows the result, as after a lost response: the controller resigns."""
+
+    async def run() -> None:
+        store = await opened()
+        store.max_commit_bytes = 300
+        store._shared.room_bytes = 500
+        turn = EventBatch(make_context(1, configs={}))
+        values = ("small", "x" * 1_000)
+        with pytest.raises(StoreUnavailable, match="the first 1 commits"):
+            await turn.run(deque(ControllerEvent(setting(value, [])) for value in values), store, FENCE, at_once)
+        store = await opened()
+        store._shared.room_bytes = 500
+        turn = EventBatch(make_context(1, configs={}))
+        with pytest.raises(StoreFull):
+            await turn.run(deque([ControllerEvent(setting("x" * 1_000, []))]), store, FENCE, at_once)
+
+    asyncio.run(run())

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.coordinator.bench import settle, transcript
+from tests.coordinator.test_runtime import Desk, note
+
+from signalbox.coordinator.coordinator_context import REJECTION, Phase
+from signalbox.coordinator.decision import Decision
+from signalbox.protocol.error_table import Error
+
+
+def test_only_an_active_seat_lets_requests_in() -> None:
+    assert set(REJECTION) == set(Phase)
+    assert [phase for phase, error in REJECTION.items() if error is Error.NONE] == [Phase.ACTIVE]
+
+
+@transcript
+async def test_a_sweep_ends_with_leadership() -> None:
+    desk = Desk()
+    shard = await desk.elect()
+
+    def endless() -> Iterator[Decision[None]]:
+        while True:
+            yield note("swept", "yes")
+
+    desk.runtime.sweep(lambda shard: endless())
+    desk.log.lose(0)
+    desk.runtime.on_resigned(0)
+    await settle()
+    assert shard.events == ["loaded", "unloaded"]
+    assert shard.notes == {}

@@ -1,0 +1,210 @@
+"""A broker stays registered after lost sessions, removed registrations and quick restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.metadata.broker_registrar import BrokerIdTaken, BrokerRegistrar
+from signalbox.metadata.layout import broker_id_path, controller_id_path
+from signalbox.metadata.registration import BrokerRegistration, RegisteredLogDir, decode_registration
+from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
+from signalbox.metadata.store.port import Delete, Write
+from tests.metadata.participants import run_with_stores
+
+BROKER = BrokerRegistration(broker_id=1, endpoints=(Endpoint("CLIENT", "h", 1, SecurityProtocol.PLAINTEXT),))
+PATH = broker_id_path(1)
+
+
+class Epochs:
+    """The broker epochs that a registrar passes to its callback."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+        self._told = asyncio.Event()
+
+    def __call__(self, broker_epoch: int) -> None:
+        self.seen.append(broker_epoch)
+        self._told.set()
+
+    async def next(self) -> int:
+        await self._told.wait()
+        self._told.clear()
+        return self.seen[-1]
+
+
+def test_registered_as_kafka_does_it() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        epochs = Epochs()
+        keeper = BrokerRegistrar(store, epochs)
+        session_id = await store.open_session()
+        broker_epoch = await keeper.register(BROKER)
+        entry = await store.read(PATH)
+        assert entry is not None
+        assert (entry.version, entry.creation_id, entry.session_id) == (1, broker_epoch, session_id)
+        assert decode_registration(1, entry.data) == BROKER
+        assert epochs.seen == [broker_epoch] == [keeper.broker_epoch]
+        await keeper.update(replace(BROKER, rack="r"))
+        entry = await store.read(PATH)
+        assert entry is not None
+        assert (entry.version, entry.creation_id) == (2, broker_epoch)
+        await keeper.stop()
+
+    run_with_stores(1, scenario)
+
+
+@pytest.mark.parametrize("damage", [b"?", b"{}", None])
+def test_a_registration_that_was_written_over_is_written_anew(
+    damage: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The registration belongs to this node, so the registrar writes it again. The broker epoch stays."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        epochs, news = Epochs(), asyncio.Event()
+        keeper = BrokerRegistrar(store, epochs)
+        await store.open_session()
+        await keeper.register(BROKER)
+        await other.commit([Write(PATH, damage)])
+        other.watch(PATH, news.set)
+        while (entry := await other.read(PATH)) is None or entry.data == damage:
+            await news.wait()
+            news.clear()
+        assert decode_registration(1, entry.data) == BROKER
+        assert epochs.seen == [keeper.broker_epoch]
+        await keeper.stop()
+
+    run_with_stores(2, scenario)
+    assert f"{PATH} " in caplog.text
+
+
+def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        epochs = Epochs()
+        keeper = BrokerRegistrar(store, epochs)
+        session_id = await store.open_session()
+        await keeper.register(BROKER)
+        first = await epochs.next()
+        shared.expire(session_id)
+        second = await epochs.next()
+        assert second > first
+        await other.commit([Delete(PATH)])
+        third = await epochs.next()
+        assert third > second
+        entry = await other.read(PATH)
+        assert entry is not None
+        assert entry.creation_id == keeper.broker_epoch == third
+        await keeper.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_a_registration_that_never_lasts_is_made_again_more_and_more_slowly() -> None:
+    """A controller that cannot reach this node removes each new registration: the registrar retries with a backoff."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
+        times: list[float] = []
+        made = asyncio.Semaphore(0)
+
+        def told(broker_epoch: int) -> None:
+            times.append(asyncio.get_running_loop().time())
+            made.release()
+
+        keeper = BrokerRegistrar(store, told)
+        await store.open_session()
+        await keeper.register(BROKER)
+        for _ in range(4):
+            await made.acquire()
+            await other.commit([Delete(PATH)])
+        await made.acquire()
+        first, *later = [after - before for before, after in pairwise(times)]
+        assert first < 0.1
+        assert [round(each, 1) >= least for each, least in zip(later, (0.1, 0.2, 0.4), strict=True)] == [True] * 3
+        await keeper.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_the_own_old_session_is_waited_for() -> None:
+    async def scenario(shared: SharedEntries, old: MemoryMetadataStore, new: MemoryMetadataStore) -> None:
+        first = BrokerRegistrar(old, Epochs())
+        session_id = await old.open_session()
+        old_epoch = await first.register(BROKER)
+        await first.stop()
+        await new.open_session()
+        second = BrokerRegistrar(new, Epochs())
+        registering = asyncio.ensure_future(second.register(BROKER))
+        await asyncio.sleep(0.01)
+        assert not registering.done()
+        shared.expire(session_id)
+        assert await registering > old_epoch
+        await second.stop()
+
+    run_with_stores(2, scenario)
+
+
+def test_an_id_in_use_is_rejected_in_the_end() -> None:
+    async def scenario(shared: SharedEntries, one: MemoryMetadataStore, two: MemoryMetadataStore) -> None:
+        await one.open_session()
+        await two.open_session()
+        keeper = BrokerRegistrar(one, Epochs())
+        await keeper.register(BROKER)
+        with pytest.raises(BrokerIdTaken, match=r"broker\.id"):
+            await BrokerRegistrar(two, Epochs(), takeover_timeout_s=0.01).register(BROKER)
+        await keeper.stop()
+
+    run_with_stores(2, scenario)
+
+
+@pytest.mark.spec("F15")
+def test_two_entries_of_one_node_and_one_session() -> None:
+    """A broker that is a dedicated controller too: one registrar renews the session, both entries are created again."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        as_broker, as_controller = Epochs(), Epochs()
+        session_id = await store.open_session()
+        keeper = BrokerRegistrar(store, as_broker)
+        other = BrokerRegistrar(store, as_controller, path_of=controller_id_path, renews_session=False)
+        await other.register(BROKER)
+        await keeper.register(BROKER)
+        before = [await as_broker.next(), await as_controller.next()]
+        shared.expire(session_id)
+        after = [await as_broker.next(), await as_controller.next()]
+        assert all(new > old for new, old in zip(after, before, strict=True))
+        entries = [await store.read(path) for path in (PATH, controller_id_path(1))]
+        assert [entry and entry.creation_id for entry in entries] == after
+        assert len({entry.session_id for entry in entries if entry is not None}) == 1
+        await keeper.stop()
+        await other.stop()
+
+    run_with_stores(1, scenario)
+
+
+@pytest.mark.spec("D3")
+def test_a_process_that_registers_again_goes_on_with_its_directories() -> None:
+    """The first registration has the directories as they were found; later ones state that nothing was lost since."""
+
+    async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
+        async def registered() -> tuple[RegisteredLogDir, ...]:
+            entry = await store.read(PATH)
+            assert entry is not None
+            return decode_registration(1, entry.data).log_dirs
+
+        epochs = Epochs()
+        keeper = BrokerRegistrar(store, epochs)
+        session_id = await store.open_session()
+        found = replace(BROKER, log_dirs=(RegisteredLogDir(b"a" * 16), RegisteredLogDir(b"b" * 16, 5)))
+        await keeper.register(found)
+        first = await epochs.next()
+        assert await registered() == found.log_dirs
+        shared.expire(session_id)
+        await epochs.next()
+        assert await registered() == (RegisteredLogDir(b"a" * 16, first), RegisteredLogDir(b"b" * 16, first))
+        await keeper.update(found)
+        assert await registered() == (RegisteredLogDir(b"a" * 16, first), RegisteredLogDir(b"b" * 16, first))
+        await keeper.stop()
+
+    run_with_stores(1, scenario)

@@ -1,0 +1,65 @@
+"""The scheduler: periodic work, and long loops that are split into slices."""
+
+from __future__ import annotations
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.replication.replica_dependencies import Scheduler
+from tests.replication.manual_time import ManualTimers, ManualTurns
+
+
+def engine() -> tuple[Scheduler, ManualClock, ManualTimers]:
+    clock = ManualClock()
+    timers = ManualTimers(clock)
+    return Scheduler(clock, timers, ManualTurns(), lambda work: work()), clock, timers
+
+
+def test_periodic_work_goes_on_until_the_end() -> None:
+    made, clock, timers = engine()
+    ticks: list[float] = []
+    made.every(100, lambda: ticks.append(clock.monotonic()))
+    for _ in range(5):
+        clock.advance(50)
+        timers.run_due()
+    assert [round(tick, 3) for tick in ticks] == [0.1, 0.2]
+    made.deadlines.close()
+    clock.advance(500)
+    timers.run_due()
+    assert len(ticks) == 2
+
+
+def test_a_long_round_is_cut_into_slices() -> None:
+    made, _, timers = engine()
+    seen: list[int] = []
+    ended: list[int] = []
+    made.in_slices(range(450), seen.append, lambda: ended.append(len(seen)))
+    assert (len(seen), ended) == (200, [])
+    timers.run_due()
+    assert seen == list(range(450))
+    assert ended == [450]
+
+
+def test_a_short_round_is_one_slice() -> None:
+    made, _, timers = engine()
+    seen: list[int] = []
+    made.in_slices([1, 2], seen.append, lambda: seen.append(-1))
+    assert (seen, timers.armed) == ([1, 2, -1], [])
+
+
+def test_periodic_work_survives_a_failure() -> None:
+    made, clock, timers = engine()
+    ticks: list[int] = []
+
+    def work() -> None:
+        ticks.append(1)
+        if len(ticks) == 1:
+            raise RuntimeError("a fault of the test")
+
+    made.every(100, work)
+    clock.advance(100)
+    with pytest.raises(RuntimeError):
+        timers.run_due()
+    clock.advance(100)
+    timers.run_due()
+    assert len(ticks) == 2

@@ -1,0 +1,107 @@
+"""A log checks parts of itself: corruption is reported once, the first corrupt batch first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from signalbox.protocol.error_table import KafkaError
+from signalbox.storage.log import Log
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.log_loader import LastRun
+from tests.storage.workbench import append, batch, new_log, offsets, reopened
+
+SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
+
+
+def filled(path: Path) -> tuple[Log, int]:
+    """(a log with twelve batches of two records, five batches per segment, two epochs; the size of a batch)"""
+    log = new_log(path, SMALL)
+    for number in range(12):
+        append(log, batch(2), epoch=number // 6)
+    return log, len(batch(2))
+
+
+def flip(log: Log, position: int, segment: int = 0) -> None:
+    path = Path(log.body.segments[segment].path(".log"))
+    data = bytearray(path.read_bytes())
+    data[position] ^= 0x10
+    with path.open("rb+") as file:
+        file.write(data)
+
+
+@pytest.mark.parametrize("offset", [0, 3, 10, 23])
+def test_an_intact_log_has_nothing_to_report(tmp_path: Path, offset: int) -> None:
+    log, _ = filled(tmp_path)
+    assert log.check_at(offset, 1 << 20) is None
+    assert log.corruption is None
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("at", [1, 6, 7, 9, 12, 15, 16, 19, 40, 80])
+def test_a_corrupt_batch_is_reported(tmp_path: Path, at: int) -> None:
+    log, size = filled(tmp_path)
+    reports = []
+    log.on_corrupt = lambda: reports.append(log.corruption)
+    flip(log, 3 * size + at)
+    for _ in range(2):
+        assert log.check_at(6) is not None
+    [found] = reports
+    assert found is not None
+    assert found[:3] == (6, 0, 3 * size)
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("at", [2, 5, 10], ids=lambda at: f"byte {at}")
+def test_a_read_that_finds_no_batch_for_its_offset_is_corrupt(tmp_path: Path, at: int) -> None:
+    """Otherwise records would be skipped silently: only compacted logs may have gaps."""
+    log, size = filled(tmp_path)
+    log.close()
+    for number in range(4):
+        flip(log, number * size + at)
+    log = reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=24))
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE"):
+        offsets(log)
+    assert log.corruption is not None
+    assert log.corruption.offset == 0
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("at", [6, 9, 15, 80])
+def test_truncation_before_the_corrupt_batch_leaves_an_intact_log(tmp_path: Path, at: int) -> None:
+    log, size = filled(tmp_path)
+    flip(log, 2 * size + at, segment=1)
+    found = log.check_at(16)
+    assert found is not None
+    assert found.offset == 14
+    log.truncate_corruption(14)
+    assert (log.log_end_offset, log.corruption) == (14, None)
+    append(log, batch(2), epoch=1)
+    assert offsets(log) == list(range(16))
+
+
+def test_epochs_above_the_controllers_are_corrupt(tmp_path: Path) -> None:
+    log, size = filled(tmp_path)
+    log.check_epochs(1)
+    assert log.corruption is None
+    log.check_epochs(0)
+    assert log.corruption is not None
+    assert log.corruption[:3] == (12, 10, size)
+
+
+def test_an_epoch_without_batches_is_not_corrupt(tmp_path: Path) -> None:
+    log, _ = filled(tmp_path)
+    log.assign_epoch_start(9, 24)
+    log.check_epochs(1)
+    assert log.corruption is None
+
+
+def test_truncation_forgets_what_it_took_away(tmp_path: Path) -> None:
+    log, size = filled(tmp_path)
+    flip(log, 3 * size + 80)
+    assert log.check_at(6) is not None
+    log.truncate_to(8)
+    assert log.corruption is not None
+    log.truncate_to(4)
+    assert log.corruption is None

@@ -1,0 +1,50 @@
+"""The position of the metadata store, as it is kept in a log directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.common.start_error import StartError
+from signalbox.common.store_position import StorePosition
+from signalbox.storage.background import InlineBackground
+from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.file_names import STORE_POSITION_FILE
+from signalbox.storage.file_system import FileSystem, RealFileSystem
+from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.open_files import OpenFiles
+from signalbox.storage.segment import Disk
+from signalbox.storage.store_position_file import read_store_position, remember_store_position, write_store_position
+
+POSITION = StorePosition("wYkG3pUoQKGSVyx4OZH8Kg", 12, 3)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    assert read_store_position(str(tmp_path)) is None
+    write_store_position(RealFileSystem(), str(tmp_path), POSITION)
+    assert read_store_position(str(tmp_path)) == POSITION
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"incarnation=a", b"incarnation=a\ngeneration=x\ncontroller.epoch=1", b"\xff"]
+)
+def test_a_file_that_makes_no_sense_rejects_the_start(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / STORE_POSITION_FILE).write_bytes(content)
+    with pytest.raises(StartError, match=STORE_POSITION_FILE):
+        read_store_position(str(tmp_path))
+
+
+def test_a_directory_that_cannot_be_written_goes_offline_alone(tmp_path: Path) -> None:
+    faulty = FaultyFileSystem(RealFileSystem())
+    file_systems: dict[str, FileSystem] = {"a": faulty, "b": RealFileSystem()}
+    directories = []
+    for name, file_system in file_systems.items():
+        (tmp_path / name).mkdir()
+        disk = Disk(file_system, OpenFiles())
+        directories.append(LogDirectory(str(tmp_path / name), disk, InlineBackground(), ManualClock()))
+    faulty.fail("open")
+    remember_store_position(directories, POSITION)
+    assert [directory.online for directory in directories] == [False, True]
+    assert read_store_position(str(tmp_path / "b")) == POSITION

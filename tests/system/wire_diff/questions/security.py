@@ -1,0 +1,144 @@
+"""ACLs, SCRAM users, quotas, delegation tokens, login."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from signalbox.protocol.api_table import ApiKey
+from tests.system.wire_diff.question import Question
+
+_Q = Question
+_ANY = 1
+_ACL: dict[str, Any] = {
+    "resource_type": 2,
+    "resource_name": "acl-topic",
+    "resource_pattern_type": 3,
+    "principal": "User:alice",
+    "host": "*",
+    "operation": 3,
+    "permission_type": 3,
+}
+_FILTER: dict[str, Any] = {
+    "resource_type_filter": _ANY,
+    "resource_name_filter": None,
+    "pattern_type_filter": _ANY,
+    "principal_filter": None,
+    "host_filter": None,
+    "operation": _ANY,
+    "permission_type": _ANY,
+}
+
+
+def _acl(what: str, **fields: Any) -> Question:
+    return _Q(ApiKey.CREATE_ACLS, what, {"creations": [{**_ACL, **fields}]})
+
+
+def _acls(what: str, **fields: Any) -> Question:
+    return _Q(ApiKey.DESCRIBE_ACLS, what, {**_FILTER, **fields})
+
+
+def _drop(what: str, **fields: Any) -> Question:
+    return _Q(ApiKey.DELETE_ACLS, what, {"filters": [{**_FILTER, **fields}]})
+
+
+def _quota(what: str, key: str, value: float, *entity: tuple[str, str | None], **more: Any) -> Question:
+    parts = [{"entity_type": kind, "entity_name": name} for kind, name in entity]
+    operation = {"key": key, "value": value, "remove": more.pop("remove", False)}
+    return _Q(ApiKey.ALTER_CLIENT_QUOTAS, what, {"entries": [{"entity": parts, "ops": [operation]}], **more})
+
+
+def _quotas(what: str, *parts: tuple[str, int, str | None], strict: bool = False) -> Question:
+    components = [{"entity_type": kind, "match_type": match, "match": name} for kind, match, name in parts]
+    return _Q(ApiKey.DESCRIBE_CLIENT_QUOTAS, what, {"components": components, "strict": strict})
+
+
+def _user(what: str, **fields: Any) -> Question:
+    made = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": b"salt", "salted_password": b"p" * 32}
+    return _Q(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, what, {"upsertions": [{**made, **fields}]})
+
+
+_USERS, _TOKEN = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, ApiKey.CREATE_DELEGATION_TOKEN
+_EXACT, _DEFAULT, _ALL = range(3)
+
+SECURITY = (
+    _acl("an ACL"),
+    _acl("a prefixed one", resource_pattern_type=4, resource_name="pre"),
+    _acl("on the cluster", resource_type=4, resource_name="kafka-cluster", operation=9),
+    _acl("on a cluster of another name", resource_type=4, resource_name="another", operation=9),
+    _acl("an operation the resource does not have", resource_type=2, operation=12),
+    _acl("a principal without a type", principal="alice"),
+    _acl("without a resource name", resource_name=""),
+    _acl("a pattern for filters", resource_pattern_type=2),
+    _acl("an operation for filters", operation=1),
+    _Q(ApiKey.CREATE_ACLS, "nothing", {"creations": []}),
+    _acls("all"),
+    _acls("of a topic", resource_type_filter=2, resource_name_filter="acl-topic", pattern_type_filter=3),
+    _acls("that match a name", resource_type_filter=2, resource_name_filter="prefix", pattern_type_filter=2),
+    _acls("of a principal", principal_filter="User:alice"),
+    _acls("of nobody", principal_filter="User:nobody"),
+    _drop("of nobody", principal_filter="User:nobody"),
+    _drop("all of a topic", resource_type_filter=2, resource_name_filter="acl-topic", pattern_type_filter=3),
+    _drop("all"),
+    _Q(ApiKey.DELETE_ACLS, "nothing", {"filters": []}),
+    _user("a user"),
+    _user("too few iterations", iterations=100),
+    _user("too many iterations", iterations=1_000_000),
+    _user("a mechanism that does not exist", mechanism=9),
+    _user("a user without a name", name=""),
+    _user("no salt", salt=b""),
+    _Q(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, "nothing"),
+    _Q(
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        "a user that is not there deleted",
+        {"deletions": [{"name": "nobody", "mechanism": 1}]},
+    ),
+    _Q(
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        "deleted twice",
+        {"deletions": [{"name": "alice", "mechanism": 1}, {"name": "alice", "mechanism": 1}]},
+    ),
+    _Q(_USERS, "all", {"users": None}),
+    _Q(_USERS, "none named: all", {"users": []}),
+    _Q(_USERS, "one", {"users": [{"name": "alice"}]}),
+    _Q(_USERS, "one that is not there", {"users": [{"name": "nobody"}]}),
+    _Q(_USERS, "one twice", {"users": [{"name": "alice"}, {"name": "alice"}]}),
+    _Q(_USERS, "one without a name", {"users": [{"name": ""}]}),
+    _quota("of a user", "producer_byte_rate", 1e6, ("user", "alice")),
+    _quota("of a user and a client", "consumer_byte_rate", 1e6, ("user", "alice"), ("client-id", "c")),
+    _quota("of all users", "request_percentage", 500.0, ("user", None)),
+    _quota("of an address", "connection_creation_rate", 50.0, ("ip", "127.0.0.9")),
+    _quota("validated only", "producer_byte_rate", 5.0, ("user", "bob"), validate_only=True),
+    _quota("a key that does not exist", "no_such_rate", 1.0, ("user", "alice")),
+    _quota("of a kind that does not exist", "producer_byte_rate", 1.0, ("planet", "x")),
+    _quota("of an address and a user", "producer_byte_rate", 1.0, ("user", "a"), ("ip", "127.0.0.1")),
+    _quota("of an address that is none", "connection_creation_rate", 1.0, ("ip", "not an address")),
+    _quota("of nobody", "producer_byte_rate", 1.0),
+    _quota("of 0", "producer_byte_rate", 0.0, ("user", "zero")),
+    _quota("below 0", "producer_byte_rate", -1.0, ("user", "alice")),
+    _quota("a part where a whole number belongs", "producer_byte_rate", 1.5, ("user", "alice")),
+    _quota("of a user without a name", "producer_byte_rate", 1.0, ("user", "")),
+    _quota("taken back that is not there", "producer_byte_rate", 0.0, ("user", "nobody"), remove=True),
+    _quotas("all"),
+    _quotas("of a user", ("user", _EXACT, "alice")),
+    _quotas("of a user alone", ("user", _EXACT, "alice"), strict=True),
+    _quotas("of any user", ("user", _ALL, None)),
+    _quotas("of the default user", ("user", _DEFAULT, None)),
+    _quotas("of any address", ("ip", _ALL, None)),
+    _quotas("of a kind that does not exist", ("planet", _ALL, None)),
+    _quotas("of a kind twice", ("user", _ALL, None), ("user", _EXACT, "a")),
+    _quotas("of an address and a user", ("user", _ALL, None), ("ip", _ALL, None)),
+    _quotas("a way to match that does not exist", ("user", 9, "a")),
+    _quotas("no name to match", ("user", _EXACT, None)),
+    _quotas("no kind", ("", _ALL, None)),
+    _quota("taken back", "request_percentage", 0.0, ("user", None), remove=True),
+    _Q(
+        _TOKEN,
+        "by ANONYMOUS",
+        {"renewers": [], "max_lifetime_ms": -1, "owner_principal_type": None, "owner_principal_name": None},
+    ),
+    _Q(ApiKey.RENEW_DELEGATION_TOKEN, "by ANONYMOUS", {"hmac": b"x", "renew_period_ms": 1}),
+    _Q(ApiKey.EXPIRE_DELEGATION_TOKEN, "by ANONYMOUS", {"hmac": b"x", "expiry_time_period_ms": 1}),
+    _Q(ApiKey.DESCRIBE_DELEGATION_TOKEN, "by ANONYMOUS", {"owners": None}),
+    _Q(ApiKey.SASL_HANDSHAKE, "where there is no SASL", {"mechanism": "PLAIN"}),
+    _Q(ApiKey.SASL_AUTHENTICATE, "where there is no SASL", {"auth_bytes": b"\0a\0b"}),
+)

@@ -1,0 +1,42 @@
+"""A benchmark counts the rows that it judges: a row without a bound neither passes nor fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from bench.table import Row, Table, absolute, at_least, at_most
+
+
+@pytest.mark.parametrize(
+    ("row", "holds"),
+    [
+        (at_most("m", 3.0, 2.0, 1.5), True),
+        (at_most("m", 3.1, 2.0, 1.5), False),
+        (at_least("m", 2.0, 3.0, 1.5), True),
+        (at_least("m", 2.1, 3.0, 1.5), False),
+        (absolute("m", 5.0, 5.0), True),
+        (absolute("m", 5.1, 5.0), False),
+        (at_most("m", 3.0, 2.0, None), None),
+        (at_least("m", 3.0, 2.0, None), None),
+        (absolute("m", 5.0, None), None),
+    ],
+)
+def test_what_has_no_bound_is_not_judged(row: Row, holds: bool | None) -> None:
+    assert row.holds is holds
+
+
+def test_rows_without_a_bound_are_counted_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = Table("bench-of-a-test")
+    for row in (absolute("kept", 1.0, 2.0), absolute("broken", 3.0, 2.0), absolute("shown", 9.0, None)):
+        table.add(row)
+    assert table.finish() == 1
+    printed = capsys.readouterr().out
+    assert "1 rows hold, 1 fail, 1 without a bound" in printed
+    assert "fails: broken" in printed
+    written = json.loads((tmp_path / "build" / "bench-of-a-test.json").read_text())
+    assert [row["holds"] for row in written] == [True, False, None]

@@ -1,0 +1,45 @@
+"""Brokers that have seen newer entries reject an older store, and use it after an operator has accepted it."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import pytest
+
+from signalbox.testing.chaos.changes.load import SteadyChanger
+from signalbox.testing.chaos.changes.quota import Quotas
+from signalbox.testing.chaos.faults import Inflictor, NotWhole
+from signalbox.testing.chaos.plan import Fault, Kind, Target
+from signalbox.testing.chaos.power import Power
+from signalbox.testing.chaos.state_reader import StateReader
+from signalbox.testing.chaos.still_topics import StillTopics
+from signalbox.testing.chaos.store_copies import back_up_file
+from signalbox.testing.chaos.store_restored import StoreRestored
+
+FAULT = Fault(Kind.STORE_RESTORED, Target.STORE, 0.1, 0.0, 0.0)
+
+
+def test_the_cluster_goes_on_from_the_older_store(power: Power, state: StateReader) -> None:
+    changer = SteadyChanger(0, Quotas(), lambda: (), 1)
+    made = list(changer.histories)
+    restored = StoreRestored(
+        power, state, partial(back_up_file, power.cluster.folder / "metadata.db"), StillTopics([changer], state)
+    )
+    epoch = state.controller_epoch()
+    done = Inflictor(power.cluster, state, "no-topic", time.monotonic(), restored.acts()).inflict(FAULT)
+    assert (done.kind, done.broker) == ("store restored", 0)
+    assert state.what_is_missing(3) == ""
+    assert state.controller_epoch() > epoch + 1
+    assert changer.set_back == made
+    assert not set(map(id, made)) & set(map(id, changer.histories))
+
+
+def test_a_broker_that_follows_it_without_a_word_is_told_of(power: Power, state: StateReader) -> None:
+    """Here the store is not changed, so that the brokers do not reject it."""
+    restored = StoreRestored(power, state, lambda: lambda: None, StillTopics([], state))
+    inflictor = Inflictor(power.cluster, state, "no-topic", time.monotonic(), restored.acts())
+    with pytest.raises(NotWhole, match="follows a store that is older than its logs"):
+        inflictor.inflict(FAULT)
+    power.on([each for each in power.everybody if not power.cluster.brokers[each].running])
+    inflictor.wait_until_whole()

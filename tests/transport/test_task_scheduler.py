@@ -1,0 +1,125 @@
+"""The scheduler: one slice at once, then one per round of the loop, tasks in turn; between two slices the loop serves
+connections."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from signalbox.common.cooperative_task import is_long, own_time, yield_if_due
+from signalbox.transport.task_scheduler import TaskScheduler
+
+
+async def over(scheduler: TaskScheduler) -> None:
+    while scheduler.waiting:  # noqa: ASYNC110 - the test waits for rounds of the loop
+        await asyncio.sleep(0)
+
+
+def slices_of(name: str, count: int, told: list[str]) -> None:
+    for _ in range(count):
+        told.append(name)
+        yield_if_due()
+
+
+@pytest.mark.spec("C5")
+def test_the_loop_turns_between_two_slices() -> None:
+    async def main() -> None:
+        told: list[str] = []
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+        scheduler.run(lambda: slices_of("long", 4, told))
+        assert told == ["long"], "the first slice runs at once"
+        while scheduler.waiting:
+            asyncio.get_running_loop().call_soon(told.append, "other")
+            await asyncio.sleep(0)
+        assert told[:6] == ["long", "long", "other", "long", "other", "long"]
+
+    asyncio.run(main())
+
+
+def test_the_rest_of_something_is_long_from_its_beginning() -> None:
+    async def main() -> None:
+        told: list[bool] = []
+        scheduler = TaskScheduler(asyncio.get_running_loop())
+        scheduler.run(lambda: told.append(is_long()))
+        scheduler.run(lambda: told.append(is_long()), again=True)
+        assert told == [False, True]
+
+    asyncio.run(main())
+
+
+def test_long_works_take_turns_and_short_ones_are_over_at_once() -> None:
+    async def main() -> None:
+        told: list[str] = []
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+        scheduler.run(lambda: slices_of("a", 3, told))
+        scheduler.run(lambda: slices_of("b", 3, told))
+        scheduler.run(lambda: told.append("short"))
+        assert scheduler.waiting == 2
+        await over(scheduler)
+        assert told == ["a", "b", "short", "a", "b", "a", "b"]
+
+    asyncio.run(main())
+
+
+def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        told: list[str] = []
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+
+        def fails() -> None:
+            yield_if_due()
+            raise ValueError("a bug")
+
+        scheduler.run(fails)
+        scheduler.run(lambda: slices_of("well", 2, told))
+        await over(scheduler)
+        assert told == ["well", "well"]
+
+    asyncio.run(main())
+    assert "Cooperative task failed" in caplog.text
+
+
+def test_a_work_knows_its_own_time_from_that_of_others() -> None:
+    async def run() -> None:
+        scheduler, took = TaskScheduler(asyncio.get_running_loop()), []
+
+        def work() -> None:
+            began = own_time(time.monotonic)
+            for _ in range(30):
+                _keep_the_thread(0.0002)
+                yield_if_due()
+            took.append(own_time(time.monotonic) - began)
+
+        started = time.monotonic()
+        scheduler.run(work)
+        while not took:
+            _keep_the_thread(0.002)  # other work on this thread
+            await asyncio.sleep(0)
+        whole = time.monotonic() - started
+        assert 0.006 <= took[0] < whole / 2
+
+    asyncio.run(run())
+    began = own_time(time.monotonic)
+    assert 0 <= time.monotonic() - began < 60, "outside of a cooperative task it is any clock"
+
+
+def _keep_the_thread(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def test_work_that_long_work_begins_gives_way_to_the_loop_alone() -> None:
+    async def main() -> None:
+        told: list[str] = []
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+
+        def begins() -> None:
+            scheduler.run(lambda: slices_of("inner", 3, told))
+            slices_of("outer", 2, told)
+
+        scheduler.run(begins)
+        await over(scheduler)
+        assert told == ["outer", "inner", "outer", "inner", "inner"]
+
+    asyncio.run(main())

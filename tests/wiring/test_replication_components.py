@@ -1,0 +1,103 @@
+"""The replication components: open logs, and configs that reach the replicas."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from signalbox.client.admin import AdminClient
+from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource, ResourceType
+from signalbox.common.clock import SystemClock
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.replication.throttle import Throttles
+from signalbox.testing.cluster import Cluster
+from signalbox.wiring.configuration import NODE_CONFIG
+from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.wiring.replication_components import _config_changed
+from tests.wiring.settings import config_of
+
+
+class Replicas:
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.fetchers = self
+        self.throttles = Throttles.of(1, SystemClock().monotonic)
+
+    def spread_over(self, num_fetchers: int) -> None:
+        self.heard.append(f"{num_fetchers} fetchers")
+
+    def update_topic_config(self, topic: str) -> None:
+        self.heard.append(topic)
+
+    def update_topic_defaults(self) -> None:
+        self.heard.append("all topics")
+
+
+def test_topics_configs_and_this_brokers_reach_replication(repository: ConfigRepository) -> None:
+    replicas, dynamic = Replicas(), DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of().values)
+    for path in ("topics/t", "brokers/2", "users/u", "brokers/1", "topics/with/slash", "brokers/<default>"):
+        _config_changed(replicas, dynamic, path, {})  # type: ignore[arg-type]
+    assert replicas.heard == ["t", "all topics", "1 fetchers", "with/slash", "all topics", "1 fetchers"]
+
+
+@pytest.mark.spec("D3")
+def test_throttles_of_topics_and_brokers(repository: ConfigRepository) -> None:
+    replicas, dynamic = Replicas(), DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of().values)
+    _config_changed(replicas, dynamic, "topics/t", {"leader.replication.throttled.replicas": "0:1,1:2"})  # type: ignore[arg-type]
+    leader = replicas.throttles.leader
+    assert [leader.covers("t", partition) for partition in (0, 1)] == [True, False]
+    leader.record("t", 0, 1_000_000)
+    assert not leader.holds_back("t", 0), "no rate is set"
+    low = DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of(leader__replication__throttled__rate="10").values)
+    _config_changed(replicas, low, "brokers/1", {})  # type: ignore[arg-type]
+    leader.record("t", 0, 1_000_000)
+    assert leader.holds_back("t", 0)
+    _config_changed(replicas, low, "topics/t", {})  # type: ignore[arg-type]
+    assert not leader.holds_back("t", 0)
+
+
+def test_a_running_side(cluster: Cluster) -> None:
+    data = cluster.nodes[1].parts.data
+    assert [directory.online for directory in data.logs.directories] == [True]
+
+
+def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -> None:
+    nodes = cluster.nodes.values()
+    keys = ("log.retention.ms", "min.insync.replicas")
+
+    def hear(event: asyncio.Event, entity_path: str, configs: object) -> None:
+        if entity_path == "brokers/<default>":
+            event.set()
+
+    async def changed(admin: AdminClient, *changes: ConfigChange) -> list[tuple[int, int]]:
+        """(retention.ms, min.insync.replicas) that each broker's replica of the topic has after all brokers observed
+        the change."""
+        heard = [asyncio.Event() for _ in nodes]
+        for node, event in zip(nodes, heard, strict=True):
+            node.parts.around.repository.subscribe(partial(hear, event))
+        outcomes = await admin.alter_configs({ConfigResource(ResourceType.BROKER, ""): changes})
+        assert [outcome.message for outcome in outcomes.values()] == [None]
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(event.wait() for event in heard))
+        found = []
+        for node in nodes:
+            partition = node.parts.data.replicas.hosted.get("follows", 0)
+            assert partition is not None
+            assert partition.log is not None
+            found.append((partition.log.config.retention_ms, partition.settings.min_insync_replicas))
+        return found
+
+    async def scenario() -> None:
+        async with AdminClient.of(cluster.bootstrap_servers) as admin:
+            await admin.create_topic("follows", num_partitions=1, replication_factor=3)
+            for node in nodes:
+                # UpdateMetadata comes after LeaderAndIsr: a broker that knows the topic hosts it already.
+                assert await node.parts.cache.wait_until(lambda image: "follows" in image.topics, 10)
+            set_now = [ConfigChange(key, value) for key, value in zip(keys, ("1000", "2"), strict=True)]
+            assert await changed(admin, *set_now) == [(1000, 2)] * 3
+            undone = [ConfigChange(key, None, ConfigOp.DELETE) for key in keys]
+            assert await changed(admin, *undone) == [(604_800_000, 1)] * 3
+
+    cluster.run(scenario())

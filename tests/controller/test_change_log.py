@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 import pytest
 
@@ -16,9 +17,11 @@ from tests.controller.contexts import live, make_context
 TOPICS = {"t": {0: "1* 2 3", 1: "1* 3 2", 2: "3* 1 2"}, "alone": {0: "1* isr 1"}}
 
 
-def lines(caplog: pytest.LogCaptureFixture, context: ControllerContext, *decisions: Decision) -> list[tuple[str, str]]:
+def lines(
+    caplog: pytest.LogCaptureFixture, context: ControllerContext, *decisions: Decision, found: Collection[int] = ()
+) -> list[tuple[str, str]]:
     with caplog.at_level(logging.INFO, "signalbox.controller.change_log"):
-        log_changes(context, decisions)
+        log_changes(context, decisions, found=found)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
@@ -50,6 +53,23 @@ def test_ordinary_life_warns_of_nothing(caplog: pytest.LogCaptureFixture) -> Non
     assert lines(caplog, empty, brokers_changed(empty, inputs(), again)) == [
         ("INFO", "Broker 1 restarted (broker epoch=999)")
     ]
+
+
+@pytest.mark.parametrize(
+    ("partition", "level"),
+    [("2* 1 isr 2", "INFO"), ("1* isr 1", "INFO"), ("2* 1", "WARNING"), ("1* 2 isr 1", "WARNING")],
+)
+def test_a_broker_that_an_earlier_controller_may_have_let_go(
+    caplog: pytest.LogCaptureFixture, partition: str, level: str
+) -> None:
+    context = make_context(1, 2, topics={"t": {0: partition}})
+    lost, gone = (
+        brokers_changed(context, inputs(), live(2)),
+        "Broker 1 is gone: its session has ended without a controlled",
+    )
+    assert lines(caplog, context, lost, found={context.brokers[1].broker_epoch})[0] == (level, f"{gone} shutdown")
+    caplog.clear()
+    assert lines(caplog, context, lost)[0][0] == "WARNING"
 
 
 def test_a_partition_that_waited_gets_its_leader(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ One line for all partitions that changed in the same way: the failure of a broke
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
@@ -19,16 +19,21 @@ from signalbox.metadata.partition_state import NO_LEADER, LeaderRecoveryState, P
 log = logging.getLogger(__name__)
 
 
-def log_changes(before: ControllerContext, decisions: Iterable[Decision], stopping: bool = False) -> int:
+def log_changes(
+    before: ControllerContext, decisions: Iterable[Decision], stopping: bool = False, found: Collection[int] = ()
+) -> int:
     """The number of unclean elections among the changes. `before`: the context that the first of `decisions` was made
-    on. `stopping`: this node stops, maybe with the whole cluster. A lost broker is then logged at INFO: only the
-    controller before this one knew which brokers had asked for a controlled shutdown. Yields."""
+    on. `stopping`: this node stops, maybe with the whole cluster. `found`: the epochs of the brokers that were live
+    when this controller was elected. Yields.
+
+    Only the controller before this one knew which of those had asked for a controlled shutdown. One that is lost is
+    logged at INFO while this node stops, or if it held no partition that a controlled shutdown would have moved."""
     states, unclean = dict[TopicPartition, PartitionState](), 0
     for decision in decisions:
         left = {record.broker_id for record in decision.records if isinstance(record, BrokerLeft)}
         joined = [record.broker for record in decision.records if isinstance(record, BrokerJoined)]
-        lost = logging.INFO if stopping else logging.WARNING
-        _log_brokers(before, left, lost, {each.registration.broker_id: each.broker_epoch for each in joined})
+        quiet = left if stopping else {broker_id for broker_id in left if _may_have_asked(before, broker_id, found)}
+        _log_brokers(before, left, quiet, {each.registration.broker_id: each.broker_epoch for each in joined})
         changed = _changed(decision)
         elections: dict[tuple[int, int, str], list[TopicPartition]] = {}
         for partition, state in changed.items():
@@ -56,14 +61,25 @@ def _changed(decision: Decision) -> dict[TopicPartition, PartitionState]:
     return changed
 
 
-def _log_brokers(before: ControllerContext, left: set[int], lost: int, joined: dict[int, int]) -> None:
+def _may_have_asked(before: ControllerContext, broker_id: int, found: Collection[int]) -> bool:
+    """Whether the broker may have asked an earlier controller for a controlled shutdown. Yields."""
+    broker = before.brokers.get(broker_id)
+    if broker is None or broker.broker_epoch not in found:
+        return False
+    replicated = [each for each in before.partitions_on(broker_id) if len(before.replicas(each)) > 1]
+    states = [state for each in replicated if (state := before.state(each)) is not None]
+    return not any(broker_id in state.isr for state in states)
+
+
+def _log_brokers(before: ControllerContext, left: set[int], quiet: set[int], joined: dict[int, int]) -> None:
     for broker_id in sorted(left):
         if broker_id in joined:
             log.info("Broker %d restarted (broker epoch=%d)", broker_id, joined[broker_id])
         elif broker_id in before.shutting_down:
             log.info("Broker %d has shut down", broker_id)
         else:
-            log.log(lost, "Broker %d is gone: its session has ended without a controlled shutdown", broker_id)
+            level = logging.INFO if broker_id in quiet else logging.WARNING
+            log.log(level, "Broker %d is gone: its session has ended without a controlled shutdown", broker_id)
     for broker_id in sorted(joined.keys() - left - before.brokers.keys()):
         log.info("Broker %d joined (broker epoch=%d)", broker_id, joined[broker_id])
 

@@ -294,7 +294,8 @@ class Controller:
         self._targets.follow(turn.context.brokers)
         await self._in_slices(partial(self._tell_all, turn, began))
         decisions = [decision for _, decision in turn.decided]
-        self.unclean_elections += await self._in_slices(partial(log_changes, context, decisions, self._node_stops))
+        logged = partial(log_changes, context, decisions, self._node_stops, self._found_epochs)
+        self.unclean_elections += await self._in_slices(logged)
         self._knows = True
         for pending, decision in turn.decided:
             give_answer(pending, decision, self._neighbours.cache, self._spawn)

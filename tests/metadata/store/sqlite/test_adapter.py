@@ -262,7 +262,8 @@ def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, ca
     caplog.set_level("INFO", "signalbox.metadata.store.sqlite.adapter")
 
     async def scenario() -> None:
-        store, dead = (SqliteMetadataStore(tmp_path / "metadata.db") for _ in range(2))
+        # A session timeout that no stall of the machine reaches: only the freed lock ends the session.
+        store, dead = (SqliteMetadataStore(tmp_path / "metadata.db", session_timeout_ms=60_000) for _ in range(2))
         await store.open_session()
         await dead.open_session()
         await dead.commit([Create("/its", of_session=True)])

@@ -8,9 +8,11 @@ import sys
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.skip_rule import read_allowed_skips, unexpected_skips
 from tests.spec_numbers import mark_by_number, marks
+from tests.system_marker import SYSTEM, mark_system
 from tests.threads_left import stack_of, threads_left
 from tests.worker_groups import GroupScheduling, order_items
 
@@ -21,6 +23,11 @@ _skipped_at_collection: list[tuple[str, str]] = []
 _left: list[str] = []
 
 
+# No bound on time: an example that takes long on a busy machine is no failure. A failure prints how to repeat it.
+settings.register_profile("signalbox", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("signalbox")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     _skipped.clear()
     _skipped_at_collection.clear()
@@ -28,12 +35,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "spec(*numbers): the points of the specification that the test shows")
     for mark in marks():
         config.addinivalue_line("markers", mark)
+    config.addinivalue_line("markers", SYSTEM)
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_by_number(items)
+    mark_system(config.rootpath, items)
     order_items(config.rootpath, items)
 
 

@@ -27,6 +27,7 @@ def test_an_archive_belongs_to_one_java_and_is_used_when_it_is_there(
     assert f"-XX:SharedArchiveFile={path}" in class_archive_options(JAVA)
 
 
+@pytest.mark.system
 @pytest.mark.timeout(300)
 def test_it_is_written_once_and_a_session_starts_with_it(tmp_path: Path) -> None:
     written = write_class_archive()

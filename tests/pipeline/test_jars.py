@@ -49,6 +49,7 @@ def test_missing_and_changed_files_are_faults(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.system
 @pytest.mark.timeout(300)
 def test_maven_fetches_them_and_a_changed_file_is_fetched_again(tmp_path: Path) -> None:
     said: list[str] = []

@@ -10,6 +10,7 @@ from signalbox.pipeline.jars import JarManifest, jar_faults, read_manifest
 from signalbox.pipeline.jars_by_ivy import fetch_by_ivy
 
 
+@pytest.mark.system
 @pytest.mark.timeout(300)
 def test_sparks_own_resolver_brings_the_pinned_files(tmp_path: Path) -> None:
     manifest = read_manifest()

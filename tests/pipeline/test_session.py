@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from signalbox.pipeline.java import JavaRuntime
 from signalbox.pipeline.session import SessionSettings, spark_settings
 
@@ -43,6 +45,7 @@ def test_the_callers_settings_win_and_quick_is_the_first_compiler_only() -> None
     assert "-XX:TieredStopAtLevel=1" in settings["spark.driver.extraJavaOptions"]
 
 
+@pytest.mark.system
 def test_an_ended_session_leaves_no_jvm_and_the_next_one_starts_afresh(tmp_path: Path) -> None:
     code = """
 import sys

@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--only TEXT]`: every row of the table, build/bench.json, exit code 1 if one fails.
+"""`python -m bench [--quick] [--only TEXT] [--save]`: every row, build/bench.json, exit code 1 if one fails.
 
 `--quick` takes two short rounds instead of five: for trying out, not for valid results. `--only` measures the groups or
 data plane rows whose name contains TEXT.
@@ -6,7 +6,6 @@ data plane rows whose name contains TEXT.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import time
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import c_programs, codec, control_plane, data_plane, start_time
+from bench.measured.recording import command_line, parse
 from bench.processes import resident_mib, work_folder
 from bench.subject import Subject
 from bench.table import Row, Table, absolute
@@ -38,10 +38,9 @@ def data_plane_rows(folder: Path, only: str, rounds: int, seconds: float) -> Ite
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench")
-    parser.add_argument("--quick", action="store_true")
+    parser = command_line("python -m bench")
     parser.add_argument("--only", default="")
-    given = parser.parse_args()
+    given = parse(parser)
     rounds, seconds, slices = (2, 0.5, 15) if given.quick else (5, 1.0, 60)
     c_programs.build()
     table, folder = Table("bench"), work_folder()
@@ -58,7 +57,7 @@ def main() -> int:
         table.head("ratio = reference / ours, which is to be at least `bound`")
         for row in codec.rows(slices):
             table.add(row)
-    return table.finish()
+    return table.finish(saved=given.save)
 
 
 if __name__ == "__main__":

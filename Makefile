@@ -55,8 +55,8 @@ DURATION ?= 120
 chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper
 	$(BIN)/python -m signalbox.testing.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
 
-bench: $(STAMP)  ## what requests cost, beside a C broker built here (3 minutes; needs gcc): QUICK=1 SAVE=1
-	$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(SAVE),--save)
+bench: $(STAMP)  ## what requests cost, beside a C broker built here or beside another commit (3 minutes; needs gcc): BASE=commit QUICK=1 SAVE=1
+	$(BIN)/python -m bench $(if $(BASE),--base $(BASE)) $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 bench-planes: $(STAMP)  ## the control plane beside a data plane kept busy in every way (needs gcc): QUICK=1 KAFKA=1 SAVE=1
 	$(BIN)/python -m bench.planes $(if $(QUICK),--quick) $(if $(SAVE),--save) $(if $(KAFKA),--kafka)

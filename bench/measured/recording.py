@@ -27,8 +27,8 @@ def command_line(program: str) -> argparse.ArgumentParser:
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     """The parsed arguments; a run with few or short measurements cannot be saved."""
     parsed = parser.parse_args()
-    if parsed.save and (parsed.quick or getattr(parsed, "only", "")):
-        parser.error("--save needs a complete run: neither --quick nor --only")
+    if parsed.save and any(getattr(parsed, name, False) for name in ("quick", "only", "base")):
+        parser.error("--save needs a complete run: not --quick, --only or --base")
     return parsed
 
 

@@ -55,17 +55,17 @@ DURATION ?= 120
 chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper
 	$(BIN)/python -m signalbox.testing.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
 
-bench: $(STAMP)  ## what requests cost, beside a C broker built here (3 minutes; needs gcc): QUICK=1
-	$(BIN)/python -m bench $(if $(QUICK),--quick)
+bench: $(STAMP)  ## what requests cost, beside a C broker built here or beside another commit (3 minutes; needs gcc): BASE=commit QUICK=1 SAVE=1
+	$(BIN)/python -m bench $(if $(BASE),--base $(BASE)) $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
-bench-planes: $(STAMP)  ## the control plane beside a data plane kept busy in every way (needs gcc): QUICK=1 KAFKA=1
-	$(BIN)/python -m bench.planes $(if $(QUICK),--quick) $(if $(KAFKA),--kafka)
+bench-planes: $(STAMP)  ## the control plane beside a data plane kept busy in every way (needs gcc): QUICK=1 KAFKA=1 SAVE=1
+	$(BIN)/python -m bench.planes $(if $(QUICK),--quick) $(if $(SAVE),--save) $(if $(KAFKA),--kafka)
 
-bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in turn (needs mvn and Java): QUICK=1
-	$(BIN)/python -m bench.kafka $(if $(QUICK),--quick)
+bench-kafka: $(STAMP)  ## the same loads against Apache Kafka 4.4.0 and ours in turn (needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.kafka $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
-bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1
-	$(BIN)/python -m bench.admin $(if $(QUICK),--quick)
+bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside Apache Kafka 4.4 and 3.9 (needs mvn and Java): QUICK=1 SAVE=1
+	$(BIN)/python -m bench.admin $(if $(QUICK),--quick) $(if $(SAVE),--save)
 
 FRAMES ?= 1000000
 

@@ -236,7 +236,7 @@ def rows(slices: int) -> Iterator[Row]:
         reference = _geometric_mean([row[1] for row in figures[kind]])
         yield at_least(f"codec: {kind} against {rival}, geometric mean, us", ours, reference, mean_bound)
         ours, reference, _ = min(figures[kind], key=lambda row: row[1] / row[0])
-        yield at_least(f"codec: {kind} against {rival}, the least of all, us", ours, reference, least_bound)
+        yield at_least(f"codec: {kind} against {rival}, the lowest ratio, us", ours, reference, least_bound)
 
 
 def _geometric_mean(values: list[float]) -> float:

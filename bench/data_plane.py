@@ -39,6 +39,11 @@ class Contest:
     fetch_bytes: int = 0
     sides: tuple[str, str] = (_OURS, _BROKER)
 
+    @property
+    def of_ours(self) -> bool:
+        """False for the reference compared with itself."""
+        return _OURS in self.sides
+
 
 def contests() -> Iterator[Contest]:
     """The rows in the order of the table."""
@@ -113,3 +118,18 @@ def measure(contest: Contest, subject: Subject, folder: Path, rounds: int, secon
         costs = [[side.cost(contest, seconds) for side in sides] for _ in range(rounds)]
     ours, theirs = (statistics.median(column) for column in zip(*costs, strict=True))
     return at_most(contest.metric, ours, theirs, contest.bound)
+
+
+def compare(
+    contest: Contest, subjects: tuple[Subject, Subject], rounds: int, seconds: float
+) -> list[tuple[float, float]]:
+    """The costs of two brokers of ours in each round; the first to be measured changes with each round."""
+    sides = [_Side(subject.port, subject.pid) for subject in subjects]
+    for side in sides:
+        side.cost(contest, _WARM_S)
+    costs = []
+    for number in range(rounds):
+        order = (0, 1) if number % 2 == 0 else (1, 0)
+        cost = {at: sides[at].cost(contest, seconds) for at in order}
+        costs.append((cost[0], cost[1]))
+    return costs

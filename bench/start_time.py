@@ -26,7 +26,7 @@ def rows(count: int) -> Iterator[Row]:
     )
     first, *later = (seconds * 1000 for seconds in json.loads(done.stdout.splitlines()[-1]))
     yield absolute("in-process cluster of 3: start to acks=all RF 3, ms", statistics.median(later), _BOUND_MS)
-    yield absolute("the same, the first start in a fresh interpreter, ms", first, None)
+    yield absolute("in-process cluster of 3: first start in a fresh interpreter, ms", first, None)
 
 
 def main(count: int) -> None:

@@ -6,13 +6,17 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bench.measured.recording import save
+from bench.measured.run_file import RunRow
+
 _HEAD = f"{'metric':70}{'ours':>11}{'reference':>11}{'ratio':>8}{'bound':>8}"
 
 
 @dataclass(frozen=True)
 class Row:
     """One line. `ratio` is compared with `bound`; in a row without a reference its own figure is (`ratio` is None
-    then). A row without a bound is not checked: `holds` is None, and it is counted separately."""
+    then). A row without a bound is not checked: `holds` is None, and it is counted separately. The metric ends with a
+    comma and its unit. `lower_bound`: the figure must be at least `bound`, not at most."""
 
     metric: str
     ours: float
@@ -20,6 +24,7 @@ class Row:
     ratio: float | None
     bound: float | None
     holds: bool | None
+    lower_bound: bool = False
 
 
 def at_most(metric: str, ours: float, reference: float, bound: float | None) -> Row:
@@ -31,12 +36,23 @@ def at_most(metric: str, ours: float, reference: float, bound: float | None) -> 
 def at_least(metric: str, ours: float, reference: float, bound: float | None) -> Row:
     """reference ÷ ours, which must be at least `bound`."""
     ratio = reference / ours
-    return Row(metric, ours, reference, ratio, bound, None if bound is None else ratio >= bound)
+    return Row(metric, ours, reference, ratio, bound, None if bound is None else ratio >= bound, True)
 
 
 def absolute(metric: str, ours: float, bound: float | None) -> Row:
     """A figure with an upper bound of its own."""
     return Row(metric, ours, None, None, bound, None if bound is None else ours <= bound)
+
+
+def absolute_at_least(metric: str, ours: float, bound: float) -> Row:
+    """A figure with a lower bound of its own."""
+    return Row(metric, ours, None, None, bound, ours >= bound, True)
+
+
+def run_row(row: Row) -> RunRow:
+    """The row as it is recorded, its unit apart."""
+    metric, _, unit = row.metric.rpartition(", ")
+    return RunRow(metric, unit, row.ours, row.reference, row.ratio, row.bound, row.lower_bound, row.holds, None)
 
 
 class Table:
@@ -55,8 +71,8 @@ class Table:
         print(f"{row.metric:70}{_cell(row.ours, 11)}{_cell(row.reference, 11)}{_cell(row.ratio, 8)}"
               f"{_cell(row.bound, 8)}  {verdict}", flush=True)  # fmt: skip
 
-    def finish(self) -> int:
-        """Writes the file; returns the exit code."""
+    def finish(self, *, saved: bool = False) -> int:
+        """Writes the file, and one of bench/history if `saved`; returns the exit code."""
         path = Path("build") / f"{self._target}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps([asdict(row) for row in self.rows], indent=1) + "\n")
@@ -66,6 +82,8 @@ class Table:
         print(f"\n{holding} rows hold, {len(failed)} fail, {unjudged} without a bound; written to {path}")
         for metric in failed:
             print(f"  fails: {metric}")
+        if saved:
+            print(f"saved as {save(self._target, map(run_row, self.rows))}")
         return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""`python -m bench.admin [--quick] [--only TEXT]`: every row, build/bench-admin.json, exit code 1 if one fails.
+"""`python -m bench.admin [--quick] [--only TEXT] [--save]`: all rows, build/bench-admin.json, exit code 1 if one fails.
 
 Five systems, one after the other on the same machine, three nodes each: Apache Kafka 4.4.0 with its default append
 linger and with none, ours on the embedded store; Apache Kafka 3.9.2 and ours on the same ZooKeeper. One generator sends
@@ -7,7 +7,6 @@ the same bytes to all of them.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import signal
 import statistics
@@ -27,6 +26,7 @@ from bench.admin.requests import all_metadata
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import Ours, Side
 from bench.kafka.zookeeper import KafkaOnZooKeeper, OursOnZooKeeper
+from bench.measured.recording import command_line, parse
 from bench.processes import cpu_seconds, resident_mib, work_folder
 from bench.table import Table
 
@@ -106,10 +106,9 @@ def _many(side: Side, plan: Plan, note: Note) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.admin")
-    parser.add_argument("--quick", action="store_true")
+    parser = command_line("python -m bench.admin")
     parser.add_argument("--only", default="", help="measure the systems whose name holds TEXT")
-    given = parser.parse_args()
+    given = parse(parser)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # this process started the nodes and stops them
     plan = QUICK if given.quick else FULL
     folder, began = work_folder(), time.monotonic()
@@ -126,7 +125,7 @@ def main() -> int:
     table.head("ratio = ours / reference, which may be at most `bound`; where no reference stands, ours may")
     for row in judge(found):
         table.add(row)
-    return table.finish()
+    return table.finish(saved=given.save)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ _RATIOS: tuple[tuple[str, str, tuple[float | None, ...]], ...] = (
     ("Metadata for 5,000 partitions, p50, ms", "metadata p50", (0.5, None, None)),
     ("Metadata for 5,000 partitions, p99, ms", "metadata p99", (None, None, None)),
     ("memory of a node with 5,000 partitions, MiB", "memory", (0.5, None, None)),
-    ("noise: median of the worst round / of the best, alter, 1 client", "alter 1 spread", (None, None, None)),
+    ("noise: alter by 1 client, median of the worst round / of the best, times", "alter 1 spread", (None, None, None)),
     ("noise: others' processor time, % of a core", "neighbours", (None, None, None)),
 )
 # metric, figure, and the bound of ours in seconds
@@ -52,10 +52,10 @@ def judge(found: Mapping[str, Figures]) -> Iterator[Row]:
     """Rows of every pair whose two sides were measured."""
     for at, (reference, ours) in enumerate(CONTENDERS):
         if reference in found and ours in found:
-            yield from _pair(f"{ours} : {reference} | ", found[ours], found[reference], at)
+            yield from _pair(f"{ours} / {reference}: ", found[ours], found[reference], at)
     for ours in ("ours", "ours on ZooKeeper"):
         if ours in found:
-            yield from _seconds(f"{ours} | ", found[ours], found.get("4.4" if ours == "ours" else "3.9", {}))
+            yield from _seconds(f"{ours}: ", found[ours], found.get("4.4" if ours == "ours" else "3.9", {}))
 
 
 def _pair(prefix: str, ours: Figures, reference: Figures, at: int) -> Iterator[Row]:

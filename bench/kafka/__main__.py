@@ -1,11 +1,10 @@
-"""`python -m bench.kafka [--quick]`: every pair of the table, build/bench-kafka.json, exit code 1 if one fails.
+"""`python -m bench.kafka [--quick] [--save]`: all pairs, build/bench-kafka.json, exit code 1 if one fails.
 
 Apache Kafka is measured first, then ours, each after 30 seconds of load (5 with `--quick`): a JVM needs this warm-up.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import statistics
@@ -20,6 +19,7 @@ from bench import c_programs, frames
 from bench.c_programs import Load
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import Line, Ours, Side
+from bench.measured.recording import command_line, parse
 from bench.processes import cpu_seconds, resident_mib, work_folder
 from bench.table import Row, Table, at_most
 from signalbox.protocol.api_table import ApiKey
@@ -199,7 +199,7 @@ def judge(kafka: dict[str, float], ours: dict[str, float]) -> list[Row]:
         pair("produce by librdkafka, 1 KB, acks=all, RF 1, CPU s a GB", "produce rf1", 0.4),
         pair("produce by librdkafka, 1 KB, acks=all, RF 3, CPU s a GB", "produce rf3", 0.5),
         pair("fetch raw, CPU s a GB", "fetch", 0.8),
-        Row("produced RF 3, MB/s (ratio: Kafka / ours)", ours["rate rf3"], kafka["rate rf3"], rate, 1.0, rate <= 1.0),
+        Row("produced RF 3 (ratio: Kafka / ours), MB/s", ours["rate rf3"], kafka["rate rf3"], rate, 1.0, rate <= 1.0),
         pair("end to end p50 at 1,000 records/s, RF 3, ms", "end to end p50", 1.0),
         pair("end to end p99, ms", "end to end p99", None),
         pair("forwarded IncrementalAlterConfigs p50, ms", "alter p50", 0.25),
@@ -211,9 +211,8 @@ def judge(kafka: dict[str, float], ours: dict[str, float]) -> list[Row]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.kafka")
-    parser.add_argument("--quick", action="store_true")
-    plan = QUICK if parser.parse_args().quick else FULL
+    given = parse(command_line("python -m bench.kafka"))
+    plan = QUICK if given.quick else FULL
     c_programs.build()
     folder = work_folder()
     try:
@@ -227,7 +226,7 @@ def main() -> int:
     table.head("ratio = ours / Kafka, which may be at most `bound`")
     for row in judge(*found):
         table.add(row)
-    return table.finish()
+    return table.finish(saved=given.save)
 
 
 if __name__ == "__main__":

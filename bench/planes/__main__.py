@@ -1,4 +1,4 @@
-"""`python -m bench.planes [--quick] [--only TEXT]`: every row, build/bench-planes.json, exit code 1 when one
+"""`python -m bench.planes [--quick] [--only TEXT] [--save]`: every row, build/bench-planes.json, exit code 1 when one
 fails.
 
 A gap is the time for which the control plane was not polled: wall time less run-queue delay, so that blocking counts
@@ -7,7 +7,6 @@ and other load on the machine does not (`signalbox/transport/poll_gaps.py`).
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
@@ -19,6 +18,7 @@ from bench import c_programs
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import Ours
 from bench.kafka.zookeeper import KafkaOnZooKeeper
+from bench.measured.recording import command_line, parse
 from bench.planes.bombs import BOMBS, bomb_rows
 from bench.planes.flood import flood_rows
 from bench.planes.leadership import leadership_rows
@@ -40,15 +40,15 @@ def gap_rows(kind: Kind, stage: Stage, seconds: float) -> Iterator[Row]:
         before = read_gaps(stage.metrics_url)
         time.sleep(seconds)
         after = read_gaps(stage.metrics_url)
-    yield absolute(f"gap p99, {kind.name}, us", quantile(before, after, 0.99), _P99_US)
-    yield absolute(f"gap worst, {kind.name}, us", quantile(before, after, 1), _WORST_US)
+    yield absolute(f"gap, {kind.name}, p99, us", quantile(before, after, 0.99), _P99_US)
+    yield absolute(f"gap, {kind.name}, worst, us", quantile(before, after, 1), _WORST_US)
 
 
 def rows(folder: Path, only: str, seconds: float) -> Iterator[Row]:
     """All kinds of load, on the broker that each needs, and unauthenticated clients at the control plane."""
     for guarded in (False, True):
         chosen = [kind for kind in kinds() if kind.guarded is guarded and only in kind.name]
-        floods = not guarded and only in "refused connections"
+        floods = not guarded and only in "unauthenticated connections"
         bombs = not guarded and only in BOMBS
         if not chosen and not floods and not bombs:
             continue
@@ -73,13 +73,12 @@ def leaders(folder: Path, only: str, changes: int, kafka: bool) -> Iterator[Row]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.planes")
-    parser.add_argument("--quick", action="store_true")
+    parser = command_line("python -m bench.planes")
     parser.add_argument("--only", default="")
     parser.add_argument(
         "--kafka", action="store_true", help="Apache Kafka 4.4 and 3.9 beside ours (needs mvn and Java)"
     )
-    given = parser.parse_args()
+    given = parse(parser)
     c_programs.build()
     table, folder = Table("bench-planes"), Path("build/bench") / f"planes-{os.getpid()}"
     memory = work_folder()
@@ -93,7 +92,7 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(memory, ignore_errors=True)
-    return table.finish()
+    return table.finish(saved=given.save)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from signalbox.protocol.records.record_batch import Record, encode_batch
 _TOPIC = "bombs"
 _MAX_MESSAGE_BYTES, _UNPACKED_BYTES = 20_971_520, 200_000_000
 _CONNECTIONS, _RATE, _P99_US = 2, 200, 50_000.0
-BOMBS = "batches of 194 KB that unpack to 200 MB"
+BOMBS = "batches of 194 KB that decompress to 200 MB"
 
 
 def bomb_rows(stage: Stage, seconds: float) -> Iterator[Row]:

@@ -146,7 +146,7 @@ def leadership_rows(side: Side, changes: int, bounded: bool) -> Iterator[Row]:
     name = f"{side.name}: ElectLeaders to accepted produce"
     for label, share, bound in (("p50", 0.5, None), ("p99", 0.99, _BOUND if bounded else None)):
         at = min(len(idle) - 1, int(len(idle) * share))
-        yield at_most(f"{name}, {label}, saturated / idle, ms", loaded[at], idle[at], bound)
+        yield at_most(f"{name}, saturated / idle, {label}, ms", loaded[at], idle[at], bound)
     for label, ours, theirs in zip(_TRACED, traced, traced_idle, strict=True):
         if ours is not None and theirs is not None:
             yield at_most(f"{side.name}: decision to LeaderAndIsr applied, {label}, ms", ours, theirs, None)

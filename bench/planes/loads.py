@@ -33,13 +33,13 @@ class Kind:
 def kinds() -> Iterator[Kind]:
     """Every kind of the table."""
     yield Kind("produce of 1 MB batches", _produce, announced=False)
-    yield Kind("fetches of 1 MB from cold files", _cold)
+    yield Kind("fetches of 1 MB that are not in the page cache", _cold)
     yield Kind("TLS handshakes", _handshakes)
-    yield Kind("fetches by readers that sip", _sip)
+    yield Kind("slow consumers", _sip)
     yield Kind(f"Metadata for {MANY_PARTITIONS} partitions", _metadata)
     yield Kind("a group of 200 rebalancing", _rebalance)
-    yield Kind("topics of 100 partitions made and deleted", _topics)
-    yield Kind("Metadata that 2,000 ACLs decide on", _metadata, guarded=True)
+    yield Kind("topics of 100 partitions created and deleted", _topics)
+    yield Kind("Metadata with 2,000 ACLs", _metadata, guarded=True)
     yield Kind("ListOffsets of 10 MB", _list_offsets)
     yield Kind("Fetch of 10 MB", _wide_fetch)
 

@@ -101,8 +101,8 @@ def _is_ready(at: str) -> bool:
 
 
 class Transcript:
-    """The responses of one broker. Times are relative to now in units of ten seconds, ids and HMACs are replaced by
-    their length."""
+    """The responses of one broker. Times are relative to now in units of 100 s, so that the age of a token on a busy
+    machine makes no difference; ids and HMACs are replaced by their length."""
 
     def __init__(self, at: str, in_the_open: str) -> None:
         self._at = at
@@ -128,7 +128,7 @@ class Transcript:
         """Logs in with a token, on a new connection that is used for `who` from then on."""
         wire = self._wires[who] = Wire(self._at)
         answer = log_in_by_scram(wire, "SCRAM-SHA-256", token_id, password, token_auth=token_auth)
-        lasts_s = round(answer.session_lifetime_ms / 10_000)
+        lasts_s = round(answer.session_lifetime_ms / 100_000)
         self.said.append((f"{who} logs in", (Error.of(answer.error_code).name, answer.error_message, lasts_s)))
 
     def is_over(self, token_id: str, password: str) -> bool:
@@ -148,7 +148,7 @@ def _plain(answer: Any, asked_ms: float) -> dict[str, object]:
     for name in answer._attributes:
         value = getattr(answer, name)
         if name.endswith("timestamp_ms"):
-            found[name] = value if value <= 0 else round((value - asked_ms) / 10_000)
+            found[name] = value if value <= 0 else round((value - asked_ms) / 100_000)
         elif name in ("token_id", "hmac"):
             found[name] = len(value)
         elif name == "tokens":
@@ -162,7 +162,7 @@ def _described(token: Any, asked_ms: float) -> tuple[object, ...]:
     ends = (token.expiry_timestamp, token.max_timestamp)
     renewers = [f"{each.principal_type}:{each.principal_name}" for each in token.renewers]
     whose = (token.principal_name, token.token_requester_principal_name, renewers)
-    return (*whose, *(round((end - asked_ms) / 10_000) for end in ends), len(token.hmac))
+    return (*whose, *(round((end - asked_ms) / 100_000) for end in ends), len(token.hmac))
 
 
 def _create(owner: str | None = "", kind: str = "User", max_lifetime_ms: int = -1, renewer: str = "") -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from signalbox.protocol.api_table import ApiKey
@@ -94,7 +94,7 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
                 # brokers.
                 set_config(own, ResourceType.TOPIC, "read-by-kafka", "retention.ms", "7200000")
                 until(lambda: described(address, "read-by-kafka")["retention.ms"] == "7200000", "the change of config")
-                create(own, "made-meanwhile")
+                until(lambda: created(own, "made-meanwhile"), "a metadata response that names a broker that forwards")
                 until(lambda: led(metadata(address), "made-meanwhile"), "the new topic")
                 until(lambda: set(broker_ids(own)) == {1, 2, 3, _KAFKAS_ID}, "all brokers on our side")
                 assert (state.controller_id(), state.controller_epoch()) == (controller, epoch)
@@ -105,6 +105,17 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
                 )
             until(lambda: set(broker_ids(own)) == {1, 2, 3}, "its end")
             until(lambda: finalized(cluster).error_code == Error.NONE, "a feature of ours, now that it is gone")
+
+
+def created(admin: AdminClient, topic: str) -> bool:
+    """Creates a topic. False if librdkafka sent the request to Kafka's broker, which does not forward it: a metadata
+    response names any live broker as the controller. The Java client asks for metadata again by itself."""
+    try:
+        create(admin, topic)
+    except KafkaException as error:
+        assert error.args[0].code() == KafkaError.NOT_CONTROLLER
+        return False
+    return True
 
 
 def finalized(cluster: ProcessCluster) -> Any:

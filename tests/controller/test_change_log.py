@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,9 @@ def test_a_broker_that_an_earlier_controller_may_have_let_go(
     assert lines(caplog, context, lost, found={context.brokers[1].broker_epoch})[0] == (level, f"{gone} shutdown")
     caplog.clear()
     assert lines(caplog, context, lost)[0][0] == "WARNING"
+    caplog.clear()
+    first = replace(context, controller_epoch=1)
+    assert lines(caplog, first, lost, found={context.brokers[1].broker_epoch})[0][0] == "WARNING"
 
 
 def test_a_partition_that_waited_gets_its_leader(caplog: pytest.LogCaptureFixture) -> None:

@@ -18,6 +18,8 @@ from signalbox.metadata.partition_state import NO_LEADER, LeaderRecoveryState, P
 
 log = logging.getLogger(__name__)
 
+_FIRST_EPOCH = 1  # of the cluster's first controller: there was no earlier one
+
 
 def log_changes(
     before: ControllerContext, decisions: Iterable[Decision], stopping: bool = False, found: Collection[int] = ()
@@ -64,7 +66,7 @@ def _changed(decision: Decision) -> dict[TopicPartition, PartitionState]:
 def _may_have_asked(before: ControllerContext, broker_id: int, found: Collection[int]) -> bool:
     """Whether the broker may have asked an earlier controller for a controlled shutdown. Yields."""
     broker = before.brokers.get(broker_id)
-    if broker is None or broker.broker_epoch not in found:
+    if broker is None or broker.broker_epoch not in found or before.controller_epoch == _FIRST_EPOCH:
         return False
     replicated = [each for each in before.partitions_on(broker_id) if len(before.replicas(each)) > 1]
     states = [state for each in replicated if (state := before.state(each)) is not None]

@@ -120,8 +120,8 @@ class AtOnce:
 async def handled(handler: Handler, request: ApiRequest) -> Any:
     """The handler's response, or the response for its error."""
     try:
-        answer = handler(request)
-        return await answer if inspect.isawaitable(answer) else answer
+        response = handler(request)
+        return await response if inspect.isawaitable(response) else response
     except KafkaError as error:
         return failure(request, error.error, str(error))
 
@@ -131,12 +131,12 @@ def answer_to(handler: Handler, request: ApiRequest) -> Any:
     return as_read(request, asyncio.run(handled(handler, request)))
 
 
-def as_read(request: ApiRequest, answer: Any) -> Any:
+def as_read(request: ApiRequest, response: Any) -> Any:
     """A response message as the client decodes it; any other kind of response unchanged."""
-    if not hasattr(answer, "encode_chunks"):
-        return answer
+    if not hasattr(response, "encode_chunks"):
+        return response
     version = request.header.api_version
-    chunks = answer.encode_chunks(version)
+    chunks = response.encode_chunks(version)
     payload = b"".join(chunk.read() if isinstance(chunk, FileSlice) else bytes(chunk) for chunk in chunks)
     return API_TABLE[request.header.api_key].response.decode(payload, version)
 

@@ -61,10 +61,10 @@ def test_hot_requests_join_the_same_window_and_are_asked_for_before_a_flush() ->
     rolled.add(request, "PRODUCE", False, 1, 0.001)
 
     def settle() -> None:
-        tally = FastPathStats()
-        tally.stand_for(request.header, request.context)
-        tally.add(100, 50, 0.002)
-        rolled.add_hot("PRODUCE", tally)
+        stats = FastPathStats()
+        stats.set_sample(request.header, request.context)
+        stats.add(100, 50, 0.002)
+        rolled.add_fast_path("PRODUCE", stats)
 
     rolled.before_flush = settle
     rolled.flush()

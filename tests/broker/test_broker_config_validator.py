@@ -68,7 +68,7 @@ def rejection(
     judge: ConfigValidator, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS, validate_only: bool = False
 ) -> tuple[Error, str] | None:
     own = BrokerConfigValidator(1, NODE_CONFIG, Values(), judge.catch_up)
-    own.judge, own.look_again = judge, judge.again.extend
+    own.judge, own.revalidate = judge, judge.again.extend
     return asyncio.run(own.rejection(key, asked, validate_only))
 
 

@@ -40,9 +40,9 @@ def test_too_little_is_enough_for_who_does_not_wait(twins: Twins) -> None:
 
 def test_one_batch_is_given_whatever_the_limit(twins: Twins) -> None:
     for _ in range(3):
-        [answer] = twins.send(Fetch(12, 0, 0, max_bytes=1))
-        assert isinstance(answer, bytes)
-        assert len(answer) > 400
+        [response] = twins.send(Fetch(12, 0, 0, max_bytes=1))
+        assert isinstance(response, bytes)
+        assert len(response) > 400
     assert twins.hot.hits == 1
 
 

@@ -248,16 +248,16 @@ def test_a_repeated_fetch_is_hot_at_every_version(twins: Twins, version: int) ->
         twins.send(Produce(9, 1, (2,), size=300))
     before = twins.hot.hits
     for offset in (0, 0, 1, 3, 2):
-        [answer] = twins.send(Fetch(version, 2, offset, isolation=version % 2))
-        assert isinstance(answer, bytes)
-        assert len(answer) > 300
+        [response] = twins.send(Fetch(version, 2, offset, isolation=version % 2))
+        assert isinstance(response, bytes)
+        assert len(response) > 300
     assert twins.hot.hits - before == 3
 
 
 def test_a_fetch_at_the_end_waits_on_the_long_way(twins: Twins) -> None:
     for offset in (0, 0, 0):
-        [answer] = twins.send(Fetch(12, 2, offset))
-        assert isinstance(answer, bytes)
+        [response] = twins.send(Fetch(12, 2, offset))
+        assert isinstance(response, bytes)
     assert twins.hot.hits == 0
 
 

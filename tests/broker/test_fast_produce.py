@@ -40,8 +40,8 @@ def test_too_few_in_sync_is_said_at_once(twins: Twins) -> None:
         partition.replicas = (1, 2)
         partition.take_settings(TopicSettings(min_insync_replicas=2))
     hits = twins.hot.hits
-    [answer] = twins.send(Produce(9, -1, (0,)))
-    assert errors(answer, 9) == [Error.NOT_ENOUGH_REPLICAS]
+    [response] = twins.send(Produce(9, -1, (0,)))
+    assert errors(response, 9) == [Error.NOT_ENOUGH_REPLICAS]
     assert twins.hot.hits == hits + 1
 
 
@@ -51,8 +51,8 @@ def test_one_bad_batch_of_three_fails_alone(twins: Twins) -> None:
     hits = twins.hot.hits
     frame = bytearray(Produce(9, 1, (0, 1, 2)).frame(twins, 9))
     frame[-5] ^= 1  # corrupts the last record of the last batch
-    [answer] = twins.send_raw(bytes(frame))
-    assert errors(answer, 9) == [0, 0, Error.CORRUPT_MESSAGE]
+    [response] = twins.send_raw(bytes(frame))
+    assert errors(response, 9) == [0, 0, Error.CORRUPT_MESSAGE]
     assert twins.hot.hits == hits + 1
 
 
@@ -64,8 +64,8 @@ def test_the_same_head_with_another_second_partition_is_learnt_anew(twins: Twins
 
 def test_a_partition_that_comes_twice_is_never_hot(twins: Twins) -> None:
     for _ in range(4):
-        [answer] = twins.send(Produce(9, 1, (0, 1, 0)))
-        assert errors(answer, 9) == [0, 0]
+        [response] = twins.send(Produce(9, 1, (0, 1, 0)))
+        assert errors(response, 9) == [0, 0]
     assert twins.hot.hits == 0
 
 
@@ -76,8 +76,8 @@ def test_zstd_needs_version_7_however_often_it_comes(twins: Twins, version: int,
         data = ProduceRequest.PartitionProduceData(index=0, records=bytes(records))
         topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
         body = ProduceRequest(acks=1, timeout_ms=500, topic_data=[topic]).encode(version)
-        [answer] = twins.send_raw(request(ApiKey.PRODUCE, version, body))
-    assert errors(answer, version) == [error]
+        [response] = twins.send_raw(request(ApiKey.PRODUCE, version, body))
+    assert errors(response, version) == [error]
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])

@@ -80,23 +80,23 @@ def test_names_of_old_versions_are_resources_too() -> None:
 def test_a_topic_by_its_id_is_found_whether_its_name_is_told_or_not() -> None:
     other = b"\x08" * 16
     body = DeleteTopicsRequest(topics=[State(name=None, topic_id=other), State(name=None, topic_id=ID)])
-    answer = DeleteTopicsResponse(
+    response = DeleteTopicsResponse(
         responses=[Result(name="t", topic_id=ID), Result(name=None, topic_id=other, error_code=29)]
     )
-    assert [each.topic_id for each in DELETE.merged(body, {}, answer).responses] == [other, ID]
+    assert [each.topic_id for each in DELETE.merged(body, {}, response).responses] == [other, ID]
 
 
 def test_a_topic_that_is_asked_for_in_two_ways_has_the_one_result_it_was_given() -> None:
     body = DeleteTopicsRequest(topics=[State(name="t"), State(name=None, topic_id=ID)])
-    answer = DeleteTopicsResponse(responses=[Result(name="t", topic_id=ID, error_code=42)])
-    assert DELETE.merged(body, {}, answer).responses == answer.responses
+    response = DeleteTopicsResponse(responses=[Result(name="t", topic_id=ID, error_code=42)])
+    assert DELETE.merged(body, {}, response).responses == response.responses
 
 
 def test_what_is_no_entry_is_answered_for_itself() -> None:
     body = DeleteTopicsRequest(topics=[State(name="gone"), State(name=None)])
     rejected: dict[Any, Any] = {ZERO_UUID: Result(name=None, error_code=42)}
-    answer = DeleteTopicsResponse(responses=[Result(name="gone", error_code=3)])
-    assert [each.error_code for each in DELETE.merged(body, rejected, answer).responses] == [3, 42]
+    response = DeleteTopicsResponse(responses=[Result(name="gone", error_code=3)])
+    assert [each.error_code for each in DELETE.merged(body, rejected, response).responses] == [3, 42]
 
 
 @pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)

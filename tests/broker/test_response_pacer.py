@@ -43,7 +43,7 @@ def test_the_loop_turns_between_two_answers() -> None:
             given.append(len(told))
         await over(scheduler)
         assert given == [1, 2, 3, 3]
-        assert [answer.throttle_time_ms for answer in told] == [0, 1, 2]
+        assert [response.throttle_time_ms for response in told] == [0, 1, 2]
 
     asyncio.run(main())
 
@@ -58,7 +58,7 @@ def test_errors_are_answers_and_what_was_cancelled_is_none(caplog: pytest.LogCap
         cancelled.cancel()
         fine.set_result(HeartbeatResponse())
         await over(scheduler)
-        assert [answer.error_code for answer in told] == [Error.NOT_COORDINATOR, Error.UNKNOWN_SERVER_ERROR, 0]
+        assert [response.error_code for response in told] == [Error.NOT_COORDINATOR, Error.UNKNOWN_SERVER_ERROR, 0]
 
     asyncio.run(main())
     assert "ZeroDivisionError" in caplog.text

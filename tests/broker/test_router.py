@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from signalbox.broker.api_request import NO_ANSWER, ApiRequest, CloseConnection, RawAnswer
+from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, RawResponse
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.broker.throttling import NO_THROTTLING
@@ -83,14 +83,14 @@ class Forwarder:
 
     async def forward(self, request: ApiRequest) -> Any:
         self.forwarded.append(request)
-        return RawAnswer(b"raw")
+        return RawResponse(b"raw")
 
 
 class Observer:
     def __init__(self) -> None:
         self.seen: list[tuple[str, int]] = []
 
-    def observe(self, request: ApiRequest, row: Any, answer: Any, response_bytes: int, duration_s: float) -> None:
+    def observe(self, request: ApiRequest, row: Any, response: Any, response_bytes: int, duration_s: float) -> None:
         self.seen.append((row.api_key.name, response_bytes))
 
 
@@ -187,8 +187,8 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
 
 
 def test_the_answers_that_are_no_messages() -> None:
-    assert House(lambda request: NO_ANSWER).submit(heartbeat()).ends == [None]
-    assert House(lambda request: RawAnswer(b"xy")).submit(heartbeat()).ends == [b"xy"]
+    assert House(lambda request: NO_RESPONSE).submit(heartbeat()).ends == [None]
+    assert House(lambda request: RawResponse(b"xy")).submit(heartbeat()).ends == [b"xy"]
     assert House(lambda request: CloseConnection("why")).submit(heartbeat()).closed_for == "why"
 
 
@@ -279,7 +279,7 @@ def test_api_versions_reaches_its_handler_at_any_version(version: int) -> None:
 
     def handler(request: ApiRequest) -> Any:
         seen.append(request)
-        return RawAnswer(b"")
+        return RawResponse(b"")
 
     House(handler).submit(Inbound(RequestHeader(ApiKey.API_VERSIONS, version, 1, "c"), b"\xff garbage"))
     assert [request.body for request in seen] == [None]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.api_request import NO_ANSWER
+from signalbox.broker.api_request import NO_RESPONSE
 from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.broker.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import ManualClock
@@ -33,8 +33,8 @@ class Desk:
             lambda _, response: self.withdrawn.append(len(response.responses[0].partitions[0].records or b"")),
         )
 
-    def settle(self, body: Any, version: int, answer: Any) -> int:
-        return self.throttling.settle(request_of(body, version), answer)
+    def settle(self, body: Any, version: int, response: Any) -> int:
+        return self.throttling.settle(request_of(body, version), response)
 
 
 def fetched(size: int) -> FetchResponse:
@@ -48,9 +48,9 @@ def test_a_produce_costs_its_request() -> None:
     size = len(request_of(body, 9).frame)
     waits = []
     for _ in range(8):
-        answer = ProduceResponse()
-        waits.append(desk.settle(body, 9, answer))
-        assert answer.throttle_time_ms == waits[-1]
+        response = ProduceResponse()
+        waits.append(desk.settle(body, 9, response))
+        assert response.throttle_time_ms == waits[-1]
     free = 100 // size
     assert waits[:free] == [0] * free
     assert waits[-1] == round((8 * size - 100) / 100 * 1000)
@@ -60,7 +60,7 @@ def test_a_produce_costs_its_request() -> None:
 
 def test_a_produce_without_an_answer_is_held_back_too() -> None:
     desk, body = Desk(producer_byte_rate=1.0), ProduceRequest(topic_data=[], acks=0)
-    assert desk.settle(body, 9, NO_ANSWER) > 0
+    assert desk.settle(body, 9, NO_RESPONSE) > 0
 
 
 @pytest.mark.spec("D12")
@@ -76,9 +76,9 @@ def test_a_fetch_beyond_its_quota_is_answered_empty_and_costs_nothing() -> None:
     """KIP-219, and as in Kafka: the records are returned after the throttle time."""
     desk = Desk(consumer_byte_rate=1_000.0)
     assert desk.settle(FetchRequest(), 11, fetched(600)) == 0
-    answer = fetched(600)
-    assert desk.settle(FetchRequest(), 11, answer) == 200
-    assert (answer.responses, answer.throttle_time_ms, answer.error_code) == ([], 200, 0)
+    response = fetched(600)
+    assert desk.settle(FetchRequest(), 11, response) == 200
+    assert (response.responses, response.throttle_time_ms, response.error_code) == ([], 200, 0)
     assert desk.withdrawn == [600]
     desk.clock.advance(200)
     again = fetched(600)
@@ -98,10 +98,10 @@ def test_a_batch_larger_than_the_quota_of_all_windows_comes_when_nothing_else_is
 @pytest.mark.spec("D12")
 def test_a_fetch_that_has_no_time_left_is_answered_empty_too() -> None:
     desk = Desk(request_percentage=1.0)
-    request, answer = request_of(FetchRequest(), 11), fetched(600)
+    request, response = request_of(FetchRequest(), 11), fetched(600)
     request.busy_s = 0.5
-    assert desk.throttling.settle(request, answer) > 0
-    assert answer.responses == []
+    assert desk.throttling.settle(request, response) > 0
+    assert response.responses == []
 
 
 def test_a_fetch_asks_for_no_more_than_may_come_at_once() -> None:
@@ -138,13 +138,13 @@ def test_a_request_costs_the_time_that_it_keeps_the_thread() -> None:
     desk = Desk(request_percentage=1.0)
     request = request_of(MetadataRequest(), 9)
     request.busy_s = 0.008
-    answer = MetadataResponse()
-    assert (desk.throttling.settle(request, answer), answer.throttle_time_ms) == (0, 0)
+    response = MetadataResponse()
+    assert (desk.throttling.settle(request, response), response.throttle_time_ms) == (0, 0)
     desk.throttling.spent(request, 0.002)
-    answer = MetadataResponse(throttle_time_ms=70)
-    assert (desk.throttling.settle(request, answer), answer.throttle_time_ms) == (800, 800)
-    answer = MetadataResponse(throttle_time_ms=1_500)
-    assert desk.throttling.settle(request, answer) == 1_500, "the longer of two counts"
+    response = MetadataResponse(throttle_time_ms=70)
+    assert (desk.throttling.settle(request, response), response.throttle_time_ms) == (800, 800)
+    response = MetadataResponse(throttle_time_ms=1_500)
+    assert desk.throttling.settle(request, response) == 1_500, "the longer of two counts"
     assert desk.throttling.settle(request, MetadataResponse()) == 1_000, "one window at most"
     desk.clock.advance(10_000)
     assert desk.throttling.settle(request, MetadataResponse()) == 0
@@ -154,7 +154,7 @@ def test_time_for_bytes_and_for_brokers() -> None:
     desk = Desk(request_percentage=1.0, producer_byte_rate=1_000_000.0)
     slow = request_of(ProduceRequest(topic_data=[], acks=0), 9)
     slow.busy_s = 0.5
-    assert desk.throttling.settle(slow, NO_ANSWER) == 1_000
+    assert desk.throttling.settle(slow, NO_RESPONSE) == 1_000
     for body, version in ((FetchRequest(replica_id=2), 11), (EnvelopeRequest(), 0), (UpdateMetadataRequest(), 6)):
         exempt = request_of(body, version)
         exempt.busy_s = 5.0

@@ -82,7 +82,7 @@ class TwinConnection:
     """A connection that stores its responses; `None`: no response, text: the reason of a close."""
 
     def __init__(self, side: TwinSide, number: int) -> None:
-        self.hot_shapes: object = None
+        self.request_templates: object = None
         self.channel = Channel()
         self.context = RequestContext(
             f"connection-{number}", "CLIENT", SecurityProtocol.PLAINTEXT, "127.0.0.1", b"\x7f\0\0\1"

@@ -16,8 +16,8 @@ SETTINGS = ConnectionSettings(connect_timeout_ms=1_000, request_timeout_ms=1_000
 async def asked(seeds: Seeds, stop_after: int = 99) -> list[tuple[Address, str | None]]:
     found: list[tuple[Address, str | None]] = []
     async with aclosing(seeds.ask(MetadataRequest(topics=[]), 1_000)) as answers:
-        async for address, answer in answers:
-            found.append((address, answer.cluster_id))
+        async for address, response in answers:
+            found.append((address, response.cluster_id))
             if len(found) == stop_after:
                 break
     return found

@@ -202,7 +202,7 @@ def test_what_a_broker_could_not_compare_with_the_store_is_sent_again_before_any
         first = channel.send(UpdateMetadataRequest(controller_epoch=7))
         second = channel.send(LeaderAndIsrRequest(controller_epoch=7))
         answers = await asyncio.wait_for(asyncio.gather(first, second), 3)
-        assert [answer.error_code for answer in answers] == [0, 0]
+        assert [response.error_code for response in answers] == [0, 0]
         assert [row[0] for row in control(broker)] == [*[ApiKey.UPDATE_METADATA] * 3, ApiKey.LEADER_AND_ISR]
         assert broker.connections == 1
 

@@ -43,8 +43,8 @@ async def rejected(client: ClusterClient, node_id: int) -> Misrouted:
 @pytest.mark.spec("R4")
 def test_a_client_learns_the_cluster_and_asks_nodes_with_their_identity() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
-        answer = await client.request_any(NO_TOPICS)
-        assert answer.cluster_id == client.view.cluster_id == "cluster-A"
+        response = await client.request_any(NO_TOPICS)
+        assert response.cluster_id == client.view.cluster_id == "cluster-A"
         assert sorted(client.view.nodes) == [1, 2, 3]
         for node_id in (1, 2, 3):
             await client.request(node_id, NO_TOPICS)

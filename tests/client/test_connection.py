@@ -62,9 +62,9 @@ def test_a_request_is_answered_at_the_highest_common_version() -> None:
     async def test(broker: LoopbackBroker) -> None:
         broker.max_versions[ApiKey.METADATA] = 9
         connection = await connect(Address(*broker.address), SETTINGS)
-        answer = await connection.request(MetadataRequest(topics=None))
-        assert answer.cluster_id == "cluster-A"
-        assert [topic.name for topic in answer.topics] == ["t"]
+        response = await connection.request(MetadataRequest(topics=None))
+        assert response.cluster_id == "cluster-A"
+        assert [topic.name for topic in response.topics] == ["t"]
         assert broker.requests[-1][:2] == (ApiKey.METADATA, 9)
         assert connection.version_for(MetadataRequest(), max_version=4) == 4
         connection.close()
@@ -78,7 +78,7 @@ def test_pipelined_requests_are_matched_with_their_answers() -> None:
         connection = await connect(Address(*broker.address), SETTINGS)
         asked = [MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=f"t{i}")]) for i in range(20)]
         answers = await asyncio.gather(*(connection.request(message) for message in asked))
-        assert [answer.topics[0].name for answer in answers] == [f"t{i}" for i in range(20)]
+        assert [response.topics[0].name for response in answers] == [f"t{i}" for i in range(20)]
         connection.close()
 
     with_broker(test)
@@ -305,8 +305,8 @@ def test_a_cancelled_request_leaves_the_connection_usable() -> None:
         given_up = asyncio.ensure_future(connection.request(MetadataRequest()))
         await asyncio.sleep(0)
         given_up.cancel()
-        answer = await connection.request(ApiVersionsRequest(), version=3)
-        assert answer.error_code == 0
+        response = await connection.request(ApiVersionsRequest(), version=3)
+        assert response.error_code == 0
         connection.close()
 
     with_broker(test)

@@ -61,11 +61,11 @@ def test_metadata_with_129_makes_the_client_start_over() -> None:
         await client.request_any(NO_TOPICS)
         rejections: list[Any] = []
 
-        def reject_once(answer: Any) -> Any:
+        def reject_once(response: Any) -> Any:
             if not rejections:
-                rejections.append(answer)
-                answer.error_code = Error.REBOOTSTRAP_REQUIRED
-            return answer
+                rejections.append(response)
+                response.error_code = Error.REBOOTSTRAP_REQUIRED
+            return response
 
         script_metadata(cluster, reject_once)
         client.keeper.refresh_soon()
@@ -79,9 +79,9 @@ def test_metadata_without_brokers_is_not_adopted() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
 
-        def empty(answer: Any) -> Any:
-            answer.brokers = []
-            return answer
+        def empty(response: Any) -> Any:
+            response.brokers = []
+            return response
 
         script_metadata(cluster, empty)
         client.keeper.refresh_soon()
@@ -100,7 +100,7 @@ def test_metadata_that_cannot_be_had_for_long_makes_the_client_start_over() -> N
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
 
-        def nothing(answer: Any) -> Any:
+        def nothing(response: Any) -> Any:
             return None
 
         script_metadata(cluster, nothing)

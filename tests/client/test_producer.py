@@ -36,7 +36,7 @@ def reject_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append:
     def script(request: Any, version: int) -> Any:
         del broker.scripts[ApiKey.PRODUCE]
         rejected.append(request)
-        answer = broker.produce(request) if append else None
+        response = broker.produce(request) if append else None
         rows = [
             ProduceResponse.TopicProduceResponse(
                 name=topic.name,
@@ -48,7 +48,7 @@ def reject_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append:
             )
             for topic in request.topic_data
         ]
-        assert answer is None or answer.responses
+        assert response is None or response.responses
         return ProduceResponse(responses=rows)
 
     broker.scripts[ApiKey.PRODUCE] = script
@@ -156,10 +156,10 @@ def test_a_leader_hint_in_the_answer_is_followed_at_once() -> None:
         partition.leader, partition.leader_epoch = 2, 5
 
         def hint(request: Any, version: int) -> Any:
-            answer = cluster.brokers[1].produce(request)
-            row = answer.responses[0].partition_responses[0]
+            response = cluster.brokers[1].produce(request)
+            row = response.responses[0].partition_responses[0]
             row.current_leader = ProduceResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=5)
-            return answer
+            return response
 
         cluster.brokers[1].scripts[ApiKey.PRODUCE] = hint
         for broker in cluster.brokers.values():
@@ -271,16 +271,16 @@ def test_a_batch_that_is_too_large_for_the_broker_is_split() -> None:
 
         def at_most_two(request: Any, version: int) -> Any:
             (header,) = iter_batch_headers(request.topic_data[0].partition_data[0].records)
-            answer = broker.produce(request) if header.record_count <= 2 else ProduceResponse()
-            if not answer.responses:
+            response = broker.produce(request) if header.record_count <= 2 else ProduceResponse()
+            if not response.responses:
                 row = ProduceResponse.PartitionProduceResponse(index=0, error_code=Error.MESSAGE_TOO_LARGE)
                 topic = request.topic_data[0]
-                answer.responses = [
+                response.responses = [
                     ProduceResponse.TopicProduceResponse(
                         name=topic.name, topic_id=topic.topic_id, partition_responses=[row]
                     )
                 ]
-            return answer
+            return response
 
         broker.scripts[ApiKey.PRODUCE] = at_most_two
         async with Producer(client, ProducerSettings(linger_ms=100)) as producer:

@@ -49,8 +49,8 @@ async def ask(channel: ReplicaChannel, message: FetchRequest, version: int = 12)
     """(error code, records) of the one partition; the records are copied while they are valid."""
     answered: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
 
-    def take(answer: Any) -> None:
-        row = answer.responses[0].partitions[0]
+    def take(response: Any) -> None:
+        row = response.responses[0].partitions[0]
         answered.set_result((row.error_code, bytes(row.records or b"")))
 
     channel.send(message, version, take)
@@ -126,7 +126,7 @@ def test_an_answer_that_does_not_come_closes_the_channel() -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []
         channel.on_closed = told.append
-        channel.send(fetch(), 12, lambda answer: None, timeout_ms=50)
+        channel.send(fetch(), 12, lambda response: None, timeout_ms=50)
         await until_true(lambda: bool(told))
         assert "no answer within 50 ms" in str(told[0])
 
@@ -139,7 +139,7 @@ def test_garbage_closes_the_channel_and_not_the_loop() -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []
         channel.on_closed = told.append
-        channel.send(fetch(), 12, lambda answer: None)
+        channel.send(fetch(), 12, lambda response: None)
         await until_true(lambda: bool(told))
         assert isinstance(told[0], PeerBroke)
         del broker.scripts[ApiKey.FETCH]

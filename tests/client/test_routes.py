@@ -68,8 +68,8 @@ def test_crossed_routes_are_told_apart_and_the_true_nodes_named() -> None:
         found = await probe_cluster(Address(*cluster.advertised[1]), SETTINGS)
         assert verdicts(found) == [
             (1, Verdict.ROUTE_OK, Grade.VERIFIED, 1),
-            (2, Verdict.WRONG_NODE, Grade.SWEPT, 3),
-            (3, Verdict.WRONG_NODE, Grade.SWEPT, 2),
+            (2, Verdict.WRONG_NODE, Grade.SEARCHED, 3),
+            (3, Verdict.WRONG_NODE, Grade.SEARCHED, 2),
         ]
         assert found[1].text == "node 3 answers, expected was node 2"
 

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from enum import Enum
 from typing import Protocol
 
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.broker.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -72,7 +72,7 @@ class AdvertisedVersions:
             return ListenerKind.CONTROLLERS
         if context.control_plane and self._forced_control_plane:
             return ListenerKind.FORCED_CONTROL_PLANE
-        if by_a_door_of_brokers(context) or context.listener_name in self._peer_listeners:
+        if on_internal_listener(context) or context.listener_name in self._peer_listeners:
             return ListenerKind.BROKERS
         return ListenerKind.CLIENTS
 

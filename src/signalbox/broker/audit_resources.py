@@ -100,11 +100,11 @@ def named_resources(api_key: int, body: Any) -> str:
     return ",".join(found[:_MOST_NAMED]) + (f",+{more}" if more > 0 else "")
 
 
-def first_error(answer: Any) -> str:
+def first_error(response: Any) -> str:
     """The name of the first error code in a response of this node; "" when there is none."""
-    parts = [answer]
+    parts = [response]
     for name in ("topics", "responses", "results", "filter_results", "replica_election_results"):
-        for entry in getattr(answer, name, None) or ():
+        for entry in getattr(response, name, None) or ():
             parts += (entry, *(getattr(entry, "partitions", None) or getattr(entry, "partition_result", None) or ()))
     for part in parts:
         code = getattr(part, "error_code", 0)

@@ -49,15 +49,15 @@ class AuditRollups:
         window.total_s += duration_s
         window.longest_s = max(window.longest_s, duration_s)
 
-    def add_hot(self, api: str, tally: FastPathStats) -> None:
+    def add_fast_path(self, api: str, stats: FastPathStats) -> None:
         """Count the requests of one connection that took the fast path."""
-        assert tally.sample is not None
-        window = self._window(tally.sample, api)
-        window.count += tally.count
-        window.request_bytes += tally.request_bytes
-        window.response_bytes += tally.response_bytes
-        window.total_s += tally.total_s
-        window.longest_s = max(window.longest_s, tally.longest_s)
+        assert stats.sample is not None
+        window = self._window(stats.sample, api)
+        window.count += stats.count
+        window.request_bytes += stats.request_bytes
+        window.response_bytes += stats.response_bytes
+        window.total_s += stats.total_s
+        window.longest_s = max(window.longest_s, stats.longest_s)
 
     def _window(self, request: ApiRequest, api: str) -> _Window:
         apis = self._windows.get(request.context.connection_id)

@@ -44,7 +44,7 @@ _FILES = (".ssl.keystore.location", ".ssl.truststore.location")
 
 
 def _forget(keys: Sequence[str]) -> None:
-    """Default of `look_again`: does nothing."""
+    """Default of `revalidate`: does nothing."""
 
 
 async def _not_ready(for_all: Configs | None, for_this: Configs | None) -> Judgement:
@@ -63,7 +63,7 @@ class BrokerConfigValidator:
         self._values = values
         self._catch_up = catch_up
         self.judge: ConfigValidator = _not_ready
-        self.look_again: Callable[[Sequence[str]], None] = _forget
+        self.revalidate: Callable[[Sequence[str]], None] = _forget
 
     async def rejection(self, api_key: ApiKey, resource: Any, validate_only: bool) -> tuple[Error, str] | None:
         """The error of a resource of an AlterConfigs or IncrementalAlterConfigs request; None when the resource is
@@ -71,7 +71,7 @@ class BrokerConfigValidator:
         are valid, and the message says which open connections they would close (`signalbox config set` reads it).
 
         A request may set the path of a file to its present value because the file was replaced. The controller stores
-        nothing then and no change is observed, so `look_again` is called with these keys (as Kafka does)."""
+        nothing then and no change is observed, so `revalidate` is called with these keys (as Kafka does)."""
         name = resource.resource_name
         if resource.resource_type != ConfigResourceType.BROKER:
             return None
@@ -97,7 +97,7 @@ class BrokerConfigValidator:
                 log.warning("Dynamic configs of listeners: %s", warning)
             same_files = self._same_files(resource, configs)
             if same_files:
-                self.look_again(same_files)
+                self.revalidate(same_files)
             return None
         whose = f"BROKER {name}" if name else "BROKER (all)"
         return Error.INVALID_REQUEST, f"Invalid config value for resource {whose}: {'; '.join(faults)}"

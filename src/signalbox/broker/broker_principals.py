@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from signalbox.common.limits import MAX_BROKER_PRINCIPALS
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
@@ -51,7 +51,7 @@ class BrokerPrincipalRule:
         allowed = self._authorizer.authorize(context, operation, resource_type, resource_name)
         if not allowed or operation not in _CHANGES or context.principal not in self._brokers:
             return allowed
-        if by_a_door_of_brokers(context):
+        if on_internal_listener(context):
             return True
         self._tell(context)
         return False
@@ -71,7 +71,7 @@ class BrokerPrincipalRule:
     def acted(self, context: RequestContext) -> None:
         """Remember that the principal has used CLUSTER_ACTION; no effect on client listeners and for ANONYMOUS."""
         principal = context.principal
-        if principal in self._brokers or principal == ANONYMOUS or not by_a_door_of_brokers(context):
+        if principal in self._brokers or principal == ANONYMOUS or not on_internal_listener(context):
             return
         if len(self._brokers) < MAX_BROKER_PRINCIPALS:
             self._brokers.add(principal)

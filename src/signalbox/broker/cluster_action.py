@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from signalbox.broker.broker_principals import BrokerPrincipalRule
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
@@ -60,7 +60,7 @@ def require_cluster_action(
 
 
 def _brokers_speak_here(authorizer: Authorizer, context: RequestContext, peer_listeners: Container[str]) -> bool:
-    if by_a_door_of_brokers(context):
+    if on_internal_listener(context):
         return True
     return context.listener_name in peer_listeners and _is_authenticated_broker(authorizer, context)
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 
-from signalbox.broker.dynamic_keys_of_kafka import DYNAMIC_KEYS_OF_KAFKA
+from signalbox.broker.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.broker.ports import ConfigValues
 from signalbox.common.client_metrics_config import CLIENT_METRICS_CONFIG
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
@@ -115,7 +115,7 @@ class ConfigDescription:
             if name in self._table or read_listener_key(name, self._table) is not None:
                 continue
             synonyms: list[Synonym] = [(name, values[name], source) for source, values in levels if name in values]
-            row = DYNAMIC_KEYS_OF_KAFKA.get(name)
+            row = KAFKA_DYNAMIC_CONFIGS.get(name)
             if row is not None:
                 synonyms.append((name, format_value(row.default), ConfigSource.DEFAULT_CONFIG))
                 described.append(_described(row, synonyms, read_only=False))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, ResponseMessage
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, ResponseMessage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_shapes import Asked, Shape, changes, groups, records, top_level
 from signalbox.protocol.error_table import Error
@@ -23,11 +23,11 @@ def error_response(request: ApiRequest, error: Error, message: str | None = None
     header = request.header
     shape = _SHAPES.get(ApiKey(header.api_key), top_level)
     asked = Asked(request.body, header.api_version)
-    answer: ResponseMessage = shape(asked, API_TABLE[header.api_key].response, int(error), message)
-    return answer
+    response: ResponseMessage = shape(asked, API_TABLE[header.api_key].response, int(error), message)
+    return response
 
 
-def failure(request: ApiRequest, error: Error, message: str | None = None) -> FinalAnswer:
+def failure(request: ApiRequest, error: Error, message: str | None = None) -> FinalResponse:
     """The result for a request that fails as a whole. A client that sent acks=0 expects no response and would mistake
     an error response for that of its next request, so its connection is closed, as in Kafka."""
     if request.header.api_key == ApiKey.PRODUCE and request.body.acks == 0:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult, RawResponse
 from signalbox.broker.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
 from signalbox.broker.in_slices import in_slices
 from signalbox.broker.ports import Forwarder, TaskScheduler
@@ -35,7 +35,7 @@ class ResourceAuthorizer(Protocol):
 
     def rejected(self, request: ApiRequest) -> Rejection | Awaitable[Rejection]: ...
 
-    def __call__(self, request: ApiRequest) -> Answer: ...
+    def __call__(self, request: ApiRequest) -> HandlerResult: ...
 
 
 def forwarding_filters(authorizer: Authorizer, judges: Mapping[ApiKey, ResourceAuthorizer]) -> dict[int, Filter]:
@@ -67,27 +67,27 @@ class FilteringForwarder:
         """Set the filters by API key. They need the handlers, which are created after the router."""
         self._filters = filters
 
-    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+    def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         """The complete response; KafkaError at once when the whole request is rejected. The authorization of each
         resource, which may take long, is done before this function returns. Yields."""
         return self._settled(request, self._filters[request.header.api_key](request))
 
-    async def _settled(self, request: ApiRequest, judged: Rejection | Awaitable[Rejection]) -> FinalAnswer:
+    async def _settled(self, request: ApiRequest, judged: Rejection | Awaitable[Rejection]) -> FinalResponse:
         rejected = await judged if inspect.isawaitable(judged) else judged
         if isinstance(rejected, Message):
             return rejected
         if not rejected:
-            request.sent_on = True
+            request.was_forwarded = True
             return await self._forwarder.forward(request)
         shape = RESOURCE_REQUESTS[request.header.api_key]
         rest = await in_slices(self._scheduler, partial(_rest, request, shape, rejected))
         said = None
         if rest is not None:
-            request.sent_on = True
+            request.was_forwarded = True
             said = await self._forwarder.forward(rest)
             if isinstance(said, CloseConnection):
                 return said
-        merged: FinalAnswer = await in_slices(self._scheduler, partial(_merged, request, shape, rejected, said))
+        merged: FinalResponse = await in_slices(self._scheduler, partial(_merged, request, shape, rejected, said))
         return merged
 
 
@@ -101,11 +101,11 @@ def _rest(request: ApiRequest, shape: ResourceRequests, rejected: Rejected) -> A
     return ApiRequest(header, body, request.context, frame, request.received_at)
 
 
-def _merged(request: ApiRequest, shape: ResourceRequests, rejected: Rejected, said: FinalAnswer | None) -> Any:
+def _merged(request: ApiRequest, shape: ResourceRequests, rejected: Rejected, said: FinalResponse | None) -> Any:
     """The complete response. `said`: the active controller's response, or None if nothing was forwarded."""
-    answer: Any = said
-    if isinstance(said, RawAnswer):
+    response: Any = said
+    if isinstance(said, RawResponse):
         header = request.header
         _, offset = decode_response_header(said.payload, header.api_key, header.api_version)
-        answer, _ = API_TABLE[header.api_key].response.decode_long(said.payload, header.api_version, offset)
-    return shape.merged(request.body, rejected, answer)
+        response, _ = API_TABLE[header.api_key].response.decode_long(said.payload, header.api_version, offset)
+    return shape.merged(request.body, rejected, response)

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Container
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.routes import RouteTable
@@ -40,16 +40,16 @@ class LocalAdminRequests:
         """Set the route table, which is created after the router."""
         self._routes = routes
 
-    async def forward(self, request: ApiRequest) -> FinalAnswer:
+    async def forward(self, request: ApiRequest) -> FinalResponse:
         """This broker's own response."""
         key = request.header.api_key
         if key in _REJECTED_UNSEEN:
             return failure(request, Error.NOT_CONTROLLER)
-        answer = self._routes[key].handler(request)
-        return await answer if inspect.isawaitable(answer) else answer
+        response = self._routes[key].handler(request)
+        return await response if inspect.isawaitable(response) else response
 
 
-class OwnWriter:
+class DirectWriter:
     """The controller that handlers use below the gate: the APIs in `stored_here` are handled by this broker when it is
     not the controller, or is no longer the controller."""
 
@@ -66,13 +66,13 @@ class OwnWriter:
         if api_key not in self._stored_here:
             return await self._controller.handle(api_key, request, context)
         if self._controller.is_active:
-            answer = await self._controller.handle(api_key, request, context)
-            if not says_not_controller(answer):
-                return answer
+            response = await self._controller.handle(api_key, request, context)
+            if not says_not_controller(response):
+                return response
         return await self._own.handle(api_key, request)
 
 
-class OwnTopicWriter(OwnWriter):
+class DirectTopicWriter(DirectWriter):
     """The same for auto-created topics: this broker never sends these creations to another broker."""
 
     @property

@@ -65,9 +65,9 @@ class ResourceRequests:
             )
         return rest if any(getattr(rest, field) for field in self.asked) else None
 
-    def merged(self, body: Any, rejected: Rejected, answer: Any | None) -> Any:
-        """The combined response. `answer`: the controller's response, None if it received no request. Yields."""
-        whole = API_TABLE[self.api_key].response() if answer is None else copy(answer)
+    def merged(self, body: Any, rejected: Rejected, response: Any | None) -> Any:
+        """The combined response. `response`: the controller's response, None if it received no request. Yields."""
+        whole = API_TABLE[self.api_key].response() if response is None else copy(response)
         found: Rejected = {
             key: result for result in yielding(getattr(whole, self.answered)) for key in self.result_keys(result)
         } | rejected

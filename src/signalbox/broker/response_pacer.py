@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
 from signalbox.broker.ports import TaskScheduler
 from signalbox.common.cooperative_task import yield_if_due
@@ -25,15 +25,15 @@ class ResponsePacer:
 
     def __init__(self, scheduler: TaskScheduler) -> None:
         self._scheduler = scheduler
-        self._known: deque[tuple[Promise[FinalAnswer], FinalAnswer]] = deque()
+        self._known: deque[tuple[Promise[FinalResponse], FinalResponse]] = deque()
         self._under_way = False
 
-    def of(self, request: ApiRequest, awaited: asyncio.Future[FinalAnswer]) -> Promise[FinalAnswer]:
+    def of(self, request: ApiRequest, awaited: asyncio.Future[FinalResponse]) -> Promise[FinalResponse]:
         """Promise of the response of `awaited`, completed in turn; an error becomes the API's error response. If
         `awaited` is cancelled, the promise is never completed: the broker stops."""
-        pending: Promise[FinalAnswer] = Promise()
+        pending: Promise[FinalResponse] = Promise()
 
-        def known(done: asyncio.Future[FinalAnswer]) -> None:
+        def known(done: asyncio.Future[FinalResponse]) -> None:
             if done.cancelled():
                 return
             error = done.exception()
@@ -48,8 +48,8 @@ class ResponsePacer:
         awaited.add_done_callback(known)
         return pending
 
-    def _give(self, pending: Promise[FinalAnswer], answer: FinalAnswer) -> None:
-        self._known.append((pending, answer))
+    def _give(self, pending: Promise[FinalResponse], response: FinalResponse) -> None:
+        self._known.append((pending, response))
         if not self._under_way:
             self._under_way = True
             self._scheduler.run(self._run)
@@ -57,8 +57,8 @@ class ResponsePacer:
     def _run(self) -> None:
         try:
             while self._known:
-                pending, answer = self._known.popleft()
-                pending.complete(answer)
+                pending, response = self._known.popleft()
+                pending.complete(response)
                 yield_if_due()
         finally:
             self._under_way = False

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class TopicShape:
+class InternalTopicSettings:
     """Properties of an auto-created topic: partitions, replicas (-1 = the broker default) and configs."""
 
     partitions: int = -1
@@ -39,7 +39,7 @@ class TopicShape:
 class TopicCreationSettings:
     """Properties by topic name (other topics have the broker's defaults), and the timeout for the controller."""
 
-    shapes: dict[str, TopicShape]
+    shapes: dict[str, InternalTopicSettings]
     request_timeout_ms: int
 
 
@@ -73,7 +73,7 @@ class TopicCreator:
         return await asyncio.shield(task)
 
     async def _create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
-        shape = self._shapes.get(topic, TopicShape())
+        shape = self._shapes.get(topic, InternalTopicSettings())
         wanted = CreateTopicsRequest(
             topics=[
                 CreateTopicsRequest.CreatableTopic(
@@ -89,12 +89,12 @@ class TopicCreator:
             timeout_ms=self._request_timeout_ms,
         )
         try:
-            answer = await self._ask(wanted, request)
+            response = await self._ask(wanted, request)
         except KafkaError as error:
             return int(error.error), error.message
-        if not answer.topics:
+        if not response.topics:
             return int(Error.UNKNOWN_SERVER_ERROR), "the controller's answer names no topic"
-        result = answer.topics[0]
+        result = response.topics[0]
         if result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS):
             return 0, ""
         source = "" if request is None else request.context.client_address
@@ -130,7 +130,7 @@ class TopicCreator:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, "the active controller rejected the Envelope")
         try:
             _, offset = decode_response_header(envelope.response_data or b"", ApiKey.CREATE_TOPICS, version)
-            answer: CreateTopicsResponse = CreateTopicsResponse.decode(envelope.response_data or b"", version, offset)
+            response: CreateTopicsResponse = CreateTopicsResponse.decode(envelope.response_data or b"", version, offset)
         except DecodeError as error:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"the controller's answer does not parse: {error}") from error
-        return answer
+        return response

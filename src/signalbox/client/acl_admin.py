@@ -26,8 +26,8 @@ class AclAdmin(AdminCall):
         self, wanted: AclFilter | None = None, *, timeout_ms: float | None = None
     ) -> list[AclBinding]:
         """The ACLs that match a filter, all ACLs without one; KafkaError."""
-        answer = await self._ask(DescribeAclsRequest(**_fields(wanted or AclFilter())), timeout_ms)
-        return [AclBinding(_pattern(row), _entry(acl)) for row in answer.resources for acl in row.acls]
+        response = await self._ask(DescribeAclsRequest(**_fields(wanted or AclFilter())), timeout_ms)
+        return [AclBinding(_pattern(row), _entry(acl)) for row in response.resources for acl in row.acls]
 
     async def create_acls(
         self, bindings: Sequence[AclBinding], *, timeout_ms: float | None = None
@@ -45,19 +45,19 @@ class AclAdmin(AdminCall):
             )
             for binding in bindings
         ]
-        answer = await self._ask(CreateAclsRequest(creations=creations), timeout_ms)
+        response = await self._ask(CreateAclsRequest(creations=creations), timeout_ms)
         return {
             binding: outcome_of(text_of(binding), row.error_code, row.error_message)
-            for binding, row in zip(bindings, answer.results, strict=True)
+            for binding, row in zip(bindings, response.results, strict=True)
         }
 
     async def delete_acls(self, wanted: Sequence[AclFilter], *, timeout_ms: float | None = None) -> list[AclBinding]:
         """Delete the ACLs that match any of the filters; returns them. KafkaError when a filter was rejected."""
         filters = [DeleteAclsRequest.DeleteAclsFilter(**_fields(each)) for each in wanted]
-        answer = await self._ask(DeleteAclsRequest(filters=filters), timeout_ms)
-        for row in answer.filter_results:
+        response = await self._ask(DeleteAclsRequest(filters=filters), timeout_ms)
+        for row in response.filter_results:
             outcome_of("a filter", row.error_code, row.error_message).raise_for_error()
-        return [AclBinding(_pattern(acl), _entry(acl)) for row in answer.filter_results for acl in row.matching_acls]
+        return [AclBinding(_pattern(acl), _entry(acl)) for row in response.filter_results for acl in row.matching_acls]
 
 
 def text_of(binding: AclBinding) -> str:

@@ -63,13 +63,13 @@ class AdminCall:
     async def _retry(self, attempt: Callable[[], Awaitable[Any]], deadline: float) -> Any:
         tries = 0
         while True:
-            answer = await attempt()
-            error = Error.of(getattr(answer, "error_code", Error.NONE))
+            response = await attempt()
+            error = Error.of(getattr(response, "error_code", Error.NONE))
             if error == Error.NONE:
-                return answer
+                return response
             tries += 1
             if error not in RETRIED or left_ms(deadline) <= 0:
-                raise KafkaError(error, getattr(answer, "error_message", None))
+                raise KafkaError(error, getattr(response, "error_message", None))
             await self.client.pause(tries, deadline)
 
     async def _each(

@@ -116,16 +116,16 @@ class BrokerChannel:
             if not answered.cancelled():
                 version = CONTROL_VERSIONS.get(message.api_key)
                 try:
-                    answer = await connection.request(message, version=version)
+                    response = await connection.request(message, version=version)
                 except EncodeError as error:  # a retry would not help, and the other requests wait behind it
                     answered.set_exception(error)
                 else:
-                    if getattr(answer, "error_code", 0) == Error.REQUEST_TIMED_OUT:
+                    if getattr(response, "error_code", 0) == Error.REQUEST_TIMED_OUT:
                         await asyncio.sleep(_RETRY_AFTER_SECONDS)
                         continue
                     self.sent += 1
                     if not answered.done():
-                        answered.set_result(answer)
+                        answered.set_result(response)
             self._queue.popleft()
 
     def _note(self, failure: ClientFailure) -> None:

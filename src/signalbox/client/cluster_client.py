@@ -145,13 +145,13 @@ class ClusterClient:
             node = await self.some_node(deadline, tried, last)
             left_ms = (deadline - asyncio.get_running_loop().time()) * 1000
             try:
-                answer = await self._ask(node, message, Purpose.REQUESTS, left_ms)
+                response = await self._ask(node, message, Purpose.REQUESTS, left_ms)
                 tried.add(node.node_id)
-                if not says_not_controller(answer):
-                    return answer
+                if not says_not_controller(response):
+                    return response
                 if self.keeper.least_loaded_node(tried) is None:
                     self.keeper.refresh_soon()  # a controller may have registered since
-                    return answer
+                    return response
             except ClientFailure as failure:
                 if not failure.retriable:
                     raise

@@ -136,8 +136,8 @@ class Consumer:
     async def _fetch(self, leader_id: int, wanted: dict[TopicPartition, int]) -> None:
         try:
             request = fetch_request(wanted, self._client.view, self._settings)
-            answer = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
-            rows = rows_by_partition(answer, self._client.view)
+            response = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
+            rows = rows_by_partition(response, self._client.view)
             for partition, offset in wanted.items():
                 if self._fetching.get(partition) == offset:
                     await self._take(partition, offset, rows.get(partition))

@@ -169,16 +169,16 @@ class ControllerChannel:
             self._send_again(request)
         else:
             try:
-                answer = request.decode(payload.result())
+                response = request.decode(payload.result())
             except ValueError as error:
                 connection.close(f"unreadable answer: {error}")
                 self._send_again(request)
             else:
-                if says_not_controller(answer):
+                if says_not_controller(response):
                     self._connections.denied(connection)
                     self._send_again(request)
                 elif not request.answered.done():
-                    request.answered.set_result(answer)
+                    request.answered.set_result(response)
         self._connections.drained()
         self._pump()
 

@@ -74,8 +74,8 @@ class GroupAdmin(AdminCall):
         )
         found = {
             row.group_id: GroupListing(row.group_id, row.protocol_type, row.group_state, row.group_type)
-            for answer in answers
-            for row in answer.groups
+            for response in answers
+            for row in response.groups
         }
         return [found[group_id] for group_id in sorted(found)]
 
@@ -83,8 +83,8 @@ class GroupAdmin(AdminCall):
         """State and members of a group; KafkaError when the coordinator returns an error."""
 
         async def attempt(node_id: int, left: float) -> tuple[int, GroupDescription]:
-            answer = await self._coordinator_asked(node_id, DescribeGroupsRequest(groups=[group_id]), left)
-            (row,) = answer.groups
+            response = await self._coordinator_asked(node_id, DescribeGroupsRequest(groups=[group_id]), left)
+            (row,) = response.groups
             members = [
                 GroupMember(
                     member.member_id,
@@ -110,8 +110,8 @@ class GroupAdmin(AdminCall):
         for group_id in group_ids:
 
             async def attempt(node_id: int, left: float, group_id: str = group_id) -> tuple[int, Outcome]:
-                answer = await self._coordinator_asked(node_id, DeleteGroupsRequest(groups_names=[group_id]), left)
-                (row,) = answer.results
+                response = await self._coordinator_asked(node_id, DeleteGroupsRequest(groups_names=[group_id]), left)
+                (row,) = response.results
                 return row.error_code, outcome_of(group_id, row.error_code, None)
 
             try:
@@ -133,8 +133,8 @@ class GroupAdmin(AdminCall):
             return OffsetFetchRequest(groups=[group])
 
         async def attempt(node_id: int, left: float) -> tuple[int, dict[TopicPartition, CommittedOffset]]:
-            answer = await self._coordinator_asked(node_id, build, left, max_version=9)
-            row = answer.groups[0] if answer.groups else answer
+            response = await self._coordinator_asked(node_id, build, left, max_version=9)
+            row = response.groups[0] if response.groups else response
             offsets = {
                 TopicPartition(topic.name, partition.partition_index): CommittedOffset(
                     partition.committed_offset, partition.committed_leader_epoch, partition.metadata
@@ -165,8 +165,8 @@ class GroupAdmin(AdminCall):
         )
 
         async def attempt(node_id: int, left: float) -> tuple[int, None]:
-            answer = await self._coordinator_asked(node_id, request, left, max_version=9)
-            codes = [row.error_code for topic in answer.topics for row in topic.partitions]
+            response = await self._coordinator_asked(node_id, request, left, max_version=9)
+            codes = [row.error_code for topic in response.topics for row in topic.partitions]
             return next((code for code in codes if code != Error.NONE), int(Error.NONE)), None
 
         await self._at_coordinator(group_id, attempt, timeout_ms)

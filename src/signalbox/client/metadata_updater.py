@@ -166,12 +166,12 @@ class MetadataUpdater:
         generation = self.machine.generation
         only_looking = self.machine.phase is not Phase.BOOTSTRAP
         async with aclosing(self.seeds.ask(self._request(), _METADATA_TIMEOUT_MS)) as answers:
-            async for _, answer in answers:
+            async for _, response in answers:
                 if generation != self.machine.generation:
                     return
-                if only_looking and answer.cluster_id != self.machine.cluster_id:
+                if only_looking and response.cluster_id != self.machine.cluster_id:
                     continue
-                if self._offer(generation, answer) is Action.ADOPT:
+                if self._offer(generation, response) is Action.ADOPT:
                     return
         if not only_looking:
             self.last_failure = self.seeds.last_failure
@@ -187,7 +187,7 @@ class MetadataUpdater:
             return
         try:
             connection = await self.pool.get(node, Purpose.METADATA)
-            answer = await connection.request(self._request(), timeout_ms=_METADATA_TIMEOUT_MS)
+            response = await connection.request(self._request(), timeout_ms=_METADATA_TIMEOUT_MS)
         except Misrouted:
             self.note_misroute(node, generation)
             self._retry_later()
@@ -196,17 +196,17 @@ class MetadataUpdater:
             self._retry_later()
             self._carry_out(self.machine.metadata_failed(generation, self.now_ms()))
         else:
-            if self._offer(generation, answer) is not Action.ADOPT:
+            if self._offer(generation, response) is not Action.ADOPT:
                 self._retry_later()
 
-    def _offer(self, generation: int, answer: object) -> Action:
+    def _offer(self, generation: int, response: object) -> Action:
         """Pass a Metadata response to the state machine and execute its action."""
-        cluster_id, brokers = answer.cluster_id, answer.brokers  # type: ignore[attr-defined]
-        error_code = answer.error_code  # type: ignore[attr-defined]
+        cluster_id, brokers = response.cluster_id, response.brokers  # type: ignore[attr-defined]
+        error_code = response.error_code  # type: ignore[attr-defined]
         before = self.view.cluster_id
         action = self.machine.metadata_received(generation, cluster_id, len(brokers), error_code, self.now_ms())
         if action is Action.ADOPT:
-            self.view.adopt(answer)
+            self.view.adopt(response)
             if before != cluster_id:
                 log.info("Cluster metadata updated (cluster id=%s, brokers=%d)", cluster_id, len(brokers))
             self.quarantine.keep_only({(node.node_id, node.address) for node in self.view.nodes.values()})

@@ -50,12 +50,12 @@ class MetadataView:
         self.nodes = {}
         self.topics = {}
 
-    def adopt(self, answer: Any) -> None:
+    def adopt(self, response: Any) -> None:
         """Apply a MetadataResponse that was accepted."""
-        self.cluster_id = answer.cluster_id
-        self.controller_id = answer.controller_id
-        self.nodes = {row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers}
-        for topic in answer.topics:
+        self.cluster_id = response.cluster_id
+        self.controller_id = response.controller_id
+        self.nodes = {row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in response.brokers}
+        for topic in response.topics:
             if topic.name is None:
                 continue
             self.topics[topic.name] = self._merged(topic)

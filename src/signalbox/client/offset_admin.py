@@ -34,8 +34,8 @@ class OffsetAdmin(AdminCall):
         for partition in partitions:
             row = made.ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
             request = made(replica_id=-1, topics=[made.ListOffsetsTopic(name=partition.topic, partitions=[row])])
-            answer = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
-            found[partition] = int(answer.offset)
+            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            found[partition] = int(response.offset)
         return found
 
     async def delete_records(
@@ -51,8 +51,8 @@ class OffsetAdmin(AdminCall):
                 topics=[made.DeleteRecordsTopic(name=partition.topic, partitions=[row])],
                 timeout_ms=self._wire_timeout_ms(left_ms(deadline)),
             )
-            answer = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
-            found[partition] = int(answer.low_watermark)
+            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            found[partition] = int(response.low_watermark)
         return found
 
     async def _at_leader(self, partition: TopicPartition, request: Any, deadline: float, row_of: Any) -> Any:

@@ -52,10 +52,10 @@ class PartitionAdmin(AdminCall):
             topic_partitions=None if partitions is None else topics,
             timeout_ms=self._wire_timeout_ms(self.client.settings.api_timeout_ms if timeout_ms is None else timeout_ms),
         )
-        answer = await self._ask(request, timeout_ms)
+        response = await self._ask(request, timeout_ms)
         return {
             name: outcome_of(name, each.error_code, each.error_message)
-            for topic in answer.replica_election_results
+            for topic in response.replica_election_results
             for each in topic.partition_result
             for name in [str(TopicPartition(topic.topic, each.partition_id))]
         }
@@ -89,12 +89,12 @@ class PartitionAdmin(AdminCall):
                 allow_replication_factor_change=allow_replication_factor_change,
                 topics=[topic(name, numbers) for name, numbers in _numbers(left).items()],
             )
-            answer = await self.client.request_any(request, timeout_ms=left_ms)
-            if answer.error_code and not answer.responses:
-                raise KafkaError(Error.of(answer.error_code), answer.error_message)
+            response = await self.client.request_any(request, timeout_ms=left_ms)
+            if response.error_code and not response.responses:
+                raise KafkaError(Error.of(response.error_code), response.error_message)
             return [
                 outcome_of(str(TopicPartition(topic.name, each.partition_index)), each.error_code, each.error_message)
-                for topic in answer.responses
+                for topic in response.responses
                 for each in topic.partitions
             ]
 
@@ -107,14 +107,14 @@ class PartitionAdmin(AdminCall):
         made = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
         topics = [made(name=name, partition_indexes=numbers) for name, numbers in _numbers(partitions or ()).items()]
         request = ListPartitionReassignmentsRequest(topics=None if partitions is None else topics)
-        answer = await self._ask(request, timeout_ms)
+        response = await self._ask(request, timeout_ms)
         return {
             TopicPartition(topic.name, each.partition_index): Reassignment(
                 replicas=tuple(each.replicas),
                 adding=tuple(each.adding_replicas),
                 removing=tuple(each.removing_replicas),
             )
-            for topic in answer.topics
+            for topic in response.topics
             for each in topic.partitions
         }
 

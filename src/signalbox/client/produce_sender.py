@@ -149,11 +149,11 @@ class ProduceSender:
         settings = self._client.settings
         request = produce_request(sending, self._client.view, self._compression, settings.request_timeout_ms)
         try:
-            answer = await self._client.request(node_id, request)
+            response = await self._client.request(node_id, request)
         except ClientFailure as failure:
             self._failed(sending, failure)
         else:
-            self._answered(sending, answer)
+            self._answered(sending, response)
         finally:
             del self._requests[node_id]
             for queue, _ in sending:
@@ -178,9 +178,9 @@ class ProduceSender:
         backoff_ms = backoff_after(batch.attempts, settings.retry_backoff_ms, settings.retry_backoff_max_ms)
         queue.retry_at = asyncio.get_running_loop().time() + backoff_ms / 1000
 
-    def _answered(self, sending: Sending, answer: Any) -> None:
+    def _answered(self, sending: Sending, response: Any) -> None:
         view = self._client.view
-        rows = answers_by_partition(answer, view)
+        rows = answers_by_partition(response, view)
         for queue, batch in sending:
             row = rows.get(queue.partition)
             if row is None:
@@ -189,7 +189,7 @@ class ProduceSender:
                 self._back_off(queue, batch)
                 continue
             leader = row.current_leader
-            moved = view.hint_leader(queue.partition, leader.leader_id, leader.leader_epoch, answer.node_endpoints)
+            moved = view.hint_leader(queue.partition, leader.leader_id, leader.leader_epoch, response.node_endpoints)
             self._settle(queue, batch, row, moved)
 
     def _settle(self, queue: PartitionQueue, batch: ProducerBatch, row: Any, moved: bool) -> None:

@@ -76,7 +76,7 @@ class Rebootstrap:
         if self._is_foreign(cluster_id):
             self.foreign_cluster_id = cluster_id
             return self._signal(Signal.FOREIGN_CLUSTER, now_ms)
-        action = self._signal(Signal.CLUSTER_LEARNT, now_ms)
+        action = self._signal(Signal.CLUSTER_ID_OBSERVED, now_ms)
         if action is Action.ADOPT:
             self.cluster_id = cluster_id
             self.cluster_policy.adopted(cluster_id)

@@ -18,7 +18,7 @@ class Phase(Enum):
 
 
 class Signal(Enum):
-    CLUSTER_LEARNT = "Metadata with brokers, of a cluster we accept"
+    CLUSTER_ID_OBSERVED = "Metadata with brokers, of a cluster we accept"
     FOREIGN_CLUSTER = "Metadata of a cluster we do not accept"
     METADATA_FAILED = "an attempt to get Metadata failed, or it named no broker"
     METADATA_REJECTED = "Metadata answered 129 (KIP-1102)"
@@ -44,7 +44,7 @@ class Action(Enum):
 _P, _S, _A = Phase, Signal, Action
 
 TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
-    (_P.BOOTSTRAP, _S.CLUSTER_LEARNT): (_P.STEADY, _A.ADOPT),
+    (_P.BOOTSTRAP, _S.CLUSTER_ID_OBSERVED): (_P.STEADY, _A.ADOPT),
     (_P.BOOTSTRAP, _S.FOREIGN_CLUSTER): (_P.BOOTSTRAP, _A.NEXT_SEED),
     (_P.BOOTSTRAP, _S.METADATA_FAILED): (_P.BOOTSTRAP, _A.NEXT_SEED),
     (_P.BOOTSTRAP, _S.METADATA_REJECTED): (_P.BOOTSTRAP, _A.NEXT_SEED),
@@ -54,7 +54,7 @@ TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
     (_P.BOOTSTRAP, _S.NO_USABLE_NODE): (_P.BOOTSTRAP, _A.IGNORE),
     (_P.BOOTSTRAP, _S.ROUTE_REJECTED): (_P.BOOTSTRAP, _A.IGNORE),
     (_P.BOOTSTRAP, _S.ROUTE_REJECTED_AGAIN): (_P.BOOTSTRAP, _A.IGNORE),
-    (_P.PAUSED, _S.CLUSTER_LEARNT): (_P.PAUSED, _A.IGNORE),
+    (_P.PAUSED, _S.CLUSTER_ID_OBSERVED): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.FOREIGN_CLUSTER): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.METADATA_FAILED): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.METADATA_REJECTED): (_P.PAUSED, _A.IGNORE),
@@ -64,7 +64,7 @@ TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
     (_P.PAUSED, _S.NO_USABLE_NODE): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.ROUTE_REJECTED): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.ROUTE_REJECTED_AGAIN): (_P.PAUSED, _A.IGNORE),
-    (_P.STEADY, _S.CLUSTER_LEARNT): (_P.STEADY, _A.ADOPT),
+    (_P.STEADY, _S.CLUSTER_ID_OBSERVED): (_P.STEADY, _A.ADOPT),
     (_P.STEADY, _S.FOREIGN_CLUSTER): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.STEADY, _S.METADATA_FAILED): (_P.OVERDUE, _A.ARM_TIMER),
     (_P.STEADY, _S.METADATA_REJECTED): (_P.BOOTSTRAP, _A.START_OVER),
@@ -74,7 +74,7 @@ TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
     (_P.STEADY, _S.NO_USABLE_NODE): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.STEADY, _S.ROUTE_REJECTED): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.STEADY, _S.ROUTE_REJECTED_AGAIN): (_P.STEADY, _A.QUARANTINE),
-    (_P.OVERDUE, _S.CLUSTER_LEARNT): (_P.STEADY, _A.ADOPT),
+    (_P.OVERDUE, _S.CLUSTER_ID_OBSERVED): (_P.STEADY, _A.ADOPT),
     (_P.OVERDUE, _S.FOREIGN_CLUSTER): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.OVERDUE, _S.METADATA_FAILED): (_P.OVERDUE, _A.IGNORE),
     (_P.OVERDUE, _S.METADATA_REJECTED): (_P.BOOTSTRAP, _A.START_OVER),

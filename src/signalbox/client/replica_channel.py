@@ -20,7 +20,7 @@ from signalbox.client.dialling import tls_failed
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
 from signalbox.client.handshake import Exchange, HandshakeResult, handshake
 from signalbox.client.node import Address, Identity
-from signalbox.client.session_end import LEAVING, login_ready, seconds_to_stay
+from signalbox.client.session_end import LEAVING, login_ready, seconds_until_session_end
 from signalbox.client.wire_frames import decode_response, encode_request
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.transport.buffer_pool import PooledBuffer
@@ -142,14 +142,14 @@ class ReplicaChannel:
         self.api_ranges, self.verified = result.api_ranges, result.verified
         self._correlation_id = result.correlation_id
         if result.session_lifetime_ms:
-            self._leave_at = self._loop.time() + seconds_to_stay(result.session_lifetime_ms)
+            self._leave_at = self._loop.time() + seconds_until_session_end(result.session_lifetime_ms)
         self._channel.max_frame_bytes = self._settings.max_frame_bytes
         self._channel.on_frame, self._channel.on_closed = self._on_frame, self._closed
 
 
-def _advance(exchange: Exchange, answer: bytes, done: asyncio.Future[HandshakeResult], channel: DataChannel) -> None:
+def _advance(exchange: Exchange, response: bytes, done: asyncio.Future[HandshakeResult], channel: DataChannel) -> None:
     try:
-        channel.send_frame([exchange.send(answer)])
+        channel.send_frame([exchange.send(response)])
     except StopIteration as stop:
         done.set_result(stop.value)
     except ClientFailure as failure:

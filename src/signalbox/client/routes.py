@@ -76,8 +76,8 @@ class RouteProbe:
     async def _identify_on(
         self, connection: ClientConnection, ip: str, expected: Identity | None, rejected: bool
     ) -> RouteEvidence:
-        answer = await connection.request(MetadataRequest(topics=[]))
-        cluster_id: str | None = answer.cluster_id
+        response = await connection.request(MetadataRequest(topics=[]))
+        cluster_id: str | None = response.cluster_id
         found = RouteEvidence(
             address=connection.address,
             ip=ip,
@@ -96,7 +96,7 @@ class RouteProbe:
         node_id, grade = await self._find_node(connection, ip, cluster_id, wanted, rejected)
         if node_id is None and rejected and expected is not None:
             text = f"node {expected.node_id} is rejected here, and who answers is unknown"
-            return replace(found, verdict=Verdict.WRONG_NODE, grade=Grade.SWEPT, text=text)
+            return replace(found, verdict=Verdict.WRONG_NODE, grade=Grade.SEARCHED, text=text)
         if node_id is None or grade is None:
             return replace(
                 found, text="the broker does not tell which node it is (no ApiVersions 5, no right to see configs)"
@@ -127,7 +127,7 @@ class RouteProbe:
         if rejected and cluster_id is not None:
             for node_id in ids:
                 if node_id not in wanted and await self._takes(connection.address, ip, Identity(cluster_id, node_id)):
-                    return node_id, Grade.SWEPT
+                    return node_id, Grade.SEARCHED
             return None, None
         if ApiKey.DESCRIBE_CONFIGS not in connection.api_ranges or await _is_broker(connection, _IMPOSSIBLE_NODE_ID):
             return None, None
@@ -142,8 +142,8 @@ async def _is_broker(connection: ClientConnection, node_id: int) -> bool:
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=_BROKER_RESOURCE, resource_name=str(node_id), configuration_keys=["broker.id"]
     )
-    answer = await connection.request(DescribeConfigsRequest(resources=[resource]))
-    return all(row.error_code == Error.NONE for row in answer.results)
+    response = await connection.request(DescribeConfigsRequest(resources=[resource]))
+    return all(row.error_code == Error.NONE for row in response.results)
 
 
 def _verdict_of(failure: ClientFailure) -> Verdict:
@@ -160,10 +160,10 @@ async def advertised_nodes(seed: Address, settings: ConnectionSettings) -> tuple
     """(cluster id, nodes) from the Metadata of the broker at one address."""
     connection = await connect(seed, settings)
     try:
-        answer = await connection.request(MetadataRequest(topics=[]))
+        response = await connection.request(MetadataRequest(topics=[]))
     finally:
         connection.close("the probe is over")
-    return answer.cluster_id, [Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers]
+    return response.cluster_id, [Node(row.node_id, Address(row.host, row.port), row.rack) for row in response.brokers]
 
 
 async def probe_cluster(seed: Address, settings: ConnectionSettings) -> list[RouteEvidence]:

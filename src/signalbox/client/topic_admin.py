@@ -50,7 +50,7 @@ class TopicAdmin(AdminCall):
                 timeout_ms=self._wire_timeout_ms(left_ms),
                 validate_only=validate_only,
             )
-            answer = await self.client.request_any(request, timeout_ms=left_ms)
+            response = await self.client.request_any(request, timeout_ms=left_ms)
             return [
                 CreatedTopic(
                     name=row.name,
@@ -60,7 +60,7 @@ class TopicAdmin(AdminCall):
                     num_partitions=row.num_partitions,
                     replication_factor=row.replication_factor,
                 )
-                for row in answer.topics
+                for row in response.topics
             ]
 
         return await self._each(topics, attempt, lambda topic: topic.name, timeout_ms)
@@ -88,8 +88,8 @@ class TopicAdmin(AdminCall):
                     topics=states, topic_names=left if by_name else [], timeout_ms=self._wire_timeout_ms(left_ms)
                 )
 
-            answer = await self.client.request_any(build, timeout_ms=left_ms)
-            return [outcome_of(row.name or "", row.error_code, row.error_message) for row in answer.responses]
+            response = await self.client.request_any(build, timeout_ms=left_ms)
+            return [outcome_of(row.name or "", row.error_code, row.error_message) for row in response.responses]
 
         return await self._each(names, attempt, str, timeout_ms)
 
@@ -106,8 +106,8 @@ class TopicAdmin(AdminCall):
             request = CreatePartitionsRequest(
                 topics=rows, timeout_ms=self._wire_timeout_ms(left_ms), validate_only=validate_only
             )
-            answer = await self.client.request_any(request, timeout_ms=left_ms)
-            return [outcome_of(row.name, row.error_code, row.error_message) for row in answer.results]
+            response = await self.client.request_any(request, timeout_ms=left_ms)
+            return [outcome_of(row.name, row.error_code, row.error_message) for row in response.results]
 
         return await self._each(list(counts), attempt, str, timeout_ms)
 
@@ -129,13 +129,13 @@ class TopicAdmin(AdminCall):
             topic = DescribeTopicPartitionsRequest.TopicRequest(name=name)
             request = DescribeTopicPartitionsRequest(topics=[topic], cursor=cursor)
             try:
-                answer = await self._ask(request, timeout_ms)
+                response = await self._ask(request, timeout_ms)
             except VersionUnsupported:  # Apache Kafka before 3.8
                 return reasons
-            for described in answer.topics:
+            for described in response.topics:
                 found = {each.partition_index: own_tags.offline_reason(each) for each in described.partitions}
                 reasons |= {index: reason for index, reason in found.items() if reason}
-            if (after := answer.next_cursor) is None:
+            if (after := response.next_cursor) is None:
                 return reasons
             cursor = DescribeTopicPartitionsRequest.Cursor(
                 topic_name=after.topic_name, partition_index=after.partition_index

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from signalbox.security.acl import (
-    EVERYBODY,
+    ANY_USER,
     WILDCARD,
     AccessControlEntry,
     AclBinding,
@@ -85,7 +85,7 @@ class AclIndex:
         if not patterns:
             return None
         found: Entries = ()
-        for whose in (principal, EVERYBODY):
+        for whose in (principal, ANY_USER):
             theirs = self._of.get(whose)
             if theirs is not None:
                 for pattern in patterns:
@@ -93,7 +93,7 @@ class AclIndex:
         return found
 
     def patterns_of(self, resource_type: ResourceType, principal: str) -> Iterator[tuple[ResourcePattern, Entries]]:
-        for whose in (principal, EVERYBODY):
+        for whose in (principal, ANY_USER):
             for pattern, entries in self._of.get(whose, {}).items():
                 if pattern.resource_type is resource_type:
                     yield pattern, entries

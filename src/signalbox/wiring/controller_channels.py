@@ -37,7 +37,7 @@ class ControllerChannels:
         await self.shutdown_channel.close()
 
 
-def build_controller_ways(
+def build_controller_channels(
     table: ListenerTable,
     store: MetadataStore,
     cluster_id: str,

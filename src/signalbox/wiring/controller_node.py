@@ -23,7 +23,7 @@ from signalbox.wiring.controller_node_parts import ControllerNodeParts, build_co
 from signalbox.wiring.finalized_features import reject_unsupported_features
 from signalbox.wiring.housekeeping import repeat
 from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
-from signalbox.wiring.own_registration import own_controller_registration
+from signalbox.wiring.node_registration import controller_registration
 
 log = logging.getLogger(__name__)
 
@@ -62,13 +62,13 @@ class ControllerNode:
         if parts.metrics_page is not None:
             self._metrics_port = await parts.metrics_page.start()
         await reject_taken_id(store, self.config, broker_id_path(self.config.node_id), "a broker")
-        registration = own_controller_registration(self.config, parts.server.table, self.clock.now_ms())
+        registration = controller_registration(self.config, parts.server.table, self.clock.now_ms())
         await parts.keeper.register(registration)
         await parts.server.enable()
         await parts.controller.start()
         parts.lookup.start()
         parts.channel.start()
-        self._keep_house(parts)
+        self._housekeep(parts)
         log.info("controller %d of cluster %s is ready", self.config.node_id, cluster_id)
 
     async def failed(self) -> str:
@@ -105,7 +105,7 @@ class ControllerNode:
         if parts is not None and not parts.data_loop.closed:
             parts.data_loop.close()
 
-    def _keep_house(self, parts: ControllerNodeParts) -> None:
+    def _housekeep(self, parts: ControllerNodeParts) -> None:
         chores = [repeat(ROLLUP_WINDOW_S, parts.trail.rollups.flush, parts.scheduler.run)]
         if self.config["audit.enable"]:
             chores.append(parts.trail.audit.write(parts.epochs.broker_epoch, parts.audit_delivery))

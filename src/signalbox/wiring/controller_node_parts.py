@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.request_observer import AuditingObserver
 from signalbox.broker.router import Router
 from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
@@ -44,13 +44,13 @@ from signalbox.wiring.controller_lookup import StoredControllerLookup
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.delegation_tokens import token_secret
 from signalbox.wiring.finalized_features import follow_features
-from signalbox.wiring.handler_table import ControllerHandlerParts, build_controller_handlers, build_judges
+from signalbox.wiring.handler_table import ControllerHandlerParts, build_controller_handlers, build_resource_authorizers
+from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.metrics_page import MetricsPage
-from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.parts import Telemetry, build_data_loop, build_server
 from signalbox.wiring.policies import told
 from signalbox.wiring.quotas import follow_quotas
-from signalbox.wiring.security_config import SecurityConfig, read_guards
+from signalbox.wiring.security_config import SecurityConfig, read_security_config
 from signalbox.wiring.stored_users import StoredUsers
 
 
@@ -59,7 +59,7 @@ class ControllerNodeParts:
     """The components of a running controller. `epochs.broker_epoch` is the epoch of its own registration."""
 
     cluster_id: str
-    epochs: OwnEpochs
+    epochs: LocalEpochs
     cache: MetadataCache
     repository: ConfigRepository
     features: FeatureRepository
@@ -108,11 +108,11 @@ async def build_controller_node(
     salts = Salts()
     salt_secret = SaltSecretRepository(store, salts.use)
     await salt_secret.start()
-    guards = read_guards(config, StoredUsers(repository, salts), None, threads.control)
+    guards = read_security_config(config, StoredUsers(repository, salts), None, threads.control)
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
         await acls.start()
-    cache, epochs = MetadataCache(), OwnEpochs(config.node_id)
+    cache, epochs = MetadataCache(), LocalEpochs(config.node_id)
     features = follow_features(store, cache, fail)
     await features.start()
     controller, peers = build_controller(
@@ -146,7 +146,7 @@ async def build_controller_node(
         throttling=throttling,
         default_partitions=config["num.partitions"],
     )
-    handlers = build_controller_handlers(parts, build_judges(parts))
+    handlers = build_controller_handlers(parts, build_resource_authorizers(parts))
     router.install(build_route_table(handlers, CONTROLLER_ROUTES, ceilings), throttling)
     page = None
     if config["metrics.http.port"] >= 0:
@@ -179,7 +179,7 @@ async def build_controller_node(
 class _NobodyToForwardTo:
     """Implements `broker/ports.Forwarder`: a controller forwards nothing; what it handles came in an Envelope."""
 
-    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+    def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")
 
 

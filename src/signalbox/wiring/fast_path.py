@@ -21,7 +21,7 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.security.principal import KafkaPrincipal
 
 
-def build_hot_path(
+def build_fast_path(
     handlers: dict[ApiKey, Handler],
     replicas: ReplicaManager,
     cache: MetadataCache,

@@ -74,7 +74,7 @@ from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import PrincipalSerde
 from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.delegation_tokens import DelegationTokens
-from signalbox.wiring.own_epochs import OwnEpochs
+from signalbox.wiring.local_epochs import LocalEpochs
 
 _TOKEN_CHANGES = (
     ApiKey.CREATE_DELEGATION_TOKEN,
@@ -86,10 +86,10 @@ _TOKEN_CHANGES = (
 @dataclass(slots=True, kw_only=True)
 class ControllerHandlerParts:
     """Dependencies of the handlers of the controller's APIs. `changes` executes a change: the controller on this node,
-    or the writer of direct metadata writes (`roll_out.py`)."""
+    or the writer of direct metadata writes (`rolling_upgrade.py`)."""
 
     cluster_id: str
-    epochs: OwnEpochs
+    epochs: LocalEpochs
     router: Router
     cache: MetadataCache
     controller: ActiveController
@@ -130,7 +130,7 @@ class HandlerParts(ControllerHandlerParts):
     scheduler: TaskScheduler
 
 
-def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, ResourceAuthorizer]:
+def build_resource_authorizers(parts: ControllerHandlerParts) -> dict[ApiKey, ResourceAuthorizer]:
     """The handlers of changes that need more than a right on the cluster. They authorize resources also on the broker
     that receives the request (F6)."""
     authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.changes, parts.throttling
@@ -181,7 +181,7 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
     coordinator, replicas = parts.coordinator, parts.replicas
     exposed = ExposedController(cache, Random()) if parts.forwards else RealController(cache)
     creation = parts.creation if parts.auto_create_topics else None
-    judges = build_judges(parts)
+    judges = build_resource_authorizers(parts)
     handlers = build_controller_handlers(parts, judges) | {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
         ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, parts.throttling, parts.peer_listeners),

@@ -24,7 +24,7 @@ from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.finalized_features import reject_unsupported_features
 from signalbox.wiring.housekeeping import Housekeeping
 from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
-from signalbox.wiring.own_registration import own_controller_registration, own_registration
+from signalbox.wiring.node_registration import broker_registration, controller_registration
 from signalbox.wiring.parts import NodeParts, build_parts
 from signalbox.wiring.store_guard import StoreGuard
 from signalbox.wiring.topics_without_entry import log_topics_without_entry
@@ -76,14 +76,16 @@ class Node:
         if not self.config.has_controller_listener:
             await reject_taken_id(store, self.config, controller_id_path(self.config.node_id), "a dedicated controller")
         directories = parts.data.logs.directories
-        await parts.keeper.register(own_registration(self.config, parts.server.table, self.clock.now_ms(), directories))
+        await parts.keeper.register(
+            broker_registration(self.config, parts.server.table, self.clock.now_ms(), directories)
+        )
         parts.around.peer_listeners.start()
         parts.ways.start()
         await parts.server.enable()
         parts.reload.start(parts.around.repository)
         parts.data.replicas.start()
         if self.config.has_controller_listener:
-            registration = own_controller_registration(self.config, parts.server.table, self.clock.now_ms())
+            registration = controller_registration(self.config, parts.server.table, self.clock.now_ms())
             await parts.controller_keeper.register(registration)
         if self.config.may_be_controller:
             await parts.controller.start()

@@ -21,8 +21,8 @@ from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.fast_path import FastPath
 from signalbox.broker.filtering_forwarder import FilteringForwarder
 from signalbox.broker.forwarding import EnvelopeForwarder
+from signalbox.broker.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.local_admin_handler import LocalAdminRequests
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
@@ -65,29 +65,35 @@ from signalbox.wiring.authorizers import keep_acls, with_broker_principal_rule
 from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.connection_audit import ConnectionEnds
-from signalbox.wiring.controller_channels import ControllerChannels, build_controller_ways
+from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
 from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.delegation_tokens import DelegationTokens, token_secret
 from signalbox.wiring.disk_metrics import measure_disks
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
-from signalbox.wiring.fast_path import build_hot_path
+from signalbox.wiring.fast_path import build_fast_path
 from signalbox.wiring.finalized_features import follow_features
 from signalbox.wiring.handler_table import HandlerParts, build_handlers
+from signalbox.wiring.internal_topic_settings import creation_settings
 from signalbox.wiring.listeners.live_listeners import build_live_listeners
 from signalbox.wiring.listeners.reload import ListenerReload
+from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
-from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.policies import told
 from signalbox.wiring.quotas import follow_address_rates, follow_quotas
-from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replica_side
-from signalbox.wiring.roll_out import NotIntersected, RollOut, build_roll_out, build_stored_isr, inter_broker_protocol
-from signalbox.wiring.security_config import SecurityConfig, read_guards
+from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replication
+from signalbox.wiring.rolling_upgrade import (
+    NotIntersected,
+    RollingUpgrade,
+    build_rolling_upgrade,
+    build_stored_isr,
+    inter_broker_protocol,
+)
+from signalbox.wiring.security_config import SecurityConfig, read_security_config
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
 from signalbox.wiring.topic_configs import ConfigValuesView
-from signalbox.wiring.topic_shapes import creation_settings
 
 
 @dataclass(slots=True, kw_only=True)
@@ -139,7 +145,7 @@ class NodeParts:
         return self.around.cluster_id
 
     @property
-    def epochs(self) -> OwnEpochs:
+    def epochs(self) -> LocalEpochs:
         return self.around.epochs
 
     @property
@@ -200,14 +206,14 @@ async def build_parts(
     if tokens is not None:
         await tokens.start()
     users = StoredUsers(repository, salts, tokens)
-    guards = read_guards(config, users, dynamic.changed_live(), threads.control)
+    guards = read_security_config(config, users, dynamic.changed_live(), threads.control)
     acls = keep_acls(store, clock, guards.authorizer)
     if acls is not None:
         await acls.start()
     cache = MetadataCache()
     features = follow_features(store, cache, fail)
     await features.start()
-    ways = build_controller_ways(
+    ways = build_controller_channels(
         config.listeners,
         store,
         cluster_id,
@@ -221,7 +227,7 @@ async def build_parts(
     around = BrokerContext(
         config=config,
         cluster_id=cluster_id,
-        epochs=OwnEpochs(config.node_id),
+        epochs=LocalEpochs(config.node_id),
         cache=cache,
         repository=repository,
         acls=acls,
@@ -240,17 +246,17 @@ async def build_parts(
         clock=clock,
     )
     stored_isr = build_stored_isr(config, store, clock)
-    data = build_replica_side(around, LogDirFailures(store, config.node_id, fail), stored_isr)
-    roll_out = build_roll_out(config, store, controller, cache, told(guards.policies, trail.audit), clock)
+    data = build_replication(around, LogDirFailures(store, config.node_id, fail), stored_isr)
+    rolling_upgrade = build_rolling_upgrade(config, store, controller, cache, told(guards.policies, trail.audit), clock)
     creation = TopicCreator(
-        roll_out.creation,
+        rolling_upgrade.creation,
         ways.channel,
         guards.principals.serde,
         _broker_context(config),
         creation_settings(config),
     )
     own = BrokerConfigValidator(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
-    router, fast_path = _router(around, trail, controller, roll_out, data, creation, own)
+    router, fast_path = _router(around, trail, controller, rolling_upgrade, data, creation, own)
     server = build_server(guards, trail, router, fast_path, repository, clock, around.data_loop)
     if tokens is not None:
         tokens.on_changed = server.tokens_changed
@@ -290,7 +296,7 @@ def _router(
     around: BrokerContext,
     trail: Telemetry,
     controller: Controller,
-    roll_out: RollOut,
+    rolling_upgrade: RollingUpgrade,
     data: ReplicationComponents,
     creation: TopicCreator,
     own: BrokerConfigValidator,
@@ -300,13 +306,13 @@ def _router(
     timeout_ms = config["request.timeout.ms"]
     ruled = with_broker_principal_rule(config, around.guards.authorizer)
     ceilings = parse_ceilings(config["forwarded.api.versions.max"])
-    numbering = ForwardingNumbers(around.epochs)
+    numbering = ForwardingIds(around.epochs)
     counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
     whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
     forwarder, unforwarded = FilteringForwarder(whole, around.scheduler), LocalAdminRequests()
     router = Router(
         controller,
-        forwarder if roll_out.forwards else unforwarded,
+        forwarder if rolling_upgrade.forwards else unforwarded,
         AuditingObserver(trail.requests, trail.rollups, trail.audit),
         around.clock,
         around.scheduler,
@@ -320,8 +326,8 @@ def _router(
             router=router,
             cache=around.cache,
             controller=controller,
-            changes=roll_out.changes,
-            forwards=roll_out.forwards,
+            changes=rolling_upgrade.changes,
+            forwards=rolling_upgrade.forwards,
             replicas=data.replicas,
             peer_listeners=around.peer_listeners,
             vanished=data.vanished,
@@ -331,7 +337,7 @@ def _router(
             serde=serde,
             audit=trail.audit,
             advertised=AdvertisedVersions(
-                ChannelVersions(channel) if roll_out.forwards else NotIntersected(),
+                ChannelVersions(channel) if rolling_upgrade.forwards else NotIntersected(),
                 config.listeners.control_plane_forced,
                 ceilings,
                 around.peer_listeners,
@@ -363,7 +369,7 @@ def _router(
     unforwarded.install(routes)
     counters = (trail.requests, trail.rollups)
     authorizer = around.guards.authorizer  # without F15's rule: the fast path has no changes of metadata
-    return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)
+    return router, build_fast_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)
 
 
 def build_server(

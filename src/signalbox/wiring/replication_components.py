@@ -39,8 +39,8 @@ from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffset
 from signalbox.wiring.delegation_tokens import DelegationTokens
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.leader_channels import LeaderConnector
+from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.log_dir_failures import LogDirFailures
-from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.security_config import SecurityConfig
 from signalbox.wiring.stored_users import StoredUsers
 from signalbox.wiring.topic_configs import TopicConfigView
@@ -54,7 +54,7 @@ class BrokerContext:
 
     config: NodeConfig
     cluster_id: str
-    epochs: OwnEpochs
+    epochs: LocalEpochs
     cache: MetadataCache
     repository: ConfigRepository
     acls: AclRepository | None
@@ -84,7 +84,7 @@ class ReplicationComponents:
     stored_isr: StoredIsr | None
 
 
-def build_replica_side(
+def build_replication(
     around: BrokerContext, log_dir_failures: LogDirFailures, stored_isr: StoredIsr | None = None
 ) -> ReplicationComponents:
     """Returns the components with logs opened and recovered, and no partition hosted yet. Without `stored_isr` leaders

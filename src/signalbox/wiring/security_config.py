@@ -1,6 +1,6 @@
 """Security of a node: its listeners' TLS and SASL, outbound security, the authorizer, the policies. Faults that show
-only when files are read (keys, passwords) are found here, all at once: before a start by `guard_faults`, and again by
-`read_guards`, since files change."""
+only when files are read (keys, passwords) are found here, all at once: before a start by `security_faults`, and again
+by `read_security_config`, since files change."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SecurityConfig:
     principals: Principals
 
 
-def read_guards(
+def read_security_config(
     config: NodeConfig,
     scram_credentials: ScramCredentials | None = None,
     live: Configs | None = None,
@@ -72,12 +72,12 @@ def read_guards(
     `live` are this broker's dynamic keys; if the listeners cannot be built with them, they are ignored and the log
     gives the reason. ConfigRejected with every fault of server.properties."""
     users = scram_credentials or NoCredentials()
-    doors, faults = read_doors(config, live or {}, users)
+    doors, faults = read_listeners(config, live or {}, users)
     authorizer, others = build_authorizer(config.values, config.given)
     policies, more = read_policies(config.values, config.given)
     if faults and live:
         log.error("started without the dynamic configs of this broker's listeners: %s", "; ".join(map(str, faults)))
-        doors, faults = read_doors(config, {}, users)
+        doors, faults = read_listeners(config, {}, users)
     principals, last = read_principals(
         doors.network, [row.name for row in doors.table], config.given, forwards(config.values)
     )
@@ -89,7 +89,7 @@ def read_guards(
     return SecurityConfig(doors, inter_broker, peers, authorizer, policies, principals)
 
 
-def read_doors(
+def read_listeners(
     config: NodeConfig, live: Configs, scram_credentials: ScramCredentials
 ) -> tuple[Listeners, list[ConfigFault]]:
     """Returns the listeners of server.properties with `live` applied, and all faults, those of connections to peers'
@@ -108,7 +108,7 @@ def read_doors(
     return Listeners(table, network, security), list(dict.fromkeys(faults))
 
 
-def guard_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
+def security_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
     """Returns the same faults for a configuration that may have others: the listeners that can be read are checked.
     `given` is the text, `values` the typed values. Reads files and changes nothing."""
     rows, elsewhere = readable_listeners(given), bound_elsewhere(given)

@@ -33,8 +33,8 @@ def alter(house: House, *entries: Any, validate_only: bool = False, authorizer: 
 
 def stored(house: House) -> dict[str | None, dict[str, float]]:
     handler = DescribeClientQuotasHandler(CurrentConfigs(house.parts.around.repository), ALLOW_ALL)
-    answer = house.answer(handler, request_of(DescribeClientQuotasRequest(components=[], strict=False), 1))
-    return {row.entity[0].entity_name: {each.key: each.value for each in row.values} for row in answer.entries or ()}
+    response = house.answer(handler, request_of(DescribeClientQuotasRequest(components=[], strict=False), 1))
+    return {row.entity[0].entity_name: {each.key: each.value for each in row.values} for row in response.entries or ()}
 
 
 @pytest.mark.spec("F2")

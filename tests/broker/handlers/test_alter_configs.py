@@ -127,8 +127,8 @@ def test_the_older_api_replaces_everything(house: House, version: int) -> None:
     config, resource = AlterConfigsRequest.AlterableConfig, AlterConfigsRequest.AlterConfigsResource
     wanted = resource(resource_type=2, resource_name="ac-7", configs=[config(name="retention.ms", value="5")])
     null = resource(resource_type=2, resource_name="ac-8", configs=[config(name="retention.ms", value=None)])
-    answer = house.answer(handler, request_of(AlterConfigsRequest(resources=[wanted, null]), version))
-    codes = {result.resource_name: result.error_code for result in answer.responses}
+    response = house.answer(handler, request_of(AlterConfigsRequest(resources=[wanted, null]), version))
+    codes = {result.resource_name: result.error_code for result in response.responses}
     assert codes["ac-7"] == 0
     assert codes["ac-8"] in (Error.INVALID_REQUEST, Error.INVALID_CONFIG, Error.UNKNOWN_TOPIC_OR_PARTITION)
 

@@ -30,18 +30,18 @@ def ask(house: House, key: ApiKey, body: Any, version: int, authorizer: Any) -> 
 
 @pytest.mark.parametrize(("key", "body", "version"), CASES)
 def test_a_client_may_not(house: House, key: ApiKey, body: Any, version: int) -> None:
-    answer = ask(house, key, body, version, acl(("alice", "ALTER", "cluster")))
-    assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+    response = ask(house, key, body, version, acl(("alice", "ALTER", "cluster")))
+    assert response.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(("key", "body", "version"), CASES)
 def test_a_broker_that_is_not_registered(house: House, key: ApiKey, body: Any, version: int) -> None:
-    answer = ask(house, key, body, version, acl(("alice", "CLUSTER_ACTION", "cluster")))
-    assert answer.error_code in (Error.BROKER_NOT_AVAILABLE, Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED)
+    response = ask(house, key, body, version, acl(("alice", "CLUSTER_ACTION", "cluster")))
+    assert response.error_code in (Error.BROKER_NOT_AVAILABLE, Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED)
 
 
 def test_a_block_of_producer_ids(house: House) -> None:
     epoch = house.parts.epochs.broker_epoch
     body = AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch)
-    answer = ask(house, ApiKey.ALLOCATE_PRODUCER_IDS, body, 0, ALLOW_ALL)
-    assert (answer.error_code, answer.producer_id_len) == (0, 1000)
+    response = ask(house, ApiKey.ALLOCATE_PRODUCER_IDS, body, 0, ALLOW_ALL)
+    assert (response.error_code, response.producer_id_len) == (0, 1000)

@@ -52,12 +52,12 @@ def test_counts_that_cannot_be(house: House, count: int, assignments: Any, error
 
 def test_unknown_twice_and_forbidden(house: House) -> None:
     house.create_topic("p-mine")
-    answer = ask(
+    response = ask(
         house,
         *(Topic(name=name, count=2, assignments=None) for name in ("p-nope", "p-mine", "p-mine", "p-yours")),
         authorizer=acl(("alice", "ALTER", "p-nope"), ("alice", "ALTER", "p-mine")),
     )
-    assert answer == {
+    assert response == {
         "p-nope": Error.UNKNOWN_TOPIC_OR_PARTITION,
         "p-mine": Error.INVALID_REQUEST,
         "p-yours": Error.TOPIC_AUTHORIZATION_FAILED,

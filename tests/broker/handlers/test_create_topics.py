@@ -21,8 +21,8 @@ def ask(house: House, *topics: Any, version: int = 7, authorizer: Any = ALLOW_AL
     return house.answer(handler, request_of(CreateTopicsRequest(topics=list(topics), timeout_ms=5000, **more), version))
 
 
-def found(answer: Any) -> dict[str, int]:
-    return {topic.name: topic.error_code for topic in answer.topics}
+def found(response: Any) -> dict[str, int]:
+    return {topic.name: topic.error_code for topic in response.topics}
 
 
 def test_a_topic_with_its_configs(house: House) -> None:
@@ -42,9 +42,11 @@ def test_validate_only_creates_nothing(house: House, version: int) -> None:
 
 
 def test_a_name_twice_spoils_that_name_alone(house: House) -> None:
-    answer = ask(house, Topic(name="c-2"), Topic(name="c-3", num_partitions=1, replication_factor=1), Topic(name="c-2"))
-    assert found(answer) == {"c-2": Error.INVALID_REQUEST, "c-3": 0}
-    assert len(answer.topics) == 2
+    response = ask(
+        house, Topic(name="c-2"), Topic(name="c-3", num_partitions=1, replication_factor=1), Topic(name="c-2")
+    )
+    assert found(response) == {"c-2": Error.INVALID_REQUEST, "c-3": 0}
+    assert len(response.topics) == 2
 
 
 @pytest.mark.parametrize(
@@ -98,10 +100,10 @@ def test_topics_that_cannot_be(house: House, topic: Any, error: Error) -> None:
 def test_the_right_on_the_topic_or_on_the_cluster(house: House) -> None:
     topics = [Topic(name=name, num_partitions=1, replication_factor=1) for name in ("c-mine", "c-yours")]
     authorizer = acl(("alice", "CREATE", "c-mine"))
-    answer = ask(house, *topics, authorizer=authorizer, validate_only=True)
-    assert found(answer) == {"c-yours": Error.TOPIC_AUTHORIZATION_FAILED, "c-mine": 0}
-    answer = ask(house, *topics, authorizer=acl(("alice", "CREATE", "cluster")), validate_only=True)
-    assert found(answer) == {"c-yours": 0, "c-mine": 0}
+    response = ask(house, *topics, authorizer=authorizer, validate_only=True)
+    assert found(response) == {"c-yours": Error.TOPIC_AUTHORIZATION_FAILED, "c-mine": 0}
+    response = ask(house, *topics, authorizer=acl(("alice", "CREATE", "cluster")), validate_only=True)
+    assert found(response) == {"c-yours": 0, "c-mine": 0}
 
 
 @pytest.mark.spec("F6")
@@ -109,8 +111,8 @@ def test_answers_stand_in_the_order_of_the_request(house: House) -> None:
     names = ["c-o4", "c-o1", "c-o3", "c-o1", "c-o2"]
     topics = [Topic(name=name, num_partitions=1, replication_factor=1) for name in names]
     authorizer = acl(("alice", "CREATE", "c-o4"), ("alice", "CREATE", "c-o2"), ("alice", "CREATE", "c-o1"))
-    answer = ask(house, *topics, authorizer=authorizer, validate_only=True)
-    assert [(topic.name, topic.error_code) for topic in answer.topics] == [
+    response = ask(house, *topics, authorizer=authorizer, validate_only=True)
+    assert [(topic.name, topic.error_code) for topic in response.topics] == [
         ("c-o4", 0),
         ("c-o1", Error.INVALID_REQUEST),
         ("c-o3", Error.TOPIC_AUTHORIZATION_FAILED),

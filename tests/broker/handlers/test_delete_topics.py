@@ -43,8 +43,8 @@ def test_names_before_version_6(house: House, version: int) -> None:
     house.create_topic(name)
     handler = DeleteTopicsHandler(house.parts.controller, ALLOW_ALL, house.parts.cache, NO_THROTTLING)
     body = DeleteTopicsRequest(topic_names=[name, "d-nope"], timeout_ms=5000)
-    answer = house.answer(handler, request_of(body, version))
-    assert found(answer.responses) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
+    response = house.answer(handler, request_of(body, version))
+    assert found(response.responses) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
     assert name not in house.parts.cache.image.topics
 
 
@@ -182,6 +182,6 @@ def test_what_was_not_deleted_after_all_costs_nothing() -> None:
     throttling = Throttling(quotas, clock.monotonic)
     handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1]), 1: (1, [1])}}), throttling)
     for _ in range(3):
-        answer = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), 5))
-        assert [each.error_code for each in answer.responses] == [Error.TOPIC_DELETION_DISABLED]
-        assert answer.throttle_time_ms == 0
+        response = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), 5))
+        assert [each.error_code for each in response.responses] == [Error.TOPIC_DELETION_DISABLED]
+        assert response.throttle_time_ms == 0

@@ -48,11 +48,11 @@ def describe(
     return answer_to(handler, request_of(made(components=asked, strict=strict), version))
 
 
-def told(answer: Any) -> list[str]:
+def told(response: Any) -> list[str]:
     """Entities as `user=a client-id=*`."""
     return [
         " ".join(f"{part.entity_type}={'*' if part.entity_name is None else part.entity_name}" for part in entry.entity)
-        for entry in answer.entries
+        for entry in response.entries
     ]
 
 
@@ -80,9 +80,9 @@ A, U, UC, AC, C, X, IP = (
     ],
 )
 def test_which_are_meant(components: Any, strict: bool, meant: list[str], version: int) -> None:
-    answer = describe(*components, strict=strict, version=version)
-    assert answer.error_code == 0
-    assert told(answer) == meant
+    response = describe(*components, strict=strict, version=version)
+    assert response.error_code == 0
+    assert told(response) == meant
 
 
 def test_quotas_alone_are_told() -> None:
@@ -101,14 +101,14 @@ def test_quotas_alone_are_told() -> None:
     ],
 )
 def test_filters_that_mean_nothing(components: Any, error: Error) -> None:
-    answer = describe(*components)
-    assert (answer.error_code, answer.entries) == (error, None)
+    response = describe(*components)
+    assert (response.error_code, response.entries) == (error, None)
 
 
 def test_what_is_stored_and_no_quota_is_named() -> None:
-    answer = describe(entities={"clients/c": {"request_percentage": "many"}})
-    assert answer.error_code == Error.UNKNOWN_SERVER_ERROR
-    assert "clients/c" in answer.error_message
+    response = describe(entities={"clients/c": {"request_percentage": "many"}})
+    assert response.error_code == Error.UNKNOWN_SERVER_ERROR
+    assert "clients/c" in response.error_message
 
 
 def test_needs_describe_configs_on_the_cluster() -> None:

@@ -23,13 +23,13 @@ def ask(version: int, authorizer: Any = ALLOW_ALL, listener: str = "CLIENT", **f
 @pytest.mark.spec("L10", "F12")
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_the_cluster_as_the_listener_shows_it(version: int) -> None:
-    answer = ask(version)
-    assert [(b.broker_id, b.host, b.port, b.rack) for b in answer.brokers] == [
+    response = ask(version)
+    assert [(b.broker_id, b.host, b.port, b.rack) for b in response.brokers] == [
         (1, "client1", 9001, "rack1"),
         (2, "client2", 9002, "rack2"),
     ]
-    assert (answer.cluster_id, answer.error_code) == ("cluster", Error.NONE)
-    assert answer.controller_id in (1, 2)
+    assert (response.cluster_id, response.error_code) == ("cluster", Error.NONE)
+    assert response.controller_id in (1, 2)
     assert ask(version, listener="NOWHERE").controller_id == -1
 
 
@@ -37,9 +37,9 @@ def test_the_cluster_as_the_listener_shows_it(version: int) -> None:
     ("endpoint_type", "error"), [(2, Error.MISMATCHED_ENDPOINT_TYPE), (7, Error.UNSUPPORTED_ENDPOINT_TYPE)]
 )
 def test_endpoints_that_are_not_here(endpoint_type: int, error: Error) -> None:
-    answer = ask(1, endpoint_type=endpoint_type)
-    assert (answer.error_code, answer.brokers) == (error, [])
-    assert answer.error_message
+    response = ask(1, endpoint_type=endpoint_type)
+    assert (response.error_code, response.brokers) == (error, [])
+    assert response.error_message
 
 
 def test_operations_are_shown_to_who_may_describe_the_cluster() -> None:

@@ -28,11 +28,11 @@ class Listing:
 @pytest.mark.parametrize("version", range(7))
 def test_describe(house: House, version: int) -> None:
     handler = DescribeGroupsHandler(house.parts.data.coordinator, acl(("alice", "DESCRIBE", "group:a")))
-    answer = house.answer(handler, request_of(DescribeGroupsRequest(groups=["secret", "a"]), version))
-    codes = {group.group_id: group.error_code for group in answer.groups}
+    response = house.answer(handler, request_of(DescribeGroupsRequest(groups=["secret", "a"]), version))
+    codes = {group.group_id: group.error_code for group in response.groups}
     assert codes["secret"] == Error.GROUP_AUTHORIZATION_FAILED
     assert codes["a"] != Error.GROUP_AUTHORIZATION_FAILED
-    assert len(answer.groups) == 2
+    assert len(response.groups) == 2
 
 
 def test_operations_on_a_group_if_asked_for(house: House) -> None:
@@ -55,14 +55,14 @@ def test_operations_on_a_group_if_asked_for(house: House) -> None:
 @pytest.mark.parametrize("version", range(6))
 def test_list(authorizer: Any, seen: list[str], version: int) -> None:
     handler = ListGroupsHandler(Listing(), authorizer)  # type: ignore[arg-type]
-    answer = answer_to(handler, request_of(ListGroupsRequest(), version))
-    assert [group.group_id for group in answer.groups] == seen
+    response = answer_to(handler, request_of(ListGroupsRequest(), version))
+    assert [group.group_id for group in response.groups] == seen
 
 
 @pytest.mark.parametrize("version", range(3))
 def test_delete(house: House, version: int) -> None:
     handler = DeleteGroupsHandler(house.parts.data.coordinator, acl(("alice", "DELETE", "group:a")))
-    answer = house.answer(handler, request_of(DeleteGroupsRequest(groups_names=["a", "secret"]), version))
-    codes = {result.group_id: result.error_code for result in answer.results}
+    response = house.answer(handler, request_of(DeleteGroupsRequest(groups_names=["a", "secret"]), version))
+    codes = {result.group_id: result.error_code for result in response.results}
     assert codes["secret"] == Error.GROUP_AUTHORIZATION_FAILED
     assert codes["a"] in (Error.GROUP_ID_NOT_FOUND, Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE)

@@ -30,10 +30,10 @@ def ask(logs: LogManager, version: int, topics: Any = None, authorizer: Any = AL
     return answer_to(handler, request_of(DescribeLogDirsRequest(topics=topics), version))
 
 
-def listed(answer: Any) -> dict[str, dict[str, list[int]]]:
+def listed(response: Any) -> dict[str, dict[str, list[int]]]:
     return {
         Path(each.log_dir).name: {topic.name: [p.partition_index for p in topic.partitions] for topic in each.topics}
-        for each in answer.results
+        for each in response.results
     }
 
 
@@ -43,13 +43,13 @@ def test_what_lies_where(tmp_path: Path, version: int) -> None:
     for number in range(3):
         logs.create(TopicPartition("t", number), new_uuid(), LogConfig())
     logs.create(TopicPartition("u", 0), new_uuid(), LogConfig())
-    answer = ask(logs, version)
-    assert answer.error_code == Error.NONE
-    assert listed(answer) == {"a": {"t": [0, 2]}, "b": {"t": [1], "u": [0]}}
-    sizes = [part.partition_size for each in answer.results for topic in each.topics for part in topic.partitions]
+    response = ask(logs, version)
+    assert response.error_code == Error.NONE
+    assert listed(response) == {"a": {"t": [0, 2]}, "b": {"t": [1], "u": [0]}}
+    sizes = [part.partition_size for each in response.results for topic in each.topics for part in topic.partitions]
     assert sizes == [0] * 4
     disk = shutil.disk_usage(tmp_path)
-    assert {each.total_bytes for each in answer.results} == ({disk.total} if version >= 4 else {-1})
+    assert {each.total_bytes for each in response.results} == ({disk.total} if version >= 4 else {-1})
     named = DescribeLogDirsRequest.DescribableLogDirTopic(topic="t", partitions=[1, 2, 9])
     assert listed(ask(logs, version, [named])) == {"a": {"t": [2]}, "b": {"t": [1]}}
     assert listed(ask(logs, version, [])) == {"a": {}, "b": {}}
@@ -70,9 +70,9 @@ def test_a_directory_that_failed_says_so(tmp_path: Path) -> None:
     logs = start(tmp_path / "a", tmp_path / "b")
     logs.create(TopicPartition("t", 0), new_uuid(), LogConfig())
     logs.directories[0].fail(OSError("gone"), "testing")
-    answer = ask(logs, 5)
-    assert [each.error_code for each in answer.results] == [Error.KAFKA_STORAGE_ERROR, Error.NONE]
-    assert listed(answer) == {"a": {}, "b": {}}
+    response = ask(logs, 5)
+    assert [each.error_code for each in response.results] == [Error.KAFKA_STORAGE_ERROR, Error.NONE]
+    assert listed(response) == {"a": {}, "b": {}}
     logs.close()
 
 

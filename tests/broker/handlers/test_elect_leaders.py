@@ -25,10 +25,10 @@ def ask(house: House, body: ElectLeadersRequest, version: int, authorizer: Any =
     return house.answer(ElectLeadersHandler(house.parts.controller, authorizer), request_of(body, version, **more))
 
 
-def results(answer: Any) -> dict[str, Error]:
+def results(response: Any) -> dict[str, Error]:
     return {
         f"{topic.topic}-{each.partition_id}": Error.of(each.error_code)
-        for topic in answer.replica_election_results
+        for topic in response.replica_election_results
         for each in topic.partition_result
     }
 
@@ -36,9 +36,9 @@ def results(answer: Any) -> dict[str, Error]:
 @pytest.mark.parametrize("version", range(3))
 def test_an_answer_per_partition(house: House, version: int) -> None:
     house.create_topic("elected", 2)
-    answer = ask(house, wanted(("elected", [0, 7]), ("nope", [0])), version)
-    assert answer.error_code == Error.NONE
-    assert results(answer) == {
+    response = ask(house, wanted(("elected", [0, 7]), ("nope", [0])), version)
+    assert response.error_code == Error.NONE
+    assert results(response) == {
         "elected-0": Error.ELECTION_NOT_NEEDED,
         "elected-7": Error.UNKNOWN_TOPIC_OR_PARTITION,
         "nope-0": Error.UNKNOWN_TOPIC_OR_PARTITION,
@@ -66,6 +66,6 @@ class Resigned:
 @pytest.mark.parametrize("version", range(3))
 def test_a_controller_that_resigned_meanwhile_says_so_at_every_version(house: House, version: int) -> None:
     handler = ElectLeadersHandler(Resigned(), ALLOW_ALL)
-    answer = house.answer(handler, request_of(wanted(("elected", [0])), version))
-    assert results(answer) == {"elected-0": Error.NOT_CONTROLLER}
-    assert answer.error_code == (Error.NOT_CONTROLLER if version else Error.NONE)
+    response = house.answer(handler, request_of(wanted(("elected", [0])), version))
+    assert results(response) == {"elected-0": Error.NOT_CONTROLLER}
+    assert response.error_code == (Error.NOT_CONTROLLER if version else Error.NONE)

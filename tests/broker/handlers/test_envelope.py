@@ -49,10 +49,10 @@ def ask(house: House, body: Any, authorizer: Any = BROKERS, **more: Any) -> tupl
 
 @pytest.mark.spec("F3")
 def test_the_inner_answer_travels_back_with_its_own_header(house: House) -> None:
-    answer, sink = ask(house, envelope("e-1"))
-    assert (answer.error_code, sink.events) == (0, [])
-    correlation_id, offset = decode_response_header(answer.response_data, ApiKey.CREATE_TOPICS, 7)
-    inner = CreateTopicsResponse.decode(answer.response_data, 7, offset)
+    response, sink = ask(house, envelope("e-1"))
+    assert (response.error_code, sink.events) == (0, [])
+    correlation_id, offset = decode_response_header(response.response_data, ApiKey.CREATE_TOPICS, 7)
+    inner = CreateTopicsResponse.decode(response.response_data, 7, offset)
     assert correlation_id == 99
     assert [(topic.name, topic.error_code) for topic in inner.topics] == [("e-1", 0)]
 
@@ -70,25 +70,25 @@ def test_what_an_envelope_carried_is_audited_as_what_it_is(house: House, monkeyp
 
 @pytest.mark.spec("F4")
 def test_a_listener_that_is_not_privileged_closes_and_changes_nothing(house: House) -> None:
-    answer, sink = ask(house, envelope("e-2"), ALLOW_ALL, privileged=False)
-    assert isinstance(answer, CloseConnection)
+    response, sink = ask(house, envelope("e-2"), ALLOW_ALL, privileged=False)
+    assert isinstance(response, CloseConnection)
     assert [event.kind for event in sink.events] == ["rejected"]
     assert "e-2" not in house.parts.cache.image.topics
 
 
 @pytest.mark.spec("F4")
 def test_a_forged_envelope_is_rejected_on_the_privileged_listener_too(house: House) -> None:
-    answer, sink = ask(house, envelope("e-3"), principal="mallory")
-    assert (answer.error_code, answer.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
+    response, sink = ask(house, envelope("e-3"), principal="mallory")
+    assert (response.error_code, response.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
     assert sink.events[0].principal == "User:mallory"
     assert "e-3" not in house.parts.cache.image.topics
 
 
 def test_off_the_controller_the_right_is_looked_at_first(house: House) -> None:
-    answer, _ = ask(house, envelope("e-4"), controller=Inactive())
-    assert answer.error_code == Error.NOT_CONTROLLER
-    answer, _ = ask(house, envelope("e-4"), controller=Inactive(), principal="mallory")
-    assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+    response, _ = ask(house, envelope("e-4"), controller=Inactive())
+    assert response.error_code == Error.NOT_CONTROLLER
+    response, _ = ask(house, envelope("e-4"), controller=Inactive(), principal="mallory")
+    assert response.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_off_the_controller_the_right_is_looked_at_first(house: House) -> None:
     ],
 )
 def test_what_is_wrong_inside(house: House, body: Any, error: Error) -> None:
-    answer, sink = ask(house, body)
-    assert (answer.error_code, answer.response_data) == (error, None)
+    response, sink = ask(house, body)
+    assert (response.error_code, response.response_data) == (error, None)
     assert len(sink.events) == 1

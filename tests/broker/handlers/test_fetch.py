@@ -78,8 +78,8 @@ AS_REPLICA = [(version, {"replica_id": 7}) for version in (4, 12, 14)] + [
 @pytest.mark.parametrize(("version", "replica"), AS_REPLICA)
 def test_a_follower_needs_cluster_action_not_read(house: House, filled: str, version: int, replica: Any) -> None:
     reader, broker = acl(("alice", "READ", filled)), acl(("alice", "CLUSTER_ACTION", "cluster"))
-    answer = ask(house, filled, version, authorizer=reader, who=from_broker(), **replica)
-    [partition] = answer.responses[0].partitions
+    response = ask(house, filled, version, authorizer=reader, who=from_broker(), **replica)
+    [partition] = response.responses[0].partitions
     assert partition.error_code == Error.TOPIC_AUTHORIZATION_FAILED
     [partition] = ask(house, filled, version, authorizer=broker, who=from_broker(), **replica).responses[0].partitions
     assert partition.error_code != Error.TOPIC_AUTHORIZATION_FAILED
@@ -91,9 +91,9 @@ def test_a_follower_needs_cluster_action_not_read(house: House, filled: str, ver
 def test_a_client_cannot_fetch_as_a_replica(
     house: House, filled: str, version: int, replica: Any, authorizer: Any
 ) -> None:
-    answer = ask(house, filled, version, authorizer=authorizer, **replica)
-    [partition] = answer.responses[0].partitions
-    assert (answer.error_code, partition.error_code) == (0, Error.TOPIC_AUTHORIZATION_FAILED)
+    response = ask(house, filled, version, authorizer=authorizer, **replica)
+    [partition] = response.responses[0].partitions
+    assert (response.error_code, partition.error_code) == (0, Error.TOPIC_AUTHORIZATION_FAILED)
     assert not partition.records
 
 
@@ -123,9 +123,9 @@ def test_ids_of_consumers_read_like_any_client(house: House, filled: str, versio
 )
 def test_places_that_are_none(house: House, filled: str, partition: int, offset: int, error: Error) -> None:
     for version in (4, 11, 13, 18):
-        answer = ask(house, filled, version, partition, offset)
-        assert [p.error_code for p in answer.responses[0].partitions] == [error]
-        assert answer.node_endpoints == []
+        response = ask(house, filled, version, partition, offset)
+        assert [p.error_code for p in response.responses[0].partitions] == [error]
+        assert response.node_endpoints == []
 
 
 @pytest.mark.parametrize("topic_id", [b"\7" * 16, bytes(16)])
@@ -133,6 +133,6 @@ def test_places_that_are_none(house: House, filled: str, partition: int, offset:
 def test_an_unknown_id(house: House, version: int, topic_id: bytes) -> None:
     handler = FetchHandler(house.parts.data.replicas, house.parts.cache, ALLOW_ALL, NO_THROTTLING)
     topic = FetchRequest.FetchTopic(topic_id=topic_id, partitions=[FetchRequest.FetchPartition()])
-    answer = house.answer(handler, request_of(FetchRequest(topics=[topic]), version))
+    response = house.answer(handler, request_of(FetchRequest(topics=[topic]), version))
     error = Error.UNKNOWN_TOPIC_ID if version >= 13 else Error.UNKNOWN_TOPIC_OR_PARTITION
-    assert answer.responses[0].partitions[0].error_code == error
+    assert response.responses[0].partitions[0].error_code == error

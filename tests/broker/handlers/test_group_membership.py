@@ -34,8 +34,8 @@ def ask(house: House, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> A
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
 def test_needs_read_on_the_group(house: House, kind: Any, version: int) -> None:
-    answer = ask(house, kind(group_id="g"), version, acl(("alice", "DESCRIBE", "group:g")))
-    assert answer.error_code == Error.GROUP_AUTHORIZATION_FAILED
+    response = ask(house, kind(group_id="g"), version, acl(("alice", "DESCRIBE", "group:g")))
+    assert response.error_code == Error.GROUP_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
@@ -45,8 +45,8 @@ def test_a_group_that_is_not_here_has_an_error_at_every_version(house: House, ki
         body = kind(group_id="g", members=[LeaveGroupRequest.MemberIdentity(member_id="m")])
     if kind is SyncGroupRequest and version >= 5:
         body = kind(group_id="g", member_id="m", protocol_type="consumer", protocol_name="range")
-    answer = ask(house, body, version, acl(("alice", "READ", "group:g")))
-    assert answer.error_code in (
+    response = ask(house, body, version, acl(("alice", "READ", "group:g")))
+    assert response.error_code in (
         Error.NOT_COORDINATOR,
         Error.COORDINATOR_NOT_AVAILABLE,
         Error.UNKNOWN_MEMBER_ID,

@@ -24,8 +24,8 @@ class Ids:
 
 def ask(version: int, authorizer: Any = ALLOW_ALL, ids: Ids | None = None, **fields: Any) -> tuple[int, int, int]:
     body = InitProducerIdRequest(**{"transactional_id": None, **fields})
-    answer = answer_to(InitProducerIdHandler(ids or Ids(), authorizer), request_of(body, version))
-    return answer.error_code, answer.producer_id, answer.producer_epoch
+    response = answer_to(InitProducerIdHandler(ids or Ids(), authorizer), request_of(body, version))
+    return response.error_code, response.producer_id, response.producer_epoch
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -63,8 +63,8 @@ def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error
         (-1, -1, (0, 42, 0)),
     ],
 )
-def test_what_the_producer_has_is_told_whole(producer_id: int, epoch: int, answer: tuple[int, int, int]) -> None:
-    assert ask(3, producer_id=producer_id, producer_epoch=epoch) == answer
+def test_what_the_producer_has_is_told_whole(producer_id: int, epoch: int, response: tuple[int, int, int]) -> None:
+    assert ask(3, producer_id=producer_id, producer_epoch=epoch) == response
 
 
 def test_who_may_comes_first() -> None:

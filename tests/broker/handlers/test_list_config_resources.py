@@ -30,9 +30,9 @@ def ask(*types: int, version: int = 1, authorizer: Any = ALLOW_ALL) -> Any:
     return answer_to(handler, request_of(ListConfigResourcesRequest(resource_types=list(types)), version))
 
 
-def named(answer: Any) -> list[tuple[int, str]]:
-    assert answer.error_code == Error.NONE
-    return [(each.resource_type, each.resource_name) for each in answer.config_resources]
+def named(response: Any) -> list[tuple[int, str]]:
+    assert response.error_code == Error.NONE
+    return [(each.resource_type, each.resource_name) for each in response.config_resources]
 
 
 @pytest.mark.parametrize(

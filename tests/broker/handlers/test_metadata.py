@@ -57,15 +57,15 @@ def ask(body: MetadataRequest, version: int, who: Any = None, **parts: Any) -> A
     return answer_to(handler(**parts), request_of(body, version, who))
 
 
-def found(answer: Any) -> list[tuple[str | None, int]]:
-    return [(topic.name, topic.error_code) for topic in answer.topics]
+def found(response: Any) -> list[tuple[str | None, int]]:
+    return [(topic.name, topic.error_code) for topic in response.topics]
 
 
 @pytest.mark.spec("L10")
 @pytest.mark.parametrize("version", range(14))
 def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
-    answer = ask(MetadataRequest(topics=None if version else []), version)
-    assert [(b.node_id, b.host, b.port) for b in answer.brokers] == [(1, "client1", 9001), (2, "client2", 9002)]
+    response = ask(MetadataRequest(topics=None if version else []), version)
+    assert [(b.node_id, b.host, b.port) for b in response.brokers] == [(1, "client1", 9001), (2, "client2", 9002)]
     inside = ask(MetadataRequest(topics=None if version else []), version, context(listener="REPLICATION"))
     assert [(b.node_id, b.host) for b in inside.brokers] == [(n, f"replication{n}") for n in (1, 2, 3)]
 
@@ -74,17 +74,17 @@ def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
 def test_a_topic_of_which_only_the_name_is_known_is_asked_for_again(version: int) -> None:
     """Its entry in the store is corrupt. The topic is not created again."""
     creation = Creation()
-    answer = ask(by_name("torn"), version, creation=creation, cache=cache_of(topics={"torn": {}}))
-    assert (found(answer), answer.topics[0].partitions) == ([("torn", Error.LEADER_NOT_AVAILABLE)], [])
+    response = ask(by_name("torn"), version, creation=creation, cache=cache_of(topics={"torn": {}}))
+    assert (found(response), response.topics[0].partitions) == ([("torn", Error.LEADER_NOT_AVAILABLE)], [])
     assert creation.asked == []
 
 
 def test_the_rest_of_the_answer() -> None:
-    answer = ask(MetadataRequest(topics=None), 13)
-    assert (answer.cluster_id, answer.brokers[0].rack) == ("cluster", "rack1")
-    assert answer.controller_id in (1, 2)
-    assert answer.topics[0].topic_id == topic_id("a")
-    assert [t.is_internal for t in answer.topics] == [False, False, True]
+    response = ask(MetadataRequest(topics=None), 13)
+    assert (response.cluster_id, response.brokers[0].rack) == ("cluster", "rack1")
+    assert response.controller_id in (1, 2)
+    assert response.topics[0].topic_id == topic_id("a")
+    assert [t.is_internal for t in response.topics] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_leader_without_the_listener() -> None:
 
 
 def test_unknown_illegal_and_repeated_names() -> None:
-    answer = ask(by_name("a", "nope", "a", "what?", "", "nope"), 12)
-    assert found(answer) == [
+    response = ask(by_name("a", "nope", "a", "what?", "", "nope"), 12)
+    assert found(response) == [
         ("a", Error.NONE),
         ("nope", Error.UNKNOWN_TOPIC_OR_PARTITION),
         ("what?", Error.INVALID_TOPIC_EXCEPTION),
@@ -111,9 +111,9 @@ def test_unknown_illegal_and_repeated_names() -> None:
 
 
 def test_by_id() -> None:
-    answer = ask(by_id(topic_id("a"), b"\7" * 16, topic_id("a")), 12)
-    assert found(answer) == [("a", Error.NONE), (None, Error.UNKNOWN_TOPIC_ID)]
-    assert answer.topics[1].topic_id == b"\7" * 16
+    response = ask(by_id(topic_id("a"), b"\7" * 16, topic_id("a")), 12)
+    assert found(response) == [("a", Error.NONE), (None, Error.UNKNOWN_TOPIC_ID)]
+    assert response.topics[1].topic_id == b"\7" * 16
     [hidden] = ask(by_id(topic_id("a")), 12, authorizer=acl(("bob", "READ", "a"))).topics
     assert (hidden.name, hidden.topic_id, hidden.error_code) == (None, topic_id("a"), Error.TOPIC_AUTHORIZATION_FAILED)
 
@@ -129,9 +129,9 @@ def test_ids_are_rejected_where_the_field_is_there_but_not_usable(version: int, 
 def test_what_may_not_be_described() -> None:
     authorizer = acl(("alice", "READ", "a"))
     assert found(ask(MetadataRequest(topics=None), 12, authorizer=authorizer)) == [("a", Error.NONE)]
-    answer = ask(by_name("a", "b", "nope"), 12, authorizer=authorizer, creation=Creation())
-    assert found(answer)[1:] == [("b", Error.TOPIC_AUTHORIZATION_FAILED), ("nope", Error.TOPIC_AUTHORIZATION_FAILED)]
-    assert answer.topics[1].topic_id == ZERO_UUID
+    response = ask(by_name("a", "b", "nope"), 12, authorizer=authorizer, creation=Creation())
+    assert found(response)[1:] == [("b", Error.TOPIC_AUTHORIZATION_FAILED), ("nope", Error.TOPIC_AUTHORIZATION_FAILED)]
+    assert response.topics[1].topic_id == ZERO_UUID
 
 
 def test_operations() -> None:
@@ -179,8 +179,8 @@ def test_the_controllers_answer_reaches_who_asked(version: int, outcome: tuple[i
 
 def test_a_created_topic_is_shown_at_once() -> None:
     cache = cache_of(topics=TOPICS)
-    answer = ask(by_name("new", "a"), 12, cache=cache, creation=Creation(cache=cache))
-    assert found(answer) == [("new", Error.NONE), ("a", Error.NONE)]
+    response = ask(by_name("new", "a"), 12, cache=cache, creation=Creation(cache=cache))
+    assert found(response) == [("new", Error.NONE), ("a", Error.NONE)]
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_othe
         vanished = RecentDisconnects(cache, ManualClock())
         asked = MetadataHandler(cache, "cluster", ALLOW_ALL, ExposedController(cache, Random(1)), None, vanished)
         vanished.connection_lost(3)
-        answer = asked(request_of(by_name("b"), 12))
-        assert inspect.iscoroutine(answer)
-        waiting = asyncio.ensure_future(answer)
+        response = asked(request_of(by_name("b"), 12))
+        assert inspect.iscoroutine(response)
+        waiting = asyncio.ensure_future(response)
         await asyncio.sleep(0)
         assert not waiting.done()
         cache.apply_update_metadata(update({1: EVERYWHERE}, {"b": {0: (1, [3, 1])}}))
@@ -216,8 +216,8 @@ def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_othe
 MANY = {f"t-{number}": {0: (1, [1]), 1: (3, [3, 1])} for number in range(WORTH_KEEPING_FROM)}
 
 
-def body_of(answer: Any, version: int) -> bytes:
-    return b"".join(answer.encode_chunks(version))
+def body_of(response: Any, version: int) -> bytes:
+    return b"".join(response.encode_chunks(version))
 
 
 @pytest.mark.parametrize("version", range(14))
@@ -230,8 +230,8 @@ def test_a_large_answer_is_kept_as_the_bytes_it_would_have_been(version: int) ->
     shown = {MetadataResponse.decode(body_of(each, version), version).controller_id for each in (first, again)}
     assert shown <= {1, 2, -1}
     plain = MetadataResponse.decode(body_of(named, version), version)
-    for answer in (first, again):
-        decoded = MetadataResponse.decode(body_of(answer, version), version)
+    for response in (first, again):
+        decoded = MetadataResponse.decode(body_of(response, version), version)
         assert decoded.topics == plain.topics
         assert decoded.brokers == plain.brokers
 
@@ -245,7 +245,7 @@ def test_kept_answers_belong_to_one_listener(version: int) -> None:
     for listener in ("CLIENT", "REPLICATION", "CLIENT"):
         request = request_of(wanted, version, context(listener=listener))
         answers = [MetadataResponse.decode(body_of(answer_to(keeps, request), version), version) for _ in range(30)]
-        hosts = [[broker.host for broker in answer.brokers] for answer in answers]
+        hosts = [[broker.host for broker in response.brokers] for response in answers]
         nodes = (1, 2) if listener == "CLIENT" else (1, 2, 3)
         assert hosts == [[f"{listener.lower()}{node_id}" for node_id in nodes]] * 30
 
@@ -255,7 +255,7 @@ def test_a_kept_answer_goes_with_the_image() -> None:
     keeps = handler(cache=cache)
     request = request_of(MetadataRequest(topics=None), 12)
     given = [keeps(request) for _ in range(40)]
-    assert len({id(answer) for answer in given}) == 2, "one for each controller that is shown"
+    assert len({id(response) for response in given}) == 2, "one for each controller that is shown"
     cache.apply_update_metadata(update({1: EVERYWHERE}, {"new": {0: (1, [1])}}))
     fresh = MetadataResponse.decode(body_of(answer_to(keeps, request), 12), 12)
     assert "new" in {topic.name for topic in fresh.topics}

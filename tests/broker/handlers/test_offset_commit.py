@@ -38,29 +38,29 @@ def commit(house: House, *topics: Any, version: int = 9, authorizer: Any = ALLOW
     return house.answer(handler, request_of(body, version))
 
 
-def found(answer: Any) -> set[tuple[str, int, int]]:
-    return {(t.name, p.partition_index, p.error_code) for t in answer.topics for p in t.partitions}
+def found(response: Any) -> set[tuple[str, int, int]]:
+    return {(t.name, p.partition_index, p.error_code) for t in response.topics for p in t.partitions}
 
 
 @pytest.mark.parametrize("version", range(2, 10))
 def test_known_unknown_and_forbidden(house: House, version: int) -> None:
     authorizer = acl(("alice", "READ", "group:g"), ("alice", "READ", "oc-a"), ("alice", "READ", "oc-nope"))
-    answer = commit(
+    response = commit(
         house, topic("oc-a", 0, 1, 7), topic("oc-b", 0), topic("oc-nope", 0), version=version, authorizer=authorizer
     )
-    assert found(answer) == {
+    assert found(response) == {
         ("oc-a", 0, 0),
         ("oc-a", 1, 0),
         ("oc-a", 7, Error.UNKNOWN_TOPIC_OR_PARTITION),
         ("oc-b", 0, Error.TOPIC_AUTHORIZATION_FAILED),
         ("oc-nope", 0, Error.UNKNOWN_TOPIC_OR_PARTITION),
     }
-    assert len(answer.topics) == 3  # each topic appears once
+    assert len(response.topics) == 3  # each topic appears once
 
 
 def test_by_id_from_version_10(house: House) -> None:
     known, forbidden = house.topic_id("oc-a"), house.topic_id("oc-b")
-    answer = commit(
+    response = commit(
         house,
         topic("", 0, 7, topic_id=known),
         topic("", 0, topic_id=UNKNOWN),
@@ -69,7 +69,7 @@ def test_by_id_from_version_10(house: House) -> None:
         version=10,
         authorizer=acl(("alice", "READ", "group:g"), ("alice", "READ", "oc-a")),
     )
-    assert {(t.topic_id, p.partition_index, p.error_code) for t in answer.topics for p in t.partitions} == {
+    assert {(t.topic_id, p.partition_index, p.error_code) for t in response.topics for p in t.partitions} == {
         (known, 0, 0),
         (known, 7, Error.UNKNOWN_TOPIC_OR_PARTITION),
         (UNKNOWN, 0, Error.UNKNOWN_TOPIC_ID),
@@ -81,14 +81,14 @@ def test_by_id_from_version_10(house: House) -> None:
 @pytest.mark.parametrize("version", range(2, 11))
 def test_a_group_that_may_not_be_read(house: House, version: int) -> None:
     asked = topic("oc-a", 0, 1) if version < 10 else topic("", 0, 1, topic_id=house.topic_id("oc-a"))
-    answer = commit(house, asked, version=version, authorizer=acl(("alice", "READ", "oc-a")))
-    codes = [p.error_code for t in answer.topics for p in t.partitions]
+    response = commit(house, asked, version=version, authorizer=acl(("alice", "READ", "oc-a")))
+    codes = [p.error_code for t in response.topics for p in t.partitions]
     assert codes == [Error.GROUP_AUTHORIZATION_FAILED] * 2
 
 
 def test_many_unknown_partitions_are_answered_quickly(house: House) -> None:
-    answer = commit(house, topic("oc-nope", *range(20_000)))
-    assert {code for _, _, code in found(answer)} == {Error.UNKNOWN_TOPIC_OR_PARTITION}
+    response = commit(house, topic("oc-nope", *range(20_000)))
+    assert {code for _, _, code in found(response)} == {Error.UNKNOWN_TOPIC_OR_PARTITION}
 
 
 def delete(house: House, *topics: str, authorizer: Any = ALLOW_ALL, group: str = "g") -> Any:
@@ -103,9 +103,9 @@ def delete(house: House, *topics: str, authorizer: Any = ALLOW_ALL, group: str =
 def test_offsets_are_deleted_topic_by_topic(house: House) -> None:
     commit(house, topic("oc-a", 0), topic("oc-b", 0), group="od")
     authorizer = acl(*(("alice", *right) for right in (("DELETE", "group:od"), ("READ", "oc-a"), ("READ", "oc-x"))))
-    answer = delete(house, "oc-a", "oc-b", "oc-x", authorizer=authorizer, group="od")
-    assert answer.error_code == 0
-    assert found(answer) == {
+    response = delete(house, "oc-a", "oc-b", "oc-x", authorizer=authorizer, group="od")
+    assert response.error_code == 0
+    assert found(response) == {
         ("oc-a", 0, 0),
         ("oc-b", 0, Error.TOPIC_AUTHORIZATION_FAILED),
         ("oc-x", 0, Error.UNKNOWN_TOPIC_OR_PARTITION),
@@ -114,5 +114,5 @@ def test_offsets_are_deleted_topic_by_topic(house: House) -> None:
 
 def test_deleting_needs_delete_on_the_group_and_the_group(house: House) -> None:
     assert delete(house, "oc-a", authorizer=acl(("alice", "READ", "group:g"))).error_code == 30
-    answer = delete(house, "oc-a", "oc-nope", group="never seen")
-    assert (answer.error_code, answer.topics) == (Error.GROUP_ID_NOT_FOUND, [])
+    response = delete(house, "oc-a", "oc-nope", group="never seen")
+    assert (response.error_code, response.topics) == (Error.GROUP_ID_NOT_FOUND, [])

@@ -28,8 +28,8 @@ def committed(house: House) -> None:
         house.create_topic(name)
         topics.append(OffsetCommitRequest.OffsetCommitRequestTopic(name=name, partitions=[partition]))
     handler = OffsetCommitHandler(house.parts.data.coordinator, house.parts.cache, ALLOW_ALL)
-    answer = house.answer(handler, request_of(OffsetCommitRequest(group_id="of", topics=topics), 9))
-    assert {p.error_code for topic in answer.topics for p in topic.partitions} == {0}
+    response = house.answer(handler, request_of(OffsetCommitRequest(group_id="of", topics=topics), 9))
+    assert {p.error_code for topic in response.topics for p in topic.partitions} == {0}
 
 
 def ask(house: House, body: OffsetFetchRequest, version: int, authorizer: Any = ALLOW_ALL) -> Any:
@@ -55,8 +55,8 @@ def groups(*asked: tuple[str, list[str] | None]) -> OffsetFetchRequest:
     )
 
 
-def found(answer: Any) -> dict[str, tuple[int, int]]:
-    return {t.name: (p.committed_offset, p.error_code) for t in answer.topics for p in t.partitions}
+def found(response: Any) -> dict[str, tuple[int, int]]:
+    return {t.name: (p.committed_offset, p.error_code) for t in response.topics for p in t.partitions}
 
 
 @pytest.mark.parametrize("version", range(1, 8))
@@ -78,8 +78,8 @@ def test_all_topics_that_may_be_seen(house: House, version: int) -> None:
 
 @pytest.mark.parametrize("version", range(1, 8))
 def test_a_group_that_may_not_be_seen(house: House, version: int) -> None:
-    answer = ask(house, single("of-a"), version, acl(("alice", "READ", "of-a")))
-    codes = [answer.error_code] if version >= 2 else [code for _, code in found(answer).values()]
+    response = ask(house, single("of-a"), version, acl(("alice", "READ", "of-a")))
+    codes = [response.error_code] if version >= 2 else [code for _, code in found(response).values()]
     assert codes == [Error.GROUP_AUTHORIZATION_FAILED]
 
 
@@ -87,8 +87,8 @@ def test_a_group_that_may_not_be_seen(house: House, version: int) -> None:
 def test_many_groups(house: House, version: int) -> None:
     body = groups(("of", ["of-a", "of-b"]), ("secret", ["of-a"]), ("of-other", None))
     authorizer = acl(*SEES_A, ("alice", "DESCRIBE", "group:of-other"))
-    answer = ask(house, body, version, authorizer)
-    by_id = {group.group_id: group for group in answer.groups}
+    response = ask(house, body, version, authorizer)
+    by_id = {group.group_id: group for group in response.groups}
     assert found(by_id["of"]) == {"of-a": (5, 0), "of-b": (-1, Error.TOPIC_AUTHORIZATION_FAILED)}
     assert (by_id["secret"].error_code, by_id["secret"].topics) == (Error.GROUP_AUTHORIZATION_FAILED, [])
     assert (by_id["of-other"].error_code, by_id["of-other"].topics) == (0, [])
@@ -99,12 +99,12 @@ def test_by_id_from_version_10(house: House) -> None:
     group, topic = OffsetFetchRequest.OffsetFetchRequestGroup, OffsetFetchRequest.OffsetFetchRequestTopics
     known, forbidden = house.topic_id("of-a"), house.topic_id("of-b")
     asked = [topic(topic_id=topic_id, partition_indexes=[0]) for topic_id in (known, UNKNOWN, bytes(16), forbidden)]
-    [answer] = ask(house, OffsetFetchRequest(groups=[group(group_id="of", topics=asked)]), 10, acl(*SEES_A)).groups
-    assert {t.topic_id: (p.committed_offset, p.error_code) for t in answer.topics for p in t.partitions} == {
+    [response] = ask(house, OffsetFetchRequest(groups=[group(group_id="of", topics=asked)]), 10, acl(*SEES_A)).groups
+    assert {t.topic_id: (p.committed_offset, p.error_code) for t in response.topics for p in t.partitions} == {
         known: (5, 0),
         UNKNOWN: (-1, Error.UNKNOWN_TOPIC_ID),
         bytes(16): (-1, Error.UNKNOWN_TOPIC_ID),
         forbidden: (-1, Error.TOPIC_AUTHORIZATION_FAILED),
     }
-    [answer] = ask(house, OffsetFetchRequest(groups=[group(group_id="of", topics=None)]), 10).groups
-    assert {t.topic_id for t in answer.topics} == {known, forbidden}
+    [response] = ask(house, OffsetFetchRequest(groups=[group(group_id="of", topics=None)]), 10).groups
+    assert {t.topic_id for t in response.topics} == {known, forbidden}

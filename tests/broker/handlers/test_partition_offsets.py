@@ -28,8 +28,8 @@ def list_offsets(house: House, version: int, authorizer: Any, partition: int = 0
     asked = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=-1)
     topic = ListOffsetsRequest.ListOffsetsTopic(name="o-1", partitions=[asked])
     handler = ListOffsetsHandler(house.parts.data.replicas, authorizer)
-    answer = house.answer(handler, request_of(ListOffsetsRequest(replica_id=-1, topics=[topic]), version))
-    return int(answer.topics[0].partitions[0].error_code)
+    response = house.answer(handler, request_of(ListOffsetsRequest(replica_id=-1, topics=[topic]), version))
+    return int(response.topics[0].partitions[0].error_code)
 
 
 def leader_epoch(
@@ -39,8 +39,8 @@ def leader_epoch(
     topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic="o-1", partitions=[asked])
     handler = OffsetForLeaderEpochHandler(house.parts.data.replicas, authorizer, {"FORMER"})
     body = OffsetForLeaderEpochRequest(replica_id=replica_id, topics=[topic])
-    answer = house.answer(handler, request_of(body, version, who))
-    return int(answer.topics[0].partitions[0].error_code)
+    response = house.answer(handler, request_of(body, version, who))
+    return int(response.topics[0].partitions[0].error_code)
 
 
 def delete_records(house: House, version: int, authorizer: Any, offset: int = 0) -> int:

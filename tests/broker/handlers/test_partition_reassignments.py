@@ -29,16 +29,16 @@ def wanted(*replicas: list[int] | None) -> AlterPartitionReassignmentsRequest:
     return made(topics=[made.ReassignableTopic(name="moved", partitions=partitions)])
 
 
-def errors(answer: Any) -> list[Error]:
-    return [Error.of(each.error_code) for topic in answer.responses for each in topic.partitions]
+def errors(response: Any) -> list[Error]:
+    return [Error.of(each.error_code) for topic in response.responses for each in topic.partitions]
 
 
 @pytest.mark.parametrize("version", range(2))
 def test_an_answer_per_partition(house: House, version: int) -> None:
     house.create_topic("moved", 3)
-    answer = ask(house, ALTER, wanted([1], None, [1, 9], [1]), version)
-    assert (answer.error_code, answer.error_message) == (Error.NONE, None)
-    assert errors(answer) == [
+    response = ask(house, ALTER, wanted([1], None, [1, 9], [1]), version)
+    assert (response.error_code, response.error_message) == (Error.NONE, None)
+    assert errors(response) == [
         Error.NONE,
         Error.NO_REASSIGNMENT_IN_PROGRESS,
         Error.INVALID_REPLICA_ASSIGNMENT,

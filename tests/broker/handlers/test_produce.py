@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.api_request import NO_ANSWER, CloseConnection
+from signalbox.broker.api_request import NO_RESPONSE, CloseConnection
 from signalbox.broker.handlers.produce import ProduceHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.produce import ProduceRequest
@@ -37,8 +37,8 @@ def ask(house: House, *topics: Any, version: int = 12, authorizer: Any = ALLOW_A
     return house.answer(handler, request)
 
 
-def found(answer: Any) -> list[tuple[str, int, int, int]]:
-    return [(t.name, p.index, p.error_code, p.base_offset) for t in answer.responses for p in t.partition_responses]
+def found(response: Any) -> list[tuple[str, int, int, int]]:
+    return [(t.name, p.index, p.error_code, p.base_offset) for t in response.responses for p in t.partition_responses]
 
 
 @pytest.mark.parametrize("version", range(3, 13))
@@ -53,8 +53,8 @@ def test_offsets_are_given_out(house: House, version: int, acks: int) -> None:
 def test_by_id_from_version_13(house: House) -> None:
     house.create_topic("pr-id")
     topic_id = house.topic_id("pr-id")
-    answer = ask(house, topic("", (0, batch(b"a")), topic_id=topic_id), version=13)
-    assert (answer.responses[0].topic_id, answer.responses[0].partition_responses[0].error_code) == (topic_id, 0)
+    response = ask(house, topic("", (0, batch(b"a")), topic_id=topic_id), version=13)
+    assert (response.responses[0].topic_id, response.responses[0].partition_responses[0].error_code) == (topic_id, 0)
     [unknown] = ask(house, topic("", (0, batch(b"a")), topic_id=b"\7" * 16), version=13).responses
     assert (unknown.topic_id, unknown.partition_responses[0].error_code) == (b"\7" * 16, Error.UNKNOWN_TOPIC_ID)
 
@@ -62,14 +62,14 @@ def test_by_id_from_version_13(house: House) -> None:
 def test_each_partition_has_its_own_error_in_the_order_of_the_request(house: House) -> None:
     house.create_topic("pr-a")
     house.create_topic("pr-b")
-    answer = ask(
+    response = ask(
         house,
         topic("pr-b", (0, batch(b"x")), (7, batch(b"x"))),
         topic("pr-nope", (0, batch(b"x"))),
         topic("pr-a", (0, batch(b"x")), (-1, batch(b"x"))),
         authorizer=acl(*(("alice", "WRITE", name) for name in ("pr-a", "pr-nope"))),
     )
-    assert [(name, index, code) for name, index, code, _ in found(answer)] == [
+    assert [(name, index, code) for name, index, code, _ in found(response)] == [
         ("pr-b", 0, Error.TOPIC_AUTHORIZATION_FAILED),
         ("pr-b", 7, Error.TOPIC_AUTHORIZATION_FAILED),
         ("pr-nope", 0, Error.UNKNOWN_TOPIC_OR_PARTITION),
@@ -91,24 +91,24 @@ def test_a_wrong_checksum_is_corrupt_and_its_neighbour_is_written(house: House) 
     house.create_topic("pr-crc", 2)
     broken = batch(b"a")
     broken[-1] ^= 1
-    answer = ask(house, topic("pr-crc", (0, broken), (1, batch(b"b"))))
-    assert [code for _, _, code, _ in found(answer)] == [Error.CORRUPT_MESSAGE, 0]
+    response = ask(house, topic("pr-crc", (0, broken), (1, batch(b"b"))))
+    assert [code for _, _, code, _ in found(response)] == [Error.CORRUPT_MESSAGE, 0]
 
 
 @pytest.mark.parametrize("acks", [2, -2, 100])
 def test_acks_that_are_none(house: House, acks: int) -> None:
-    answer = ask(house, topic("pr-a", (0, batch(b"x"))), acks=acks)
-    assert [code for _, _, code, _ in found(answer)] == [Error.INVALID_REQUIRED_ACKS]
+    response = ask(house, topic("pr-a", (0, batch(b"x"))), acks=acks)
+    assert [code for _, _, code, _ in found(response)] == [Error.INVALID_REQUIRED_ACKS]
 
 
 def test_transactions_are_rejected(house: House) -> None:
-    answer = ask(house, topic("pr-a", (0, batch(b"x"))), transactional_id="tx")
-    assert [code for _, _, code, _ in found(answer)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+    response = ask(house, topic("pr-a", (0, batch(b"x"))), transactional_id="tx")
+    assert [code for _, _, code, _ in found(response)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
 
 
 def test_without_acknowledgements(house: House) -> None:
     house.create_topic("pr-0")
-    assert ask(house, topic("pr-0", (0, batch(b"a"))), acks=0) is NO_ANSWER
+    assert ask(house, topic("pr-0", (0, batch(b"a"))), acks=0) is NO_RESPONSE
     failed = ask(house, topic("pr-0", (0, batch(b"a"))), topic("pr-nope", (0, batch(b"a"))), acks=0)
     assert isinstance(failed, CloseConnection)
     assert failed.reason == "produce with acks=0 failed for pr-nope-0: UNKNOWN_TOPIC_OR_PARTITION"
@@ -126,17 +126,17 @@ def test_zstd_needs_version_7(house: House, version: int) -> None:
     name = f"pr-zstd-{version}"
     house.create_topic(name, 2)
     packed = encode_batch([Record(timestamp=1, value=b"v")], compression="zstd")
-    answer = ask(house, topic(name, (0, packed), (1, batch(b"x"))), version=version)
+    response = ask(house, topic(name, (0, packed), (1, batch(b"x"))), version=version)
     error = Error.UNSUPPORTED_COMPRESSION_TYPE if version < 7 else Error.NONE
-    assert [code for _, _, code, _ in found(answer)] == [error, 0]
+    assert [code for _, _, code, _ in found(response)] == [error, 0]
 
 
 def test_a_transactional_batch_is_rejected_without_a_transactional_id_too(house: House) -> None:
     house.create_topic("pr-tx", 2)
     record = Record(timestamp=1, value=b"v")
     in_transaction = encode_batch([record], transactional=True, producer_id=5, producer_epoch=0, base_sequence=0)
-    answer = ask(house, topic("pr-tx", (0, in_transaction), (1, batch(b"x"))))
-    assert [code for _, _, code, _ in found(answer)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 0]
+    response = ask(house, topic("pr-tx", (0, in_transaction), (1, batch(b"x"))))
+    assert [code for _, _, code, _ in found(response)] == [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 0]
 
 
 def test_no_id_at_all_is_an_unknown_one(house: House) -> None:
@@ -149,13 +149,13 @@ def test_no_id_at_all_is_an_unknown_one(house: House) -> None:
 
 def test_of_a_partition_that_comes_twice_the_last_batch_counts(house: House) -> None:
     house.create_topic("pr-twice", 2)
-    answer = ask(
+    response = ask(
         house,
         topic("pr-twice", (0, batch(b"a", b"b")), (1, batch(b"c")), (0, batch(b"d", b"e"))),
         topic("pr-twice", (1, batch(b"f", b"g", b"h"))),
         topic("pr-twice", (1, batch(b"i"))),
     )
-    assert found(answer) == [("pr-twice", 0, 0, 0), ("pr-twice", 1, 0, 0)]
+    assert found(response) == [("pr-twice", 0, 0, 0), ("pr-twice", 1, 0, 0)]
     again = ask(house, topic("pr-twice", (0, batch(b"x")), (1, batch(b"x"))))
     assert [offset for _, _, _, offset in found(again)] == [2, 1]
 

@@ -42,11 +42,11 @@ def describe(house: House, *users: str, every: bool = False, authorizer: Any = A
     return house.answer(handler, request_of(DescribeUserScramCredentialsRequest(users=None if every else names), 0))
 
 
-def told(answer: Any) -> dict[str, Any]:
+def told(response: Any) -> dict[str, Any]:
     """Mechanisms with their iterations by user, or the error for that user."""
     return {
         row.user: row.error_code or {info.mechanism: info.iterations for info in row.credential_infos}
-        for row in answer.results
+        for row in response.results
     }
 
 
@@ -86,9 +86,9 @@ def test_what_is_damaged_says_so_without_showing_it() -> None:
             return {"users/dora": {"SCRAM-SHA-256": "salt=c2VjcmV0"}, "users/quota": {"consumer_byte_rate": "1"}}
 
     handler = DescribeUserScramCredentialsHandler(Damaged(), ALLOW_ALL)
-    answer = answer_to(handler, request_of(DescribeUserScramCredentialsRequest(users=None), 0))
-    assert told(answer) == {"dora": Error.UNKNOWN_SERVER_ERROR}
-    assert "c2VjcmV0" not in answer.results[0].error_message
+    response = answer_to(handler, request_of(DescribeUserScramCredentialsRequest(users=None), 0))
+    assert told(response) == {"dora": Error.UNKNOWN_SERVER_ERROR}
+    assert "c2VjcmV0" not in response.results[0].error_message
 
 
 def test_the_rights_on_the_cluster(house: House) -> None:

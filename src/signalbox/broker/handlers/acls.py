@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_on_cluster
 from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import AclReading, ActiveController
@@ -32,7 +32,7 @@ class DescribeAclsHandler:
         self._acls = acls
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
         if self._acls is None:
             raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)
@@ -41,7 +41,7 @@ class DescribeAclsHandler:
             raise KafkaError(Error.INVALID_REQUEST, asked.problem)
         return self._describe(self._acls, asked)
 
-    async def _describe(self, acls: AclReading, asked: AclFilter) -> FinalAnswer:
+    async def _describe(self, acls: AclReading, asked: AclFilter) -> FinalResponse:
         index = await acls.current()
         resources: list[_Resource] = []
         looked_at = 0
@@ -76,7 +76,7 @@ class AlterAclsHandler:
         self._authorizer = authorizer
         self._keeps_acls = keeps_acls
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_right(self._authorizer, request.context, self._api_key)
         if not self._keeps_acls:
             raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.config_resources import ConfigResourceType, rejection
@@ -44,7 +44,7 @@ class AlterConfigsHandler:
         self._loggers = loggers
         self._shape = RESOURCE_REQUESTS[api_key]
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._alter(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Awaitable[Rejected]:
@@ -60,13 +60,13 @@ class AlterConfigsHandler:
                 rejected[key] = self._altered_logger(resource, request.body.validate_only)
         return self._with_own_rejections(request, rejected)
 
-    async def _alter(self, request: ApiRequest, judged: Awaitable[Rejected]) -> FinalAnswer:
+    async def _alter(self, request: ApiRequest, judged: Awaitable[Rejected]) -> FinalResponse:
         rejected = await judged
         wanted = self._shape.rest(request.body, rejected)
-        answer = None
+        response = None
         if wanted is not None:
-            answer = await self._controller.handle(self._api_key, wanted, request.context)
-        merged: FinalAnswer = self._shape.merged(request.body, rejected, answer)
+            response = await self._controller.handle(self._api_key, wanted, request.context)
+        merged: FinalResponse = self._shape.merged(request.body, rejected, response)
         return merged
 
     def _forbidden(self, request: ApiRequest, resource: Any, times: int) -> tuple[Error, str] | None:

@@ -5,7 +5,7 @@ Needs ALTER on the topic; a topic named twice is INVALID_REQUEST. A forwarding b
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
@@ -32,7 +32,7 @@ class CreatePartitionsHandler:
         self._throttling = throttling
         self._cache = cache
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._create(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:
@@ -45,7 +45,7 @@ class CreatePartitionsHandler:
                 rejected[name] = _rejection(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         return rejected
 
-    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
+    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: CreatePartitionsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[str, int] = {}
@@ -57,14 +57,14 @@ class CreatePartitionsHandler:
             if not changes.allows(costs[topic.name]):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[topic.name] = _rejection(topic.name, error, error.message)
-        answer: CreatePartitionsResponse | None = None
+        response: CreatePartitionsResponse | None = None
         wanted = _SHAPE.rest(body, rejected)
         if wanted is not None:
-            answer = await self._controller.handle(ApiKey.CREATE_PARTITIONS, wanted, request.context)
-            for result in answer.results:
+            response = await self._controller.handle(ApiKey.CREATE_PARTITIONS, wanted, request.context)
+            for result in response.results:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
-        merged: CreatePartitionsResponse = _SHAPE.merged(body, rejected, answer)
+        merged: CreatePartitionsResponse = _SHAPE.merged(body, rejected, response)
         merged.throttle_time_ms = changes.throttle_ms
         return merged
 

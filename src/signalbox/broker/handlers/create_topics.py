@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may, may_on_cluster
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
@@ -36,7 +36,7 @@ class CreateTopicsHandler:
         self._throttling = throttling
         self._default_partitions = default_partitions
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._create(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:
@@ -53,7 +53,7 @@ class CreateTopicsHandler:
                 rejected[name] = _rejection(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         return rejected
 
-    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
+    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: CreateTopicsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs = {} if body.validate_only else self._costs(body, rejected)
@@ -61,15 +61,15 @@ class CreateTopicsHandler:
             if not changes.allows(partitions):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[name] = _rejection(name, error, error.message)
-        answer: CreateTopicsResponse | None = None
+        response: CreateTopicsResponse | None = None
         wanted = _SHAPE.rest(body, rejected)
         if wanted is not None:
-            answer = await self._controller.handle(ApiKey.CREATE_TOPICS, wanted, request.context)
-            for result in answer.topics:
+            response = await self._controller.handle(ApiKey.CREATE_TOPICS, wanted, request.context)
+            for result in response.topics:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
                 self._withhold(request, result)
-        merged: CreateTopicsResponse = _SHAPE.merged(body, rejected, answer)
+        merged: CreateTopicsResponse = _SHAPE.merged(body, rejected, response)
         merged.throttle_time_ms = changes.throttle_ms
         return merged
 

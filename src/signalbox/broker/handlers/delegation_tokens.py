@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.filtering_forwarder import Rejection
 from signalbox.broker.ports import ActiveController, TokenReading
 from signalbox.common.endpoint import SecurityProtocol
@@ -47,7 +47,7 @@ class ChangeTokenHandler:
         self._authorizer = authorizer
         self._secret = secret
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         rejected = self.rejected(request)
         return rejected if isinstance(rejected, Message) else self._change(request)
 
@@ -70,18 +70,18 @@ class ChangeTokenHandler:
             return Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
         return asked.problem
 
-    async def _change(self, request: ApiRequest) -> FinalAnswer:
+    async def _change(self, request: ApiRequest) -> FinalResponse:
         asked = TokenRequest(request.context.principal, request.body)
         return self._said(request, await self._controller.handle(self._api_key, asked, request.context))
 
-    def _said(self, request: ApiRequest, answer: Any) -> Message:
+    def _said(self, request: ApiRequest, response: Any) -> Message:
         """The controller's response with the HMAC added, and without fields that the version does not have."""
         if self._api_key == ApiKey.CREATE_DELEGATION_TOKEN:
-            if self._secret is not None and answer.error_code == Error.NONE:
-                answer.hmac = self._secret.hmac(answer.token_id)
+            if self._secret is not None and response.error_code == Error.NONE:
+                response.hmac = self._secret.hmac(response.token_id)
             if request.header.api_version < _NAMES_REQUESTER_FROM:
-                answer.token_requester_principal_type = answer.token_requester_principal_name = ""
-        said: Message = answer
+                response.token_requester_principal_type = response.token_requester_principal_name = ""
+        said: Message = response
         return said
 
 
@@ -93,14 +93,14 @@ class DescribeDelegationTokenHandler:
         self._authorizer = authorizer
         self._secret = secret
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if not _is_allowed(request):
             return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
         if self._tokens is None or self._secret is None:
             return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_AUTH_DISABLED)
         return self._describe(request, self._tokens, self._secret)
 
-    async def _describe(self, request: ApiRequest, tokens: TokenReading, secret: TokenSecret) -> FinalAnswer:
+    async def _describe(self, request: ApiRequest, tokens: TokenReading, secret: TokenSecret) -> FinalResponse:
         owners = request.body.owners
         if owners is not None and not owners:
             return DescribeDelegationTokenResponse()

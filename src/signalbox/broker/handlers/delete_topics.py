@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
@@ -43,7 +43,7 @@ class DeleteTopicsHandler:
         self._authorizer = authorizer
         self._cache = cache
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._delete(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:
@@ -60,7 +60,7 @@ class DeleteTopicsHandler:
                 rejected[topic] = rejection
         return rejected
 
-    async def _delete(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
+    async def _delete(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: DeleteTopicsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[Hashable, int] = {}
@@ -71,14 +71,14 @@ class DeleteTopicsHandler:
             if not changes.allows(costs[topic]):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[topic] = _result(topic, error, error.message)
-        answer: DeleteTopicsResponse | None = None
+        response: DeleteTopicsResponse | None = None
         wanted = _SHAPE.rest(body, rejected)
         if wanted is not None:
-            answer = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
-            for result in answer.responses:
+            response = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
+            for result in response.responses:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0) or costs.get(result.topic_id, 0))
-        merged: DeleteTopicsResponse = _SHAPE.merged(body, rejected, answer)
+        merged: DeleteTopicsResponse = _SHAPE.merged(body, rejected, response)
         if request.header.api_version < _DELETION_DISABLED_FROM:
             for result in merged.responses:
                 if result.error_code == Error.TOPIC_DELETION_DISABLED:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may_on_cluster
 from signalbox.broker.ports import StoredConfigs
 from signalbox.metadata.quota_entity import CLIENT_ID, IP, USER, Entity, quota_entity, quotas_of
@@ -26,13 +26,13 @@ class DescribeClientQuotasHandler:
         self._stored = stored
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS):
             raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "no DESCRIBE_CONFIGS on the cluster")
         asked = _components(request.body.components)
         return self._describe(asked, request.body.strict)
 
-    async def _describe(self, asked: dict[str, Any], strict: bool) -> FinalAnswer:
+    async def _describe(self, asked: dict[str, Any], strict: bool) -> FinalResponse:
         entries = []
         for path, configs in (await self._stored.current()).items():
             entity = quota_entity(path)

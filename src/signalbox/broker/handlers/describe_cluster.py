@@ -8,9 +8,9 @@ or -1 when the controller does not have the listener.
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may_on_cluster, operations_bit_field
-from signalbox.broker.exposed_controller import ControllerShown
+from signalbox.broker.exposed_controller import AdvertisedController
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
@@ -25,14 +25,14 @@ class DescribeClusterHandler:
     """Builds responses from the metadata cache only."""
 
     def __init__(
-        self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: ControllerShown
+        self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: AdvertisedController
     ) -> None:
         self._cache = cache
         self._cluster_id = cluster_id
         self._authorizer = authorizer
         self._controller = controller
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         asked = request.body.endpoint_type
         if asked != _BROKERS:
             known = asked == _CONTROLLERS
@@ -50,14 +50,14 @@ class DescribeClusterHandler:
             for broker_id, endpoint in image.nodes(listener).items()
         ]
         controller_id = self._controller.id_for(listener)
-        answer = DescribeClusterResponse(
+        response = DescribeClusterResponse(
             cluster_id=self._cluster_id,
             controller_id=controller_id if controller_id in image.nodes(listener) else -1,
             brokers=brokers,
         )
         if request.body.include_cluster_authorized_operations:
-            answer.cluster_authorized_operations = self._operations(request)
-        return answer
+            response.cluster_authorized_operations = self._operations(request)
+        return response
 
     def _operations(self, request: ApiRequest) -> int:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.config_description import ConfigDescription, DescribedConfig, described_loggers
 from signalbox.broker.config_resources import ConfigResourceType, rejection
@@ -43,7 +43,7 @@ class DescribeConfigsHandler:
             ConfigResourceType.CLIENT_METRICS: self._client_metrics,
         }
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: DescribeConfigsRequest = request.body
         return DescribeConfigsResponse(results=[self._resource(request, body, r) for r in body.resources])
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may_on_cluster
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
@@ -35,7 +35,7 @@ class DescribeLogDirsHandler:
         self._logs = logs
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
             return DescribeLogDirsResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
         return self._describe(request.body)

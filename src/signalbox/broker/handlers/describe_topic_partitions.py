@@ -7,7 +7,7 @@ A partition without a leader has the reason in a tagged field of Signalbox (`pro
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may, operations_bit_field
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
 from signalbox.metadata.cache import MetadataCache
@@ -35,7 +35,7 @@ class DescribeTopicPartitionsHandler:
         self._authorizer = authorizer
         self._partition_limit = partition_limit
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: DescribeTopicPartitionsRequest = request.body
         cursor = body.cursor
         if cursor is not None and cursor.partition_index < 0:
@@ -52,26 +52,26 @@ class DescribeTopicPartitionsHandler:
     def _page(
         self, request: ApiRequest, names: list[str], asked: bool, first_partition: int, limit: int
     ) -> DescribeTopicPartitionsResponse:
-        answer = DescribeTopicPartitionsResponse()
+        response = DescribeTopicPartitionsResponse()
         for name in names:
             if not may(self._authorizer, request.context, AclOperation.DESCRIBE, name):
                 if asked:
-                    answer.topics.append(_Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name))
+                    response.topics.append(_Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name))
                 continue
             if limit <= 0:
-                answer.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=0)
+                response.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=0)
                 break
             topic, count = self._topic(request, name, first_partition, limit)
-            answer.topics.append(topic)
+            response.topics.append(topic)
             limit -= count
             image = self._cache.image.topics.get(name)
             if image is not None and first_partition + count < len(image.partitions):
-                answer.next_cursor = DescribeTopicPartitionsResponse.Cursor(
+                response.next_cursor = DescribeTopicPartitionsResponse.Cursor(
                     topic_name=name, partition_index=first_partition + count
                 )
                 break
             first_partition = 0
-        return answer
+        return response
 
     def _topic(self, request: ApiRequest, name: str, first_partition: int, limit: int) -> tuple[_Topic, int]:
         image = self._cache.image.topics.get(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may
 from signalbox.broker.cluster_action import acts_as_replica
 from signalbox.broker.node_endpoints import node_endpoints
@@ -44,7 +44,7 @@ class FetchHandler:
         self._authorizer = authorizer
         self._peer_listeners = peer_listeners
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: FetchRequest = request.body
         context = request.context
         if replica_id_of(body) >= 0:
@@ -63,7 +63,7 @@ class FetchHandler:
             return found
         if found.done:
             return self._with_endpoints(request, found.value)
-        pending: Promise[FinalAnswer] = Promise()
+        pending: Promise[FinalResponse] = Promise()
         found.then(lambda response: pending.complete(self._with_endpoints(request, response)))
         return pending
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_group
 from signalbox.broker.ports import TopicCreation
 from signalbox.coordinator.group_partition import partition_for
@@ -34,10 +34,10 @@ class FindCoordinatorHandler:
         self._authorizer = authorizer
         self._creation = creation
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._find_all(request)
 
-    async def _find_all(self, request: ApiRequest) -> FinalAnswer:
+    async def _find_all(self, request: ApiRequest) -> FinalResponse:
         body: FindCoordinatorRequest = request.body
         if request.header.api_version >= _BATCHED_FROM:
             # Concurrently: all keys wait for the same creation of the internal topic.

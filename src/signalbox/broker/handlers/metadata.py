@@ -14,9 +14,9 @@ import inspect
 from collections.abc import Iterable, Iterator
 
 from signalbox.broker.all_topics_response_cache import WORTH_KEEPING_FROM, AllTopicsResponseCache, Shape
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may, may_on_cluster, operations_bit_field
-from signalbox.broker.exposed_controller import ControllerShown
+from signalbox.broker.exposed_controller import AdvertisedController
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.recent_disconnects import RecentDisconnects
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
@@ -45,7 +45,7 @@ class MetadataHandler:
         cache: MetadataCache,
         cluster_id: str,
         authorizer: Authorizer,
-        controller: ControllerShown,
+        controller: AdvertisedController,
         creation: TopicCreation | None,
         vanished: RecentDisconnects | None = None,
     ) -> None:
@@ -57,18 +57,18 @@ class MetadataHandler:
         self._vanished = vanished
         self._whole = AllTopicsResponseCache()
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         hold_s = self._vanished.hold_s() if self._vanished is not None else 0.0
         return self._settled(request, hold_s) if hold_s else self._answer(request)
 
-    async def _settled(self, request: ApiRequest, hold_s: float) -> FinalAnswer:
+    async def _settled(self, request: ApiRequest, hold_s: float) -> FinalResponse:
         """The response after the controller has handled recent disconnects, at most `hold_s` later."""
         assert self._vanished is not None
         await self._vanished.settled(hold_s)
-        answer = self._answer(request)
-        return await answer if inspect.isawaitable(answer) else answer
+        response = self._answer(request)
+        return await response if inspect.isawaitable(response) else response
 
-    def _answer(self, request: ApiRequest) -> Answer:
+    def _answer(self, request: ApiRequest) -> HandlerResult:
         body: MetadataRequest = request.body
         version = request.header.api_version
         if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_names_no_topic(t) for t in body.topics):
@@ -86,7 +86,7 @@ class MetadataHandler:
             return self._created(request, found, self._creation)
         return self._response(request, found)
 
-    def _everything(self, request: ApiRequest) -> FinalAnswer:
+    def _everything(self, request: ApiRequest) -> FinalResponse:
         image, body = self._cache.image, request.body
         topics = list(self._shown(request, image))
         plain = not (body.include_topic_authorized_operations or body.include_cluster_authorized_operations)
@@ -129,7 +129,7 @@ class MetadataHandler:
             )
         return topic
 
-    async def _created(self, request: ApiRequest, found: list[_Topic], creation: TopicCreation) -> FinalAnswer:
+    async def _created(self, request: ApiRequest, found: list[_Topic], creation: TopicCreation) -> FinalResponse:
         async def settle(topic: _Topic) -> _Topic:
             if topic.error_code != Error.UNKNOWN_TOPIC_OR_PARTITION:
                 return topic
@@ -172,7 +172,7 @@ class MetadataHandler:
     ) -> MetadataResponse:
         listener = request.context.listener_name
         image = image or self._cache.image
-        answer = MetadataResponse(
+        response = MetadataResponse(
             brokers=[
                 MetadataResponse.MetadataResponseBroker(
                     node_id=node_id, host=endpoint.host, port=endpoint.port, rack=image.brokers[node_id].rack
@@ -185,12 +185,12 @@ class MetadataHandler:
         )
         if request.body.include_cluster_authorized_operations:
             allowed = may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
-            answer.cluster_authorized_operations = (
+            response.cluster_authorized_operations = (
                 operations_bit_field(self._authorizer, request.context, ResourceType.CLUSTER, CLUSTER_NAME)
                 if allowed
                 else 0
             )
-        return answer
+        return response
 
 
 def _names_no_topic(topic: MetadataRequest.MetadataRequestTopic) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may, require_group
 from signalbox.broker.handlers.group_membership import client_context
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -34,7 +34,7 @@ class OffsetCommitHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: OffsetCommitRequest = request.body
         require_group(self._authorizer, request.context, AclOperation.READ, body.group_id)
         rejected: list[_CommitTopic] = []
@@ -66,17 +66,17 @@ class OffsetCommitHandler:
 
     async def _commit(
         self, request: ApiRequest, body: OffsetCommitRequest, rejected: list[_CommitTopic]
-    ) -> FinalAnswer:
+    ) -> FinalResponse:
         committed = self._coordinator.offset_commit(body, client_context(request))
-        answer: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
-        answered = {(topic.name, topic.topic_id): topic for topic in answer.topics}
+        response: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
+        answered = {(topic.name, topic.topic_id): topic for topic in response.topics}
         for topic in rejected:
             same = answered.get((topic.name, topic.topic_id))
             if same is None:
-                answer.topics.append(topic)
+                response.topics.append(topic)
             else:
                 same.partitions += topic.partitions
-        return answer
+        return response
 
     def _name(self, request: ApiRequest, topic: Any) -> Error:
         """Set the name of a topic that has an id only; returns the error that rejects the topic, or NONE."""
@@ -96,11 +96,11 @@ class OffsetDeleteHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_group(self._authorizer, request.context, AclOperation.DELETE, request.body.group_id)
         return self._delete(request)
 
-    async def _delete(self, request: ApiRequest) -> FinalAnswer:
+    async def _delete(self, request: ApiRequest) -> FinalResponse:
         body: OffsetDeleteRequest = request.body
         rejected = []
         kept = []
@@ -124,7 +124,7 @@ class OffsetDeleteHandler:
         deleted = self._coordinator.offset_delete(
             OffsetDeleteRequest(group_id=body.group_id, topics=kept), client_context(request)
         )
-        answer: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
-        if answer.error_code == Error.NONE:
-            answer.topics += rejected
-        return answer
+        response: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        if response.error_code == Error.NONE:
+            response.topics += rejected
+        return response

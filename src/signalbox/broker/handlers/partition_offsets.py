@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may, may_change_records
 from signalbox.broker.cluster_action import acts_as_replica, may_act_on_cluster
 from signalbox.replication.replica_manager import ReplicaManager
@@ -28,7 +28,7 @@ class _LeaderHandler:
 
 
 class ListOffsetsHandler(_LeaderHandler):
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._replicas.list_offsets(
             request.body, request.header.api_version, self._who_may(request, AclOperation.DESCRIBE)
         )
@@ -39,7 +39,7 @@ class OffsetForLeaderEpochHandler(_LeaderHandler):
         super().__init__(replicas, authorizer)
         self._peer_listeners = peer_listeners
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if request.body.replica_id >= 0:
             acts = acts_as_replica(self._authorizer, request.context, self._peer_listeners)
             return self._replicas.offsets_for_leader_epoch(request.body, lambda topic: acts)
@@ -49,7 +49,7 @@ class OffsetForLeaderEpochHandler(_LeaderHandler):
 
 
 class DeleteRecordsHandler(_LeaderHandler):
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         who = request.context
         return self._replicas.delete_records(
             request.body, lambda topic: may_change_records(self._authorizer, who, AclOperation.DELETE, topic)

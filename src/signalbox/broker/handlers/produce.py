@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from signalbox.broker.api_request import NO_ANSWER, Answer, ApiRequest, CloseConnection, FinalAnswer
+from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may_change_records
 from signalbox.broker.node_endpoints import node_endpoints
 from signalbox.metadata.cache import MetadataCache
@@ -44,7 +44,7 @@ class ProduceHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: ProduceRequest = request.body
         if body.acks not in VALID_ACKS:
             raise KafkaError(Error.INVALID_REQUIRED_ACKS, f"acks is {body.acks}")
@@ -61,8 +61,8 @@ class ProduceHandler:
         outcome = self._replicas.append(entries, body.acks, body.timeout_ms)
         if outcome.done:
             return self.answer(request, _joined(rejections, outcome.value))
-        pending: Promise[FinalAnswer] = Promise()
-        outcome.then(lambda tickets: pending.complete(self.answer(request, _joined(rejections, tickets))))
+        pending: Promise[FinalResponse] = Promise()
+        outcome.then(lambda appends: pending.complete(self.answer(request, _joined(rejections, appends))))
         return pending
 
     def _rejections(self, request: ApiRequest, body: ProduceRequest) -> list[PendingAppend | None]:
@@ -90,28 +90,28 @@ class ProduceHandler:
         allowed = may_change_records(self._authorizer, request.context, AclOperation.WRITE, topic.name)
         return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
 
-    def answer(self, request: ApiRequest, tickets: Sequence[PendingAppend]) -> FinalAnswer:
+    def answer(self, request: ApiRequest, appends: Sequence[PendingAppend]) -> FinalResponse:
         """The result of a request whose appends, one per partition, are complete."""
-        response, failed = self.response(request, tickets)
+        response, failed = self.response(request, appends)
         if request.body.acks == 0:
-            return NO_ANSWER if failed is None else CloseConnection(f"produce with acks=0 failed for {failed}")
+            return NO_RESPONSE if failed is None else CloseConnection(f"produce with acks=0 failed for {failed}")
         return response
 
-    def response(self, request: ApiRequest, tickets: Sequence[PendingAppend]) -> tuple[ProduceResponse, str | None]:
+    def response(self, request: ApiRequest, appends: Sequence[PendingAppend]) -> tuple[ProduceResponse, str | None]:
         """The response, also for acks=0, and the first failed partition with its error, or None."""
         body: ProduceRequest = request.body
-        found = iter(tickets)
+        found = iter(appends)
         leaders: set[int] = set()
         response = ProduceResponse()
         failed: str | None = None
         for topic in body.topic_data:
             answered = ProduceResponse.TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             for partition in topic.partition_data:
-                ticket = next(found)
-                if ticket.error and failed is None:
-                    failed = f"{topic.name}-{partition.index}: {Error.of(ticket.error).name}"
+                append = next(found)
+                if append.error and failed is None:
+                    failed = f"{topic.name}-{partition.index}: {Error.of(append.error).name}"
                 answered.partition_responses.append(
-                    self._partition(request, topic.name, partition.index, ticket, leaders)
+                    self._partition(request, topic.name, partition.index, append, leaders)
                 )
             response.responses.append(answered)
         if leaders:
@@ -121,18 +121,18 @@ class ProduceHandler:
         return response, failed
 
     def _partition(
-        self, request: ApiRequest, topic: str, index: int, ticket: PendingAppend, leaders: set[int]
+        self, request: ApiRequest, topic: str, index: int, append: PendingAppend, leaders: set[int]
     ) -> _Partition:
         answered = _Partition(
             index=index,
-            error_code=ticket.error,
-            base_offset=ticket.base_offset,
-            log_append_time_ms=ticket.log_append_time_ms,
-            log_start_offset=ticket.log_start_offset,
-            record_errors=list(_record_errors(ticket)),
-            error_message=ticket.error_message,
+            error_code=append.error,
+            base_offset=append.base_offset,
+            log_append_time_ms=append.log_append_time_ms,
+            log_start_offset=append.log_start_offset,
+            record_errors=list(_record_errors(append)),
+            error_message=append.error_message,
         )
-        if ticket.error in _LEADER_ERRORS and request.header.api_version >= _CURRENT_LEADER_FROM:
+        if append.error in _LEADER_ERRORS and request.header.api_version >= _CURRENT_LEADER_FROM:
             leader_id, leader_epoch = self._replicas.current_leader(topic, index)
             answered.current_leader = ProduceResponse.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
             leaders.add(leader_id)
@@ -156,9 +156,9 @@ def _keep_the_last(body: ProduceRequest) -> None:
     body.topic_data = [topic for topic in topics if topic.partition_data]
 
 
-def _joined(rejections: list[PendingAppend | None], tickets: Sequence[PendingAppend]) -> list[PendingAppend]:
+def _joined(rejections: list[PendingAppend | None], appends: Sequence[PendingAppend]) -> list[PendingAppend]:
     """One append per partition, in the order of the request."""
-    found = iter(tickets)
+    found = iter(appends)
     return [next(found) if rejection is None else rejection for rejection in rejections]
 
 
@@ -169,6 +169,6 @@ def _is_zstd(records: Any) -> bool:
     return bool(header[3] == MAGIC and header[5] & COMPRESSION_MASK == _ZSTD)
 
 
-def _record_errors(ticket: PendingAppend) -> Iterator[ProduceResponse.BatchIndexAndErrorMessage]:
-    for index, message in ticket.record_errors:
+def _record_errors(append: PendingAppend) -> Iterator[ProduceResponse.BatchIndexAndErrorMessage]:
+    for index, message in append.record_errors:
         yield ProduceResponse.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)

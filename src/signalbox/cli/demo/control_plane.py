@@ -31,9 +31,9 @@ def reject_data(stage: Stage) -> None:
     """A Metadata request to the forced control plane: the connection is closed without a response, and the request is
     counted."""
     before = stage.metric(1, _REJECTED, plane="control")
-    answer = _exchange(stage, 1, _frame(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12)))
-    seen = "connection closed" if answer == b"" else f"{len(answer)} bytes of an answer"
-    stage.check("a data request on the control plane is not answered", answer == b"", seen)
+    response = _exchange(stage, 1, _frame(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12)))
+    seen = "connection closed" if response == b"" else f"{len(response)} bytes of an answer"
+    stage.check("a data request on the control plane is not answered", response == b"", seen)
     rejected = stage.metric(1, _REJECTED, plane="control") - before
     stage.check("the broker counted it as rejected", rejected == 1, counted(int(rejected), "request"))
     names = _listed(_exchange(stage, 1, _api_versions()))
@@ -43,8 +43,8 @@ def reject_data(stage: Stage) -> None:
 def _listed(frame: bytes) -> set[str]:
     """The APIs in a framed ApiVersions response."""
     _, offset = decode_response_header(frame[4:], ApiKey.API_VERSIONS, _VERSION)
-    answer = ApiVersionsResponse.decode(frame[4:], _VERSION, offset)
-    return {API_TABLE[ApiKey(row.api_key)].name for row in answer.api_keys}
+    response = ApiVersionsResponse.decode(frame[4:], _VERSION, offset)
+    return {API_TABLE[ApiKey(row.api_key)].name for row in response.api_keys}
 
 
 @contextmanager

@@ -21,8 +21,8 @@ def create_through_another_broker(stage: Stage) -> None:
     stage.check("one broker is the active controller", controller > 0, f"broker {controller}")
     door = next(node_id for node_id in stage.cluster.brokers if node_id != controller)
     before = stage.metric(door, _FORWARDED)
-    answer = asyncio.run(_create(stage.cluster.brokers[door].address("CLIENT")))
-    result = answer.topics[0]
+    response = asyncio.run(_create(stage.cluster.brokers[door].address("CLIENT")))
+    result = response.topics[0]
     shape = f"{result.num_partitions} partitions, replication factor {result.replication_factor}"
     stage.check(f"broker {door} answers CreateTopics", result.error_code == Error.NONE, shape)
     forwarded = stage.metric(door, _FORWARDED) - before
@@ -36,9 +36,9 @@ async def _create(address: str) -> CreateTopicsResponse:
     configs = [CreateTopicsRequest.CreatableTopicConfig(name="min.insync.replicas", value="2")]
     topic = CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=6, replication_factor=3, configs=configs)
     try:
-        answer: CreateTopicsResponse = await connection.request(
+        response: CreateTopicsResponse = await connection.request(
             CreateTopicsRequest(topics=[topic], timeout_ms=15_000), timeout_ms=20_000
         )
-        return answer
+        return response
     finally:
         connection.close()

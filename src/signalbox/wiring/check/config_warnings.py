@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from signalbox.broker.dynamic_keys_of_kafka import DYNAMIC_KEYS_OF_KAFKA
+from signalbox.broker.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY
 from signalbox.common.config_table import ConfigTable, shown
 from signalbox.common.endpoint import SecurityProtocol
@@ -60,7 +60,7 @@ def unknown_key(key: str, table: ConfigTable) -> str:
     effect."""
     if key in KEYS_OF_KAFKA:
         return f"{shown(key)} has no effect: {KEYS_OF_KAFKA[key]}"
-    if key in DYNAMIC_KEYS_OF_KAFKA:
+    if key in KAFKA_DYNAMIC_CONFIGS:
         return f"{shown(key)} has no effect: nothing in this release reads it"
     return f"{shown(key)} is not a known key{_meant(key, [row.name for row in table])}"
 

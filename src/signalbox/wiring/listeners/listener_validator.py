@@ -22,7 +22,7 @@ from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.listeners.tls_renewal import TlsChange, TlsRenewal
 from signalbox.wiring.principals import principal_faults
-from signalbox.wiring.security_config import Listeners, read_doors
+from signalbox.wiring.security_config import Listeners, read_listeners
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class ListenerValidator:
 
     def _propose(self, live: Configs, changed: list[str]) -> Proposal:
         given = {**self._config.given, **live}
-        doors, faults = read_doors(self._config, live, self._scram_credentials)
+        doors, faults = read_listeners(self._config, live, self._scram_credentials)
         table, _ = read_listener_table(given)
         if table is not None:
             faults = change_faults(self._server.table, table) + faults

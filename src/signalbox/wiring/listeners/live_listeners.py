@@ -12,7 +12,7 @@ from signalbox.storage.log_directory import LogDirectory
 from signalbox.wiring.listeners.listener_validator import ListenerValidator
 from signalbox.wiring.listeners.reload import ListenerReload, Renewed
 from signalbox.wiring.listeners.tls_renewal import TlsRenewal
-from signalbox.wiring.own_registration import own_registration
+from signalbox.wiring.node_registration import broker_registration
 from signalbox.wiring.replication_components import BrokerContext
 
 
@@ -26,9 +26,9 @@ def build_live_listeners(
     judge = ListenerValidator(config, around.dynamic, around.users, server, renewal)
 
     async def announce() -> None:
-        await keeper.update(own_registration(config, server.table, around.clock.now_ms(), directories))
+        await keeper.update(broker_registration(config, server.table, around.clock.now_ms(), directories))
 
     renewed = Renewed(server, renewal, guards.peers, guards.principals)
     reload = ListenerReload(around.dynamic, judge, renewed, announce)
-    own.judge, own.look_again = judge.judge, reload.look_again
+    own.judge, own.revalidate = judge.judge, reload.revalidate
     return reload

@@ -71,7 +71,7 @@ class ListenerReload:
         self._news.set()
         self._following = asyncio.get_running_loop().create_task(self._follow())
 
-    def look_again(self, keys: Sequence[str]) -> None:
+    def revalidate(self, keys: Sequence[str]) -> None:
         """Check again: the files that these keys name may have been replaced."""
         self._again.update(keys)
         self._news.set()

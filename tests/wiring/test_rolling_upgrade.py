@@ -33,7 +33,12 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.replication.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.policies import Policies
-from signalbox.wiring.roll_out import NotIntersected, build_roll_out, build_stored_isr, inter_broker_protocol
+from signalbox.wiring.rolling_upgrade import (
+    NotIntersected,
+    build_rolling_upgrade,
+    build_stored_isr,
+    inter_broker_protocol,
+)
 from tests.wiring.settings import config_of
 
 pytestmark = pytest.mark.spec("F17")
@@ -210,7 +215,7 @@ def test_from_the_gate_on_there_is_the_controller_alone() -> None:
     def build(version: str) -> Any:
         config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
         assert inter_broker_protocol(config).release == version
-        return build_roll_out(config, store, controller, MetadataCache(), Policies(), SystemClock())
+        return build_rolling_upgrade(config, store, controller, MetadataCache(), Policies(), SystemClock())
 
     above, under = build("3.4"), build("3.3")
     assert (above.forwards, above.changes, above.creation) == (True, controller, controller)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from tests.broker.asking import context
 
 
@@ -20,4 +20,4 @@ from tests.broker.asking import context
     ],
 )
 def test_which_doors_are_brokers(flags: dict[str, Any], theirs: bool) -> None:
-    assert by_a_door_of_brokers(context(**flags)) is theirs
+    assert on_internal_listener(context(**flags)) is theirs

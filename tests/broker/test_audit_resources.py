@@ -103,7 +103,7 @@ def test_only_the_first_twenty_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
         (CreateTopicsResponse(), ""),
         (

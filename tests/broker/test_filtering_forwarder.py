@@ -197,5 +197,5 @@ def test_an_answer_of_the_filters_own_is_the_whole_answer() -> None:
 def test_nothing_is_forwarded_without_a_look_at_who_may() -> None:
     assert not CLUSTER_RIGHTS.keys() & RESOURCE_REQUESTS.keys()
     assert all(API_TABLE[key].forwardable for key in filters())
-    with pytest.raises(ValueError, match="without a look at who may: CREATE_TOPICS, DELETE_TOPICS"):
+    with pytest.raises(ValueError, match="without an authorization filter: CREATE_TOPICS, DELETE_TOPICS"):
         forwarding_filters(acl(), {})

@@ -20,25 +20,25 @@ class Desk:
     def __init__(self) -> None:
         self.cache = cache_of(ALL)
         self.clock = ManualClock()
-        self.vanished = RecentDisconnects(self.cache, self.clock)
+        self.recent_disconnects = RecentDisconnects(self.cache, self.clock)
 
 
 def test_nobody_vanished() -> None:
-    assert Desk().vanished.hold_s() == 0.0
+    assert Desk().recent_disconnects.hold_s() == 0.0
 
 
 def test_the_wait_ends_with_the_image_that_knows() -> None:
     async def story() -> None:
         desk = Desk()
-        desk.vanished.connection_lost(3)
-        waiting = asyncio.ensure_future(desk.vanished.settled(desk.vanished.hold_s()))
+        desk.recent_disconnects.connection_lost(3)
+        waiting = asyncio.ensure_future(desk.recent_disconnects.settled(desk.recent_disconnects.hold_s()))
         await asyncio.sleep(0)
         desk.cache.apply_update_metadata(update(ALL))
         await asyncio.sleep(0)
         assert not waiting.done()
         desk.cache.apply_update_metadata(update(WITHOUT_3))
         await waiting
-        assert desk.vanished.hold_s() == 0.0
+        assert desk.recent_disconnects.hold_s() == 0.0
 
     asyncio.run(story())
 
@@ -47,13 +47,13 @@ def test_a_broker_that_is_gone_but_still_leads_is_waited_for() -> None:
     async def story() -> None:
         desk = Desk()
         desk.cache.apply_update_metadata(update(ALL, {"t": {0: (3, [3, 1])}}))
-        desk.vanished.connection_lost(3)
-        waiting = asyncio.ensure_future(desk.vanished.settled(desk.vanished.hold_s()))
+        desk.recent_disconnects.connection_lost(3)
+        waiting = asyncio.ensure_future(desk.recent_disconnects.settled(desk.recent_disconnects.hold_s()))
         await asyncio.sleep(0)
         desk.cache.apply_update_metadata(update(WITHOUT_3))
         await asyncio.sleep(0)
         assert not waiting.done()
-        assert desk.vanished.hold_s() > 0
+        assert desk.recent_disconnects.hold_s() > 0
         desk.cache.apply_update_metadata(update(WITHOUT_3, {"t": {0: (1, [3, 1])}}))
         await waiting
 
@@ -63,10 +63,10 @@ def test_a_broker_that_is_gone_but_still_leads_is_waited_for() -> None:
 def test_a_broker_that_lives_after_all_is_waited_for_once() -> None:
     async def story() -> None:
         desk = Desk()
-        desk.vanished.connection_lost(3)
-        await desk.vanished.settled(0.01)
+        desk.recent_disconnects.connection_lost(3)
+        await desk.recent_disconnects.settled(0.01)
         desk.clock.advance(int(HOLD_S * 1000) + 1)
-        assert desk.vanished.hold_s() == 0.0
+        assert desk.recent_disconnects.hold_s() == 0.0
 
     asyncio.run(story())
 
@@ -74,17 +74,17 @@ def test_a_broker_that_lives_after_all_is_waited_for_once() -> None:
 def test_a_broker_that_the_cluster_has_dealt_with_holds_nothing_up() -> None:
     desk = Desk()
     desk.cache.apply_update_metadata(update(WITHOUT_3))
-    desk.vanished.connection_lost(3)
-    assert desk.vanished.hold_s() == 0.0
+    desk.recent_disconnects.connection_lost(3)
+    assert desk.recent_disconnects.hold_s() == 0.0
 
 
 def test_the_wait_counts_from_the_moment_it_hung_up() -> None:
     desk = Desk()
-    desk.vanished.connection_lost(3)
+    desk.recent_disconnects.connection_lost(3)
     desk.clock.advance(100)
-    desk.vanished.connection_lost(2)
-    assert desk.vanished.hold_s() == pytest.approx(HOLD_S)
+    desk.recent_disconnects.connection_lost(2)
+    assert desk.recent_disconnects.hold_s() == pytest.approx(HOLD_S)
     desk.clock.advance(100)
-    assert desk.vanished.hold_s() == pytest.approx(HOLD_S - 0.1)
+    assert desk.recent_disconnects.hold_s() == pytest.approx(HOLD_S - 0.1)
     desk.clock.advance(200)
-    assert desk.vanished.hold_s() == 0.0
+    assert desk.recent_disconnects.hold_s() == 0.0

@@ -52,8 +52,8 @@ def test_an_admin_request_is_an_event_of_its_own() -> None:
     assert (event.correlation_id, event.duration_us, event.forwarding_principal, count) == (7, 2000, "", 1)
 
 
-@pytest.mark.parametrize("answer", [RawResponse(b"x"), CloseConnection("negotiate again"), FAILED])
-def test_what_was_sent_on_was_forwarded_whoever_answered(response: Any) -> None:
+@pytest.mark.parametrize("response", [RawResponse(b"x"), CloseConnection("negotiate again"), FAILED])
+def test_a_forwarded_request_is_recorded_as_forwarded_whatever_the_response(response: Any) -> None:
     request = request_of(CREATE, 7)
     request.was_forwarded = True
     [event], _ = observed(request, response)

@@ -47,7 +47,7 @@ def test_what_moves_is_a_table_and_can_go_back(run: Any) -> None:
         own = {"bootstrap": cluster.bootstrap_servers}
 
         async def fetch_no_more() -> None:
-            cluster.nodes[3].parts.data.replicas.fetchers.close()
+            cluster.nodes[3].components.data.replicas.fetchers.close()
 
         cluster.run(fetch_no_more())
         assert run("reassign", "start", "slow", "0", "3,1", **own).exit_code == 0

@@ -106,11 +106,11 @@ def test_replicas_move_and_leaders_are_elected_through_any_broker(cluster: Cross
 
 def test_a_topic_is_deleted_while_it_moves() -> None:
     async def fetch_no_more() -> None:
-        own.nodes[3].parts.data.replicas.fetchers.close()
+        own.nodes[3].components.data.replicas.fetchers.close()
 
     def held_by() -> list[int]:
         moved = TopicPartition("doomed", 0)
-        return [each for each, node in own.nodes.items() if node.parts.data.replicas.logs.get(moved) is not None]
+        return [each for each, node in own.nodes.items() if node.components.data.replicas.logs.get(moved) is not None]
 
     async def test(client: ClusterClient) -> None:
         admin = AdminClient(client)

@@ -36,7 +36,7 @@ OWN_ACL = AclBinding(
 
 def asked(**changes: str) -> tuple[Authorizer, list[ConfigFault]]:
     config = config_of(**changes)
-    return build_authorizer(config.values, config.given)
+    return build_authorizer(config.values, config.originals)
 
 
 class Mine(AllowAllAuthorizer):
@@ -65,7 +65,7 @@ def test_kafkas_names_mean_the_built_in_one(name: str, everyone: str) -> None:
         super__users="User:admin; User:CN=b,O=x ",
         allow__everyone__if__no__acl__found=everyone,
     )
-    authorizer, faults = build_authorizer(config.values, config.given)
+    authorizer, faults = build_authorizer(config.values, config.originals)
     assert isinstance(authorizer, AclAuthorizer)
     assert faults == []
     for user, allowed in (("admin", True), ("CN=b,O=x", True), ("alice", everyone == "true")):
@@ -158,5 +158,5 @@ def test_a_forwarded_acl_change_from_outside_is_rejected_and_one_to_the_controll
         for node in cluster.nodes.values():
             with Wire(node.describe()["listeners"]["CLIENT"]) as wire:
                 [made] = wire.ask(ApiKey.CREATE_ACLS, 3, CreateAclsRequest(creations=[creation])).results
-            rejected = from_outside and not node.parts.controller.is_active
+            rejected = from_outside and not node.components.controller.is_active
             assert made.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if rejected else Error.NONE)

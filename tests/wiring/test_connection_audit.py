@@ -19,9 +19,9 @@ from tests.broker.asking import Recorded, context
 
 
 def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
-    parts = cluster.nodes[1].parts
+    components = cluster.nodes[1].components
     host, _, port = str(cluster.nodes[1].describe()["listeners"]["CLIENT"]).rpartition(":")
-    sink, kept, closed = Recorded(), parts.trail.audit.record, threading.Event()
+    sink, kept, closed = Recorded(), components.telemetry.audit.record, threading.Event()
 
     def record(event: object) -> None:
         sink.record(event)  # type: ignore[arg-type]
@@ -29,14 +29,14 @@ def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
         if event.kind == AuditKind.CONNECTION_CLOSE and event.client_id == "watched":  # type: ignore[attr-defined]
             closed.set()
 
-    parts.trail.audit.record = record  # type: ignore[method-assign]
+    components.telemetry.audit.record = record  # type: ignore[method-assign]
     body = encode_request_header(ApiKey.METADATA, 12, 1, "watched") + MetadataRequest(topics=[]).encode(12)
     with socket.create_connection((host, int(port)), 5) as peer:
         name = "{}:{}".format(*peer.getsockname())
         peer.sendall(len(body).to_bytes(4) + body)
         assert peer.recv(4)
     assert closed.wait(5)
-    del parts.trail.audit.record
+    del components.telemetry.audit.record
     mine = [e for e in sink.events if e.client_id == "watched" or name.rpartition(":")[2] in e.connection_id]
     kinds = [event.kind.value for event in mine]
     assert kinds.count("connection_close") == 1

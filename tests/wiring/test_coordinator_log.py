@@ -39,7 +39,7 @@ def test_appends_are_read_back_and_others_are_rejected() -> None:
     with Cluster(brokers=1) as cluster:
         house = House(cluster)
         house.create_topic(OFFSETS_TOPIC)
-        log = ReplicatedOffsetsLog(house.parts.data.replicas, 1000)
+        log = ReplicatedOffsetsLog(house.components.data.replicas, 1000)
 
         async def scenario() -> Any:
             before = log.end_offset(0)

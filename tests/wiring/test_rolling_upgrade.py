@@ -56,7 +56,7 @@ class MixedCluster(Cluster):
 
     @property
     def controller(self) -> int:
-        [found] = [node_id for node_id, node in self.nodes.items() if node.parts.controller.is_active]
+        [found] = [node_id for node_id, node in self.nodes.items() if node.components.controller.is_active]
         return found
 
     def ask(self, node_id: int, message: Any) -> Any:
@@ -157,7 +157,7 @@ def test_below_the_gate_missing_topics_are_made_by_whoever_is_asked(below: Mixed
     assert all(partition.leader_id > 0 for partition in topic.partitions)
     assert "/brokers/topics/asked-for" in below.named()
     below.ask(node_id, FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
-    assert below.nodes[node_id].parts.cache.image.topics["__consumer_offsets"].partitions
+    assert below.nodes[node_id].components.cache.image.topics["__consumer_offsets"].partitions
 
 
 @pytest.mark.spec("L8", "F9")
@@ -177,7 +177,7 @@ def test_half_way_those_above_forward_to_the_controller_whichever_side_it_is_on(
     with MixedCluster(tmp_path, {1: "3.3", 2: "3.9", 3: version}) as cluster:
         while (leaving := cluster.controller) != 3:
             cluster.stop_broker(leaving)
-            cluster.run(cluster.nodes[3].parts.cache.wait_until(partial(_is_gone, leaving), 30))
+            cluster.run(cluster.nodes[3].components.cache.wait_until(partial(_is_gone, leaving), 30))
             cluster.start_broker(leaving)
         cluster.create_topic("t")
         keys = {1: "retention.ms", 2: "segment.ms", 3: "max.message.bytes"}

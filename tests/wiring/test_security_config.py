@@ -12,9 +12,9 @@ from tests.wiring.settings import OF_CONTROLLER, VALUES, config_of
 
 
 def test_a_plain_cluster() -> None:
-    guards = read_security_config(config_of())
-    assert set(guards.doors.network.listeners) == {"CLIENT", "REPLICATION", "CONTROL"}
-    assert guards.inter_broker.client_id == "1"
+    security = read_security_config(config_of())
+    assert set(security.listeners.network.listeners) == {"CLIENT", "REPLICATION", "CONTROL"}
+    assert security.inter_broker.client_id == "1"
 
 
 def test_all_faults_at_once() -> None:

@@ -13,7 +13,7 @@ from signalbox.common.cooperative_task import yield_if_due
 ROLLUP_WINDOW_S = 10.0
 
 
-def _nothing() -> None:
+def _no_flush() -> None:
     """Default of `before_flush`: no component has counts of its own."""
 
 
@@ -37,7 +37,7 @@ class AuditRollups:
         self._sink = sink
         self._clock = clock
         self._windows: dict[str, dict[str, _Window]] = {}
-        self.before_flush: Callable[[], None] = _nothing  # the fast path adds its counts before windows close
+        self.before_flush: Callable[[], None] = _no_flush  # the fast path adds its counts before windows close
 
     def add(self, request: ApiRequest, api: str, failed: bool, response_bytes: int, duration_s: float) -> None:
         """Count one completed request."""

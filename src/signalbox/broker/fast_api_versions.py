@@ -68,18 +68,18 @@ class ConnectionApiVersions:
     def _build_template(self, frame: memoryview) -> None:
         if not self._templates.should_sample():
             return
-        found = read_header(frame)
-        if found is None:
+        parsed = read_header(frame)
+        if parsed is None:
             return
-        header, body_offset = found
+        header, body_offset = parsed
         context = self._connection.context
         try:
             body, end = ApiVersionsRequest.decode_prefix(frame, self._version, body_offset)
         except DecodeError:
             return
         name, software_version = context.client_software_name, context.client_software_version
-        asked = (body.client_software_name, body.client_software_version)
-        named = self._version < _NAMES_SOFTWARE_FROM or (name != "" and asked == (name, software_version))
+        software = (body.client_software_name, body.client_software_version)
+        named = self._version < _NAMES_SOFTWARE_FROM or (name != "" and software == (name, software_version))
         if end != len(frame) or not named or body.cluster_id is not None or body.node_id != -1:
             return
         response = self._owner.handler.table(self._version, context)

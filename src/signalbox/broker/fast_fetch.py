@@ -77,9 +77,9 @@ class FetchTemplate:
         self.partition = partition
         self.stamp = partition.stamp
         self.isolation = Isolation(request.isolation_level)
-        whole = min(request.max_bytes, max_bytes)
-        self.min_bytes = min(request.min_bytes, whole) if request.max_wait_ms > 0 else 0
-        self.max_bytes = min(whole, request.topics[0].partitions[0].partition_max_bytes)
+        max_response_bytes = min(request.max_bytes, max_bytes)
+        self.min_bytes = min(request.min_bytes, max_response_bytes) if request.max_wait_ms > 0 else 0
+        self.max_bytes = min(max_response_bytes, request.topics[0].partitions[0].partition_max_bytes)
         self.image: MetadataImage | None = None
         self.authorizer_stamp = -1
         self.before = self.after = self.tail = b""
@@ -96,8 +96,10 @@ class FetchTemplate:
             aborted_transactions=[] if self.isolation is Isolation.READ_COMMITTED else None,
             records=b"",
         )
-        answered = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=[data])
-        body = b"".join(FetchResponse(session_id=NO_SESSION, responses=[answered]).encode_chunks(version))
+        topic_response = FetchResponse.FetchableTopicResponse(
+            topic=topic.topic, topic_id=topic.topic_id, partitions=[data]
+        )
+        body = b"".join(FetchResponse(session_id=NO_SESSION, responses=[topic_response]).encode_chunks(version))
         response = encode_response_header(ApiKey.FETCH, version, 0) + body
         numbers = 3 if version >= _LOG_START_FROM else 2
         marks = b"".join((_MARK + number).to_bytes(8) for number in range(numbers))
@@ -145,14 +147,14 @@ class ConnectionFetch:
             templates.forget(template.key)
             return False
         try:
-            found = owner.read_hot(
+            log_slice = owner.read_hot(
                 partition, _OFFSET.unpack_from(frame, end)[0], template.max_bytes, template.isolation
             )
         except KafkaError:
             return False  # the generic path gets the same error and returns it
-        if found is None:
+        if log_slice is None:
             return False
-        records = found.records
+        records = log_slice.records
         size = len(records)
         if size < template.min_bytes or isinstance(records, bytes):
             return False  # bytes: the read returned no records
@@ -178,10 +180,10 @@ class ConnectionFetch:
     def _build_template(self, frame: memoryview) -> None:
         """Build a template from this request, if later requests can be served by it. The generic path serves this
         one."""
-        found = read_header(frame) if self._templates.should_sample() else None
-        if found is None:
+        parsed = read_header(frame) if self._templates.should_sample() else None
+        if parsed is None:
             return
-        header, body_offset = found
+        header, body_offset = parsed
         principal = self._connection.context.principal
         if self._owner.has_quota(CONSUMER_BYTE_RATE, principal, header.client_id):
             return
@@ -210,15 +212,15 @@ class ConnectionFetch:
         ):
             return None
         topic = request.topics[0]
-        asked = topic.partitions[0]
+        fetch_partition = topic.partitions[0]
         image = owner.cache.image
         name = topic.topic if topic.topic_id == ZERO_UUID else image.topic_name(topic.topic_id) or ""
-        partition = owner.replicas.partition(name, asked.partition)
+        partition = owner.replicas.partition(name, fetch_partition.partition)
         if (
             partition is None
             or not partition.is_leader
-            or asked.last_fetched_epoch >= 0
-            or asked.current_leader_epoch not in (-1, partition.leader_epoch)
+            or fetch_partition.last_fetched_epoch >= 0
+            or fetch_partition.current_leader_epoch not in (-1, partition.leader_epoch)
             or topic.topic_id not in (ZERO_UUID, partition.topic_id)
             or not may(owner.authorizer, self._connection.context, AclOperation.READ, name)
         ):
@@ -233,9 +235,9 @@ def _offset_at(request: Any, version: int, body: memoryview) -> int:
     """The position of the fetch offset in the body of a request for one partition; -1 when it cannot be determined."""
     if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or request.encode(version) != bytes(body):
         return -1
-    asked = request.topics[0].partitions[0]
-    offset, asked.fetch_offset = asked.fetch_offset, _MARK
+    partition = request.topics[0].partitions[0]
+    offset, partition.fetch_offset = partition.fetch_offset, _MARK
     marked = request.encode(version)
-    asked.fetch_offset = offset
+    partition.fetch_offset = offset
     mark = _MARK.to_bytes(8)
     return marked.index(mark) if marked.count(mark) == 1 else -1

@@ -136,8 +136,8 @@ class FastPath:
             kinds[kind] = requests.serve
 
     def _flush(self, requests: dict[int, FastPathRequests]) -> None:
-        for kind, each in requests.items():
-            stats = each.stats
+        for kind, fast_path_requests in requests.items():
+            stats = fast_path_requests.stats
             if stats.count:
                 key = ApiKey(kind >> 16)
                 self._metrics.fast_path(key, kind & 0xFFFF, stats)

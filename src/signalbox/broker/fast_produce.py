@@ -277,8 +277,8 @@ class ConnectionProduce:
     def _build_template(self, frame: memoryview) -> None:
         """Build a template from this request, if later requests can be served by it. The generic path serves this
         one."""
-        found = read_header(frame) if self._version >= ZSTD_FROM and self._templates.should_sample() else None
-        template = build_template(frame, *found) if found is not None else None
+        parsed = read_header(frame) if self._version >= ZSTD_FROM and self._templates.should_sample() else None
+        template = build_template(frame, *parsed) if parsed is not None else None
         if template is None or template.acks not in VALID_ACKS:
             return
         context, owner = self._connection.context, self._owner
@@ -291,8 +291,8 @@ class ConnectionProduce:
                 topic.name = image.topic_name(topic.topic_id) or ""
             if topic.name in _NOT_REMEMBERED or not may(owner.authorizer, context, AclOperation.WRITE, topic.name):
                 return
-            for asked in topic.partition_data:
-                partition = owner.replicas.partition(topic.name, asked.index)
+            for partition_data in topic.partition_data:
+                partition = owner.replicas.partition(topic.name, partition_data.index)
                 if partition is None or not partition.is_leader or partition in partitions:  # named twice: generic path
                     return
                 partitions.append(partition)
@@ -303,8 +303,8 @@ class ConnectionProduce:
             return _payload(self._version, 0, owner.handler.response(request, appends)[0])
 
         if template.build_response_template(encode):
-            assert found is not None
-            self.stats.set_sample(found[0], context)
+            assert parsed is not None
+            self.stats.set_sample(parsed[0], context)
             self._templates.add(template.key, template)
 
 

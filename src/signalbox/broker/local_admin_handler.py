@@ -21,7 +21,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.security.request_context import RequestContext
 
 # As in Kafka: these return NOT_CONTROLLER before they authorize the request; the others authorize it first.
-_REJECTED_UNSEEN = frozenset((ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS))
+_REJECTED_BEFORE_AUTHORIZATION = frozenset((ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS))
 
 
 class LocalAdminHandler(Protocol):
@@ -41,35 +41,35 @@ class LocalAdminRequests:
         self._routes = routes
 
     async def forward(self, request: ApiRequest) -> FinalResponse:
-        """This broker's own response."""
+        """This broker's local response."""
         key = request.header.api_key
-        if key in _REJECTED_UNSEEN:
+        if key in _REJECTED_BEFORE_AUTHORIZATION:
             return failure(request, Error.NOT_CONTROLLER)
         response = self._routes[key].handler(request)
         return await response if inspect.isawaitable(response) else response
 
 
 class DirectWriter:
-    """The controller that handlers use below the gate: the APIs in `stored_here` are handled by this broker when it is
+    """The controller that handlers use below the gate: the APIs in `local_apis` are handled by this broker when it is
     not the controller, or is no longer the controller."""
 
-    def __init__(self, controller: ActiveController, own: LocalAdminHandler, stored_here: Container[int]) -> None:
+    def __init__(self, controller: ActiveController, local: LocalAdminHandler, local_apis: Container[int]) -> None:
         self._controller = controller
-        self._own = own
-        self._stored_here = stored_here
+        self._local = local
+        self._local_apis = local_apis
 
     @property
     def is_active(self) -> bool:
         return self._controller.is_active
 
     async def handle(self, api_key: int, request: Any, context: RequestContext) -> Any:
-        if api_key not in self._stored_here:
+        if api_key not in self._local_apis:
             return await self._controller.handle(api_key, request, context)
         if self._controller.is_active:
             response = await self._controller.handle(api_key, request, context)
             if not says_not_controller(response):
                 return response
-        return await self._own.handle(api_key, request)
+        return await self._local.handle(api_key, request)
 
 
 class DirectTopicWriter(DirectWriter):

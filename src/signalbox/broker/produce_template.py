@@ -114,13 +114,13 @@ class ProduceTemplate:
         return self._pack(self._size, correlation_id, self._before, offset, appended_at, self._after)
 
     def _answer_many(self, correlation_id: int, appends: Sequence[PendingAppend]) -> bytes:
-        made = bytearray(self._before)
-        _INT32.pack_into(made, 0, correlation_id)
+        frame = bytearray(self._before)
+        _INT32.pack_into(frame, 0, correlation_id)
         pack_into = _NUMBERS[self._has_log_start].pack_into
         for at, append in zip(self._marks, appends, strict=True):
             start = (append.log_start_offset,) if self._has_log_start else ()
-            pack_into(made, at, append.base_offset, append.log_append_time_ms, *start)
-        return self._size.to_bytes(4) + made
+            pack_into(frame, at, append.base_offset, append.log_append_time_ms, *start)
+        return self._size.to_bytes(4) + frame
 
 
 def build_template(frame: memoryview, header: RequestHeader, body_offset: int) -> ProduceTemplate | None:
@@ -154,13 +154,13 @@ def build_template(frame: memoryview, header: RequestHeader, body_offset: int) -
 
 def _constants(chunks: list[Any], records: list[Any]) -> list[bytes] | None:
     """The bytes before, between and after the records; None when not all records are found."""
-    found = [b""]
-    left = iter(records)
-    expected = next(left, None)
+    constants = [b""]
+    remaining = iter(records)
+    expected = next(remaining, None)
     for chunk in chunks:
         if chunk is expected:
-            found.append(b"")
-            expected = next(left, None)
+            constants.append(b"")
+            expected = next(remaining, None)
         else:
-            found[-1] += bytes(chunk)
-    return found if len(found) == len(records) + 1 else None
+            constants[-1] += bytes(chunk)
+    return constants if len(constants) == len(records) + 1 else None

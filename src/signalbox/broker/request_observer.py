@@ -34,7 +34,7 @@ class AuditingObserver:
         follower = row.api_key is ApiKey.FETCH and _fetches_as_follower(request.body)
         names, sizes = request_names(row.api_key, follower), (len(request.frame), response_bytes)
         self._metrics.ended(names, request.header.api_version, sizes, duration_s, request.queue_s)
-        if row.audited is Audited.NEVER or _about_the_trail_itself(request):
+        if row.audited is Audited.NEVER or _is_about_audit_topic(request):
             return
         failed = bool(getattr(response, "error_code", 0))
         if row.audited is Audited.ROLLED_UP:
@@ -66,7 +66,7 @@ class AuditingObserver:
         )
 
 
-def _produces_to_the_trail(body: Any) -> bool:
+def _produces_to_audit_topic(body: Any) -> bool:
     return bool(body.topic_data) and all(topic.name == AUDIT_TOPIC for topic in body.topic_data)
 
 
@@ -74,12 +74,12 @@ def _fetches_as_follower(body: Any) -> bool:
     return bool(body.replica_id >= 0 or body.replica_state.replica_id >= 0)
 
 
-_TRAIL_ITSELF: dict[int, Callable[[Any], bool]] = {
-    ApiKey.PRODUCE: _produces_to_the_trail,
+_AUDIT_TOPIC_REQUESTS: dict[int, Callable[[Any], bool]] = {
+    ApiKey.PRODUCE: _produces_to_audit_topic,
     ApiKey.FETCH: _fetches_as_follower,
 }
 
 
-def _about_the_trail_itself(request: ApiRequest) -> bool:
-    check = _TRAIL_ITSELF.get(request.header.api_key)
+def _is_about_audit_topic(request: ApiRequest) -> bool:
+    check = _AUDIT_TOPIC_REQUESTS.get(request.header.api_key)
     return check is not None and request.context.inter_broker and check(request.body)

@@ -42,10 +42,10 @@ from signalbox.replication.promise import Promise
 log = logging.getLogger(__name__)
 
 
-GoOn = Callable[[Callable[[], None]], None]
+Resume = Callable[[Callable[[], None]], None]
 
 
-def _at_once(work: Callable[[], None]) -> None:
+def _resume_now(work: Callable[[], None]) -> None:
     work()
 
 
@@ -93,11 +93,11 @@ class Router:
         if route.row.answers_long or (len(request.frame) >= LONG_FRAME_BYTES and header.api_key != ApiKey.PRODUCE):
             self._scheduler.run(lambda: self._take(request, route, taken_at, self._run_long))
         else:
-            self._take(request, route, taken_at, _at_once)
+            self._take(request, route, taken_at, _resume_now)
 
-    def _take(self, request: InboundRequest, route: Route, taken_at: float, go_on: GoOn) -> None:
-        """Decode the request, call the handler and end the request. A response that comes later is finished in
-        `go_on`."""
+    def _take(self, request: InboundRequest, route: Route, taken_at: float, resume: Resume) -> None:
+        """Decode the request, call the handler and end the request. A response that comes later is finished by
+        `resume`."""
         header, began = request.header, own_time(self._clock.monotonic)
         try:
             row = API_TABLE[header.api_key]
@@ -108,17 +108,17 @@ class Router:
         except DecodeError as error:
             request.reject(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
-        asked = ApiRequest(header, body, request.context, request.frame, request.received_at)
-        asked.queue_s = max(0.0, taken_at - request.received_at)
-        response = self.answer(asked)
-        asked.busy_s = own_time(self._clock.monotonic) - began
+        api_request = ApiRequest(header, body, request.context, request.frame, request.received_at)
+        api_request.queue_s = max(0.0, taken_at - request.received_at)
+        response = self.answer(api_request)
+        api_request.busy_s = own_time(self._clock.monotonic) - began
         if isinstance(response, Promise):
             # A response from a purgatory: one callback, no task. Every acks=all produce and delayed fetch comes here.
-            response.then(lambda final: go_on(lambda: self._finish(request, asked, final)))
+            response.then(lambda final: resume(lambda: self._finish(request, api_request, final)))
         elif inspect.isawaitable(response):
-            self._finish_later(request, asked, response, go_on)
+            self._finish_later(request, api_request, response, resume)
         else:
-            self._finish(request, asked, response)
+            self._finish(request, api_request, response)
 
     def _run_long(self, work: Callable[[], None]) -> None:
         self._scheduler.run(work, again=True)
@@ -179,12 +179,12 @@ class Router:
             return self._failed(request, error)
 
     def _finish_later(
-        self, inbound: InboundRequest, request: ApiRequest, response: Awaitable[FinalResponse], go_on: GoOn
+        self, inbound: InboundRequest, request: ApiRequest, response: Awaitable[FinalResponse], resume: Resume
     ) -> None:
         task = asyncio.ensure_future(self.settle(request, response))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
-        task.add_done_callback(lambda done: go_on(lambda: self._finish_future(inbound, request, done)))
+        task.add_done_callback(lambda done: resume(lambda: self._finish_future(inbound, request, done)))
 
     def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalResponse]) -> None:
         if done.cancelled():

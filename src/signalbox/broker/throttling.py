@@ -31,7 +31,7 @@ def _fetched(response: FetchResponse) -> int:
     return sum(len(partition.records or b"") for topic in response.responses for partition in topic.partitions)
 
 
-Withdraw = Callable[[FetchRequest, FetchResponse], None]
+Discard = Callable[[FetchRequest, FetchResponse], None]
 """Called with the response to a Fetch that is throttled, before its partitions are removed."""
 
 _OF_BROKERS = frozenset(row.api_key for row in ROUTES if row.disposition is Disposition.PEER)
@@ -45,11 +45,11 @@ class Throttling:
         self,
         quotas: ClientQuotas,
         monotonic: Callable[[], float],
-        withdraw: Withdraw = lambda _request, _response: None,
+        discard: Discard = lambda _request, _response: None,
     ) -> None:
         self._quotas = quotas
         self._monotonic = monotonic
-        self._withdraw = withdraw
+        self._withdraw = discard
 
     def settle(self, request: ApiRequest, response: Any) -> int:
         """The throttle time of the connection after this response, in ms; also set in the response."""

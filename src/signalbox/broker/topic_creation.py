@@ -73,23 +73,23 @@ class TopicCreator:
         return await asyncio.shield(task)
 
     async def _create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
-        shape = self._shapes.get(topic, InternalTopicSettings())
-        wanted = CreateTopicsRequest(
+        settings = self._shapes.get(topic, InternalTopicSettings())
+        creation_request = CreateTopicsRequest(
             topics=[
                 CreateTopicsRequest.CreatableTopic(
                     name=topic,
-                    num_partitions=shape.partitions,
-                    replication_factor=shape.replication_factor,
+                    num_partitions=settings.partitions,
+                    replication_factor=settings.replication_factor,
                     configs=[
                         CreateTopicsRequest.CreatableTopicConfig(name=name, value=value)
-                        for name, value in shape.configs.items()
+                        for name, value in settings.configs.items()
                     ],
                 )
             ],
             timeout_ms=self._request_timeout_ms,
         )
         try:
-            response = await self._ask(wanted, request)
+            response = await self._ask(creation_request, request)
         except KafkaError as error:
             return int(error.error), error.message
         if not response.topics:
@@ -107,14 +107,16 @@ class TopicCreator:
             log.log(level, "Topic not created (topic=%s): %s%s", topic, problem, suppressed)
         return result.error_code, result.error_message or ""
 
-    async def _ask(self, wanted: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
+    async def _ask(self, creation_request: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
         if self._controller.is_active:
             context = self._broker_context if request is None else request.context
-            local: CreateTopicsResponse = await self._controller.handle(ApiKey.CREATE_TOPICS, wanted, context)
+            local: CreateTopicsResponse = await self._controller.handle(ApiKey.CREATE_TOPICS, creation_request, context)
             return local
-        return await self._in_envelope(wanted, request)
+        return await self._in_envelope(creation_request, request)
 
-    async def _in_envelope(self, wanted: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
+    async def _in_envelope(
+        self, creation_request: CreateTopicsRequest, request: ApiRequest | None
+    ) -> CreateTopicsResponse:
         version = API_TABLE[ApiKey.CREATE_TOPICS].max_version
         context, correlation_id, client_id, principal = self._broker_context, 0, "", None
         if request is not None:
@@ -122,7 +124,7 @@ class TopicCreator:
             client_id, principal = request.header.client_id or "", self._serde.serialize(context.principal)
         header = encode_request_header(ApiKey.CREATE_TOPICS, version, correlation_id, client_id or None)
         envelope = await self._envelopes.envelope(
-            header + wanted.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
+            header + creation_request.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
         )
         if envelope.error_code != Error.NONE:
             # Errors between brokers are logged, not returned: a client cannot use them (F5).

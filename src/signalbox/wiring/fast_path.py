@@ -36,7 +36,7 @@ def build_fast_path(
     assert isinstance(api_versions, ApiVersionsHandler)
 
     def has_quota(quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
-        return any(quotas.holds_for(each, principal, client_id) for each in (quota, REQUEST_PERCENTAGE))
+        return any(quotas.holds_for(key, principal, client_id) for key in (quota, REQUEST_PERCENTAGE))
 
     fast_path = FastPath(
         {

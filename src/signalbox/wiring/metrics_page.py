@@ -110,9 +110,9 @@ class MetricsPage:
         assert this is not None
         self._unasked.pop(this, None)
         path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
-        found = path.split(b"?")[0] in (b"/metrics", b"/")
-        body = await self._page() if found else b"only GET /metrics is here\n"
-        status = b"200 OK" if found else b"404 Not Found"
+        is_found = path.split(b"?")[0] in (b"/metrics", b"/")
+        body = await self._page() if is_found else b"only GET /metrics is here\n"
+        status = b"200 OK" if is_found else b"404 Not Found"
         writer.write(
             b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
             b"Content-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body))

@@ -31,18 +31,18 @@ class Policies:
     alter_config: AlterConfigPolicy | None = None
 
 
-def read_policies(values: Mapping[str, Value], given: Mapping[str, str]) -> tuple[Policies, list[ConfigFault]]:
-    """Returns the policies and their faults. `given` is the configuration's text, which each policy's constructor
+def read_policies(values: Mapping[str, Value], originals: Mapping[str, str]) -> tuple[Policies, list[ConfigFault]]:
+    """Returns the policies and their faults. `originals` is the configuration's text, which each policy's constructor
     receives."""
     faults = policy_faults(values)
-    made: dict[str, Any] = {}
+    policies: dict[str, Any] = {}
     for key in () if faults else _KEYS:
         if name := str(values[key] or ""):
             try:
-                made[key] = load_class(name)(given)
+                policies[key] = load_class(name)(originals)
             except Exception as error:  # the policy's constructor may raise anything
                 faults.append(_fault(key, name, error))
-    return Policies(made.get(_CREATE_TOPIC), made.get(_ALTER_CONFIG)), faults
+    return Policies(policies.get(_CREATE_TOPIC), policies.get(_ALTER_CONFIG)), faults
 
 
 def policy_faults(values: Mapping[str, Value]) -> list[ConfigFault]:
@@ -79,8 +79,8 @@ class ToldCreateTopicPolicy:
         configs: Mapping[str, str],
     ) -> None:
         """Calls the policy; any error but PolicyViolation is returned as UNKNOWN_SERVER_ERROR."""
-        asked = (topic, num_partitions, replication_factor, assignments, configs)
-        _ask(self._policy, self._audit, f"topic:{topic}", lambda: self._policy.validate(*asked))
+        arguments = (topic, num_partitions, replication_factor, assignments, configs)
+        _ask(self._policy, self._audit, f"topic:{topic}", lambda: self._policy.validate(*arguments))
 
 
 class ToldAlterConfigPolicy:

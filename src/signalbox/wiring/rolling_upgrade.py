@@ -22,7 +22,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.replication.isr_announcements import IsrAnnouncements
 from signalbox.replication.stored_isr import StoredIsr
 from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.controller_parts import controller_inputs
+from signalbox.wiring.controller_components import controller_inputs
 from signalbox.wiring.policies import Policies
 
 _RETRY_S = 0.1  # for a change that the store did not accept

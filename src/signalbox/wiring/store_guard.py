@@ -55,10 +55,10 @@ class StoreGuard:
         """StartError when the store is older than the position in a log directory. Nothing is written."""
         history = await read_history(self._store)
         for log_dir in log_dirs(self._config):
-            seen = seen_by(log_dir)
-            if seen is not None and history.lacks(seen):
+            position = seen_by(log_dir)
+            if position is not None and history.lacks(position):
                 key, setting = store_setting(self._config.values)
-                problem = older_store(history, seen, log_dir)
+                problem = older_store(history, position, log_dir)
                 raise StartError([ConfigFault(key, setting, problem, _REMEDY)])
 
     async def start(self, directories: Sequence[LogDirectory]) -> None:
@@ -136,7 +136,7 @@ class StoreGuard:
 
 def log_dirs(config: NodeConfig) -> list[str]:
     """The broker's configured log directories, as absolute paths."""
-    return [os.path.abspath(each) for each in config["log.dirs"] or [config["log.dir"]]]
+    return [os.path.abspath(path) for path in config["log.dirs"] or [config["log.dir"]]]
 
 
 def seen_by(log_dir: str) -> StorePosition | None:
@@ -148,8 +148,8 @@ def seen_by(log_dir: str) -> StorePosition | None:
         return None
 
 
-def older_store(history: StoreHistory, seen: StorePosition, by: str) -> str:
+def older_store(history: StoreHistory, position: StorePosition, by: str) -> str:
     """The reason why the store is not followed."""
-    if seen.incarnation != history.position.incarnation and seen.incarnation not in history.earlier:
-        return f"holds another history of the cluster ({history.position}) than {by} has seen ({seen})"
-    return f"is an older copy ({history.position}) than {by} has seen ({seen})"
+    if position.incarnation != history.position.incarnation and position.incarnation not in history.earlier:
+        return f"holds another history of the cluster ({history.position}) than {by} has seen ({position})"
+    return f"is an older copy ({history.position}) than {by} has seen ({position})"

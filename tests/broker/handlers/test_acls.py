@@ -46,19 +46,19 @@ def creation(name: str, user: str = "alice", operation: int = 4, **more: Any) ->
 
 
 def create(house: House, *creations: Any, authorizer: Any = ALLOW_ALL, keeps_acls: bool = True) -> list[Any]:
-    handler = AlterAclsHandler(ApiKey.CREATE_ACLS, house.parts.controller, authorizer, keeps_acls=keeps_acls)
+    handler = AlterAclsHandler(ApiKey.CREATE_ACLS, house.components.controller, authorizer, keeps_acls=keeps_acls)
     return list(house.answer(handler, request_of(CreateAclsRequest(creations=list(creations)), 3)).results)
 
 
 def delete(house: House, authorizer: Any = ALLOW_ALL, keeps_acls: bool = True, **fields: Any) -> Any:
-    handler = AlterAclsHandler(ApiKey.DELETE_ACLS, house.parts.controller, authorizer, keeps_acls=keeps_acls)
+    handler = AlterAclsHandler(ApiKey.DELETE_ACLS, house.components.controller, authorizer, keeps_acls=keeps_acls)
     asked = DeleteAclsRequest.DeleteAclsFilter(**{**OPEN, **fields})
     [result] = house.answer(handler, request_of(DeleteAclsRequest(filters=[asked]), 3)).filter_results
     return result
 
 
 def describe(house: House, authorizer: Any = ALLOW_ALL, version: int = 3, **fields: Any) -> Any:
-    handler = DescribeAclsHandler(house.parts.around.acls, authorizer)
+    handler = DescribeAclsHandler(house.components.context.acls, authorizer)
     return house.answer(handler, request_of(DescribeAclsRequest(**{**OPEN, **fields}), version))
 
 
@@ -78,7 +78,7 @@ def test_made_told_and_removed(guarded: House, version: int) -> None:
 
 @pytest.mark.spec("F1")
 def test_they_take_hold(guarded: House) -> None:
-    authorizer = guarded.parts.around.guards.authorizer
+    authorizer = guarded.components.context.security.authorizer
 
     def allowed() -> bool:
         describe(guarded)  # returns when this broker has applied all stored ACLs
@@ -119,7 +119,7 @@ def test_the_rights_on_the_cluster(guarded: House) -> None:
 
 def test_where_nobody_obeys_them_they_are_rejected(house: House) -> None:
     """The broker of this package's fixture has no authorizer."""
-    assert house.parts.around.acls is None
+    assert house.components.context.acls is None
     told = describe(house)
     assert (told.error_code, told.resources) == (Error.SECURITY_DISABLED, [])
     assert "authorizer.class.name" in told.error_message

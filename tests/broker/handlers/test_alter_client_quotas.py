@@ -26,13 +26,13 @@ def entry(user: str | None, **changes: float | None) -> Any:
 
 
 def alter(house: House, *entries: Any, validate_only: bool = False, authorizer: Any = ALLOW_ALL) -> list[int]:
-    handler = AlterClientQuotasHandler(house.parts.controller, authorizer)
+    handler = AlterClientQuotasHandler(house.components.controller, authorizer)
     asked = AlterClientQuotasRequest(entries=list(entries), validate_only=validate_only)
     return [row.error_code for row in house.answer(handler, request_of(asked, 1)).entries]
 
 
 def stored(house: House) -> dict[str | None, dict[str, float]]:
-    handler = DescribeClientQuotasHandler(CurrentConfigs(house.parts.around.repository), ALLOW_ALL)
+    handler = DescribeClientQuotasHandler(CurrentConfigs(house.components.context.repository), ALLOW_ALL)
     response = house.answer(handler, request_of(DescribeClientQuotasRequest(components=[], strict=False), 1))
     return {row.entity[0].entity_name: {each.key: each.value for each in row.values} for row in response.entries or ()}
 

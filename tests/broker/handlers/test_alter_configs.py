@@ -31,7 +31,7 @@ def change(resource_type: int, name: str, *entries: tuple[str, int, str | None])
 
 
 def ask(house: House, *resources: Any, authorizer: Any = ALLOW_ALL, version: int = 1, **more: Any) -> list[Any]:
-    handler = AlterConfigsHandler(ApiKey.INCREMENTAL_ALTER_CONFIGS, house.parts.controller, authorizer)
+    handler = AlterConfigsHandler(ApiKey.INCREMENTAL_ALTER_CONFIGS, house.components.controller, authorizer)
     body = IncrementalAlterConfigsRequest(resources=list(resources), **more)
     return list(house.answer(handler, request_of(body, version)).responses)
 
@@ -123,7 +123,7 @@ def test_rights_are_looked_at_resource_by_resource(house: House) -> None:
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_the_older_api_replaces_everything(house: House, version: int) -> None:
     house.create_topic("ac-7")
-    handler = AlterConfigsHandler(ApiKey.ALTER_CONFIGS, house.parts.controller, ALLOW_ALL)
+    handler = AlterConfigsHandler(ApiKey.ALTER_CONFIGS, house.components.controller, ALLOW_ALL)
     config, resource = AlterConfigsRequest.AlterableConfig, AlterConfigsRequest.AlterConfigsResource
     wanted = resource(resource_type=2, resource_name="ac-7", configs=[config(name="retention.ms", value="5")])
     null = resource(resource_type=2, resource_name="ac-8", configs=[config(name="retention.ms", value=None)])
@@ -137,7 +137,7 @@ def test_loggers_are_altered_by_whoever_is_asked_beside_what_the_controller_deci
     house.create_topic("ac-9")
     logger = logging.getLogger("signalbox.altered")
     handler = AlterConfigsHandler(
-        ApiKey.INCREMENTAL_ALTER_CONFIGS, house.parts.controller, ALLOW_ALL, loggers=BrokerLoggers(1)
+        ApiKey.INCREMENTAL_ALTER_CONFIGS, house.components.controller, ALLOW_ALL, loggers=BrokerLoggers(1)
     )
 
     def asked(*resources: Any, **more: Any) -> dict[tuple[int, str], int]:
@@ -161,7 +161,7 @@ def test_loggers_are_altered_by_whoever_is_asked_beside_what_the_controller_deci
 
 def test_client_metrics_are_stored_and_forgotten_with_their_last_key(house: House) -> None:
     def kept() -> dict[str, str] | None:
-        context = house.parts.controller.context
+        context = house.components.controller.context
         assert context is not None
         return context.configs.get("client-metrics/s")
 

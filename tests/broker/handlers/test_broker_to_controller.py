@@ -24,7 +24,7 @@ CASES = [pytest.param(key, body, v, id=f"{key.name}-{v}") for key, body, version
 
 
 def ask(house: House, key: ApiKey, body: Any, version: int, authorizer: Any) -> Any:
-    handler = ControllerRequestHandler(key, house.parts.controller, authorizer)
+    handler = ControllerRequestHandler(key, house.components.controller, authorizer)
     return house.answer(handler, request_of(body, version, from_broker()))
 
 
@@ -41,7 +41,7 @@ def test_a_broker_that_is_not_registered(house: House, key: ApiKey, body: Any, v
 
 
 def test_a_block_of_producer_ids(house: House) -> None:
-    epoch = house.parts.epochs.broker_epoch
+    epoch = house.components.epochs.broker_epoch
     body = AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch)
     response = ask(house, ApiKey.ALLOCATE_PRODUCER_IDS, body, 0, ALLOW_ALL)
     assert (response.error_code, response.producer_id_len) == (0, 1000)

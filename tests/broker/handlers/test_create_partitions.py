@@ -19,7 +19,7 @@ Assignment = CreatePartitionsRequest.CreatePartitionsAssignment
 
 def ask(house: House, *topics: Any, authorizer: Any = ALLOW_ALL, version: int = 3, **more: Any) -> dict[str, int]:
     body = CreatePartitionsRequest(topics=list(topics), timeout_ms=5000, **more)
-    handler = CreatePartitionsHandler(house.parts.controller, authorizer, NO_THROTTLING, house.parts.cache)
+    handler = CreatePartitionsHandler(house.components.controller, authorizer, NO_THROTTLING, house.components.cache)
     return {result.name: result.error_code for result in house.answer(handler, request_of(body, version)).results}
 
 
@@ -28,9 +28,9 @@ def test_more_partitions(house: House, version: int) -> None:
     name = f"p-{version}"
     house.create_topic(name)
     assert ask(house, Topic(name=name, count=3, assignments=None), version=version) == {name: 0}
-    assert len(house.parts.cache.image.topics[name].partitions) == 3
+    assert len(house.components.cache.image.topics[name].partitions) == 3
     assert ask(house, Topic(name=name, count=9, assignments=None), version=version, validate_only=True) == {name: 0}
-    assert len(house.parts.cache.image.topics[name].partitions) == 3
+    assert len(house.components.cache.image.topics[name].partitions) == 3
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ Topic = CreateTopicsRequest.CreatableTopic
 
 
 def ask(house: House, *topics: Any, version: int = 7, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
-    handler = CreateTopicsHandler(house.parts.controller, authorizer, NO_THROTTLING, 1)
+    handler = CreateTopicsHandler(house.components.controller, authorizer, NO_THROTTLING, 1)
     return house.answer(handler, request_of(CreateTopicsRequest(topics=list(topics), timeout_ms=5000, **more), version))
 
 
@@ -38,7 +38,7 @@ def test_validate_only_creates_nothing(house: House, version: int) -> None:
     name = f"c-only-{version}"
     topic = Topic(name=name, num_partitions=1, replication_factor=1)
     assert found(ask(house, topic, version=version, validate_only=True)) == {name: 0}
-    assert name not in house.parts.cache.image.topics
+    assert name not in house.components.cache.image.topics
 
 
 def test_a_name_twice_spoils_that_name_alone(house: House) -> None:

@@ -68,7 +68,7 @@ def change(
 ) -> Any:
     request = request_of(body, version, who)
     request.forwarded_by = forwarded_by
-    handler = ChangeTokenHandler(ApiKey(body.api_key), house.parts.controller, authorizer, SECRET)
+    handler = ChangeTokenHandler(ApiKey(body.api_key), house.components.controller, authorizer, SECRET)
     return house.answer(handler, request)
 
 
@@ -89,7 +89,7 @@ def create(house: House, who: RequestContext, body: Any = None, version: int = 3
 def describe(house: House, who: RequestContext, *owners: str, authorizer: Any = NOBODY, version: int = 3) -> Any:
     made = DescribeDelegationTokenRequest
     named = [made.DescribeDelegationTokenOwner(principal_type="User", principal_name=name) for name in owners]
-    handler = DescribeDelegationTokenHandler(house.parts.around.tokens, authorizer, SECRET)
+    handler = DescribeDelegationTokenHandler(house.components.context.tokens, authorizer, SECRET)
     return house.answer(handler, request_of(made(owners=named or None), version, who))
 
 
@@ -187,7 +187,7 @@ def test_who_sees_which(house: House) -> None:
 
 def test_nobodys_tokens_are_none(house: House) -> None:
     create(house, by("ivy"))
-    handler = DescribeDelegationTokenHandler(house.parts.around.tokens, ALLOW_ALL, SECRET)
+    handler = DescribeDelegationTokenHandler(house.components.context.tokens, ALLOW_ALL, SECRET)
     none = house.answer(handler, request_of(DescribeDelegationTokenRequest(owners=[]), 3, by("ivy")))
     assert (none.error_code, none.tokens) == (0, [])
 
@@ -200,7 +200,7 @@ def test_without_a_secret_there_are_none() -> None:
 
 def test_the_broker_that_the_client_speaks_to_rejects_by_itself(house: House) -> None:
     def rejected(body: Any, who: RequestContext) -> Any:
-        handler = ChangeTokenHandler(ApiKey(body.api_key), house.parts.controller, NOBODY, None)
+        handler = ChangeTokenHandler(ApiKey(body.api_key), house.components.controller, NOBODY, None)
         return handler.rejected(request_of(body, 2 if body.api_key != CREATE else 3, who))
 
     assert rejected(creation(), by("alice")) == {}, "all of it is the controller's"

@@ -28,8 +28,8 @@ class _NeverAsked:
 
 
 def ask(house: House, *states: Any, authorizer: Any = ALLOW_ALL) -> Any:
-    parts = house.parts
-    handler = DeleteTopicsHandler(parts.controller, authorizer, parts.cache, NO_THROTTLING)
+    components = house.components
+    handler = DeleteTopicsHandler(components.controller, authorizer, components.cache, NO_THROTTLING)
     return house.answer(handler, request_of(DeleteTopicsRequest(topics=list(states), timeout_ms=5000), 6)).responses
 
 
@@ -41,11 +41,11 @@ def found(results: Any) -> list[tuple[str | None, int]]:
 def test_names_before_version_6(house: House, version: int) -> None:
     name = f"d-{version}"
     house.create_topic(name)
-    handler = DeleteTopicsHandler(house.parts.controller, ALLOW_ALL, house.parts.cache, NO_THROTTLING)
+    handler = DeleteTopicsHandler(house.components.controller, ALLOW_ALL, house.components.cache, NO_THROTTLING)
     body = DeleteTopicsRequest(topic_names=[name, "d-nope"], timeout_ms=5000)
     response = house.answer(handler, request_of(body, version))
     assert found(response.responses) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
-    assert name not in house.parts.cache.image.topics
+    assert name not in house.components.cache.image.topics
 
 
 def test_names_and_ids_in_one_request(house: House) -> None:
@@ -71,7 +71,7 @@ def test_name_and_id_at_once_spoil_the_whole_request(house: House) -> None:
     house.create_topic("d-both")
     results = ask(house, State(name="d-both", topic_id=UNKNOWN), State(name="d-both"))
     assert found(results) == [("d-both", Error.INVALID_REQUEST)] * 2
-    assert "d-both" in house.parts.cache.image.topics
+    assert "d-both" in house.components.cache.image.topics
 
 
 def test_the_same_topic_twice(house: House) -> None:
@@ -84,7 +84,7 @@ def test_the_same_topic_twice(house: House) -> None:
     ):
         [result] = ask(house, *states)
         assert (result.error_code, result.error_message) == (Error.INVALID_REQUEST, words)
-    assert "d-twice" in house.parts.cache.image.topics
+    assert "d-twice" in house.components.cache.image.topics
 
 
 def test_a_name_given_twice_is_answered_once_to_those_who_may_nothing(house: House) -> None:

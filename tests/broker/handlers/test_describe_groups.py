@@ -27,7 +27,7 @@ class Listing:
 
 @pytest.mark.parametrize("version", range(7))
 def test_describe(house: House, version: int) -> None:
-    handler = DescribeGroupsHandler(house.parts.data.coordinator, acl(("alice", "DESCRIBE", "group:a")))
+    handler = DescribeGroupsHandler(house.components.data.coordinator, acl(("alice", "DESCRIBE", "group:a")))
     response = house.answer(handler, request_of(DescribeGroupsRequest(groups=["secret", "a"]), version))
     codes = {group.group_id: group.error_code for group in response.groups}
     assert codes["secret"] == Error.GROUP_AUTHORIZATION_FAILED
@@ -36,7 +36,7 @@ def test_describe(house: House, version: int) -> None:
 
 
 def test_operations_on_a_group_if_asked_for(house: House) -> None:
-    handler = DescribeGroupsHandler(house.parts.data.coordinator, ALLOW_ALL)
+    handler = DescribeGroupsHandler(house.components.data.coordinator, ALLOW_ALL)
     for wanted, bits in ((False, -(2**31)), (True, sum(1 << code for code in (3, 6, 8, 10, 11)))):
         body = DescribeGroupsRequest(groups=["a"], include_authorized_operations=wanted)
         [group] = house.answer(handler, request_of(body, 3)).groups
@@ -61,7 +61,7 @@ def test_list(authorizer: Any, seen: list[str], version: int) -> None:
 
 @pytest.mark.parametrize("version", range(3))
 def test_delete(house: House, version: int) -> None:
-    handler = DeleteGroupsHandler(house.parts.data.coordinator, acl(("alice", "DELETE", "group:a")))
+    handler = DeleteGroupsHandler(house.components.data.coordinator, acl(("alice", "DELETE", "group:a")))
     response = house.answer(handler, request_of(DeleteGroupsRequest(groups_names=["a", "secret"]), version))
     codes = {result.group_id: result.error_code for result in response.results}
     assert codes["secret"] == Error.GROUP_AUTHORIZATION_FAILED

@@ -22,7 +22,7 @@ def wanted(*named: tuple[str, list[int]]) -> ElectLeadersRequest:
 
 
 def ask(house: House, body: ElectLeadersRequest, version: int, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
-    return house.answer(ElectLeadersHandler(house.parts.controller, authorizer), request_of(body, version, **more))
+    return house.answer(ElectLeadersHandler(house.components.controller, authorizer), request_of(body, version, **more))
 
 
 def results(response: Any) -> dict[str, Error]:

@@ -41,8 +41,8 @@ class Inactive:
 
 def ask(house: House, body: Any, authorizer: Any = BROKERS, **more: Any) -> tuple[Any, Recorded]:
     sink = Recorded()
-    controller = more.pop("controller", house.parts.controller)
-    handler = EnvelopeHandler(house.parts.router, controller, authorizer, SERDE, sink)
+    controller = more.pop("controller", house.components.controller)
+    handler = EnvelopeHandler(house.components.router, controller, authorizer, SERDE, sink)
     who = context(more.pop("principal", "broker"), "REPLICATION", **{"privileged": True, **more})
     return house.answer(handler, request_of(body, 0, who)), sink
 
@@ -60,7 +60,7 @@ def test_the_inner_answer_travels_back_with_its_own_header(house: House) -> None
 @pytest.mark.spec("F14")
 def test_what_an_envelope_carried_is_audited_as_what_it_is(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     trail = Recorded()
-    monkeypatch.setattr(house.parts.trail.audit, "record", trail.record)
+    monkeypatch.setattr(house.components.telemetry.audit, "record", trail.record)
     ask(house, envelope("e-audited"))
     [event] = trail.events
     assert (event.kind, event.api, event.resource, event.error) == ("admin", "CREATE_TOPICS", "e-audited", "")
@@ -73,7 +73,7 @@ def test_a_listener_that_is_not_privileged_closes_and_changes_nothing(house: Hou
     response, sink = ask(house, envelope("e-2"), ALLOW_ALL, privileged=False)
     assert isinstance(response, CloseConnection)
     assert [event.kind for event in sink.events] == ["rejected"]
-    assert "e-2" not in house.parts.cache.image.topics
+    assert "e-2" not in house.components.cache.image.topics
 
 
 @pytest.mark.spec("F4")
@@ -81,7 +81,7 @@ def test_a_forged_envelope_is_rejected_on_the_privileged_listener_too(house: Hou
     response, sink = ask(house, envelope("e-3"), principal="mallory")
     assert (response.error_code, response.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
     assert sink.events[0].principal == "User:mallory"
-    assert "e-3" not in house.parts.cache.image.topics
+    assert "e-3" not in house.components.cache.image.topics
 
 
 def test_off_the_controller_the_right_is_looked_at_first(house: House) -> None:

@@ -29,7 +29,7 @@ def filled(house: House) -> str:
     request = request_of(ProduceRequest(acks=1, timeout_ms=1000, topic_data=[topic]), 9)
     for partition in request.body.topic_data[0].partition_data:
         partition.records = memoryview(bytearray(partition.records))
-    house.answer(ProduceHandler(house.parts.data.replicas, house.parts.cache, ALLOW_ALL), request)
+    house.answer(ProduceHandler(house.components.data.replicas, house.components.cache, ALLOW_ALL), request)
     return "f-1"
 
 
@@ -43,7 +43,7 @@ def ask(
     who: RequestContext | None = None,
     **more: Any,
 ) -> Any:
-    replicas, cache = house.parts.data.replicas, house.parts.cache
+    replicas, cache = house.components.data.replicas, house.components.cache
     handler = FetchHandler(replicas, cache, authorizer, NO_THROTTLING, {"FORMER"})
     wanted = FetchRequest.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
     if version >= 13:
@@ -131,7 +131,7 @@ def test_places_that_are_none(house: House, filled: str, partition: int, offset:
 @pytest.mark.parametrize("topic_id", [b"\7" * 16, bytes(16)])
 @pytest.mark.parametrize("version", [12, 13, 18])
 def test_an_unknown_id(house: House, version: int, topic_id: bytes) -> None:
-    handler = FetchHandler(house.parts.data.replicas, house.parts.cache, ALLOW_ALL, NO_THROTTLING)
+    handler = FetchHandler(house.components.data.replicas, house.components.cache, ALLOW_ALL, NO_THROTTLING)
     topic = FetchRequest.FetchTopic(topic_id=topic_id, partitions=[FetchRequest.FetchPartition()])
     response = house.answer(handler, request_of(FetchRequest(topics=[topic]), version))
     error = Error.UNKNOWN_TOPIC_ID if version >= 13 else Error.UNKNOWN_TOPIC_OR_PARTITION

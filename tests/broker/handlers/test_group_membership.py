@@ -28,7 +28,7 @@ CASES = [pytest.param(kind, v, id=f"{kind.__name__}-{v}") for kind, (_, versions
 
 
 def ask(house: House, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
-    call = getattr(house.parts.data.coordinator, CALLS[type(body)][0])
+    call = getattr(house.components.data.coordinator, CALLS[type(body)][0])
     return house.answer(GroupMembershipHandler(call, authorizer, ResponsePacer(AtOnce())), request_of(body, version))
 
 

@@ -55,7 +55,7 @@ def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error
 
 
 @pytest.mark.parametrize(
-    ("producer_id", "epoch", "answer"),
+    ("producer_id", "epoch", "response"),
     [
         (55, -1, (Error.INVALID_REQUEST, -1, -1)),
         (-1, 3, (Error.INVALID_REQUEST, -1, -1)),

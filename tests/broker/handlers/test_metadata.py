@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.all_topics_response_cache import WORTH_KEEPING_FROM
+from signalbox.broker.all_topics_response_cache import MIN_CACHED_TOPICS
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.metadata import MetadataHandler
@@ -53,8 +53,8 @@ def by_id(*topic_ids: bytes) -> MetadataRequest:
     return MetadataRequest(topics=[topic(name=None, topic_id=topic_id) for topic_id in topic_ids])
 
 
-def ask(body: MetadataRequest, version: int, who: Any = None, **parts: Any) -> Any:
-    return answer_to(handler(**parts), request_of(body, version, who))
+def ask(body: MetadataRequest, version: int, who: Any = None, **components: Any) -> Any:
+    return answer_to(handler(**components), request_of(body, version, who))
 
 
 def found(response: Any) -> list[tuple[str | None, int]]:
@@ -196,9 +196,11 @@ def test_creating_needs_a_right(right: Any, code: int) -> None:
 def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_otherwise_soon() -> None:
     async def story() -> None:
         cache = cache_of({1: EVERYWHERE, 3: EVERYWHERE}, {"b": {0: (3, [3, 1])}})
-        vanished = RecentDisconnects(cache, ManualClock())
-        asked = MetadataHandler(cache, "cluster", ALLOW_ALL, ExposedController(cache, Random(1)), None, vanished)
-        vanished.connection_lost(3)
+        recent_disconnects = RecentDisconnects(cache, ManualClock())
+        asked = MetadataHandler(
+            cache, "cluster", ALLOW_ALL, ExposedController(cache, Random(1)), None, recent_disconnects
+        )
+        recent_disconnects.connection_lost(3)
         response = asked(request_of(by_name("b"), 12))
         assert inspect.iscoroutine(response)
         waiting = asyncio.ensure_future(response)
@@ -213,7 +215,7 @@ def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_othe
     asyncio.run(story())
 
 
-MANY = {f"t-{number}": {0: (1, [1]), 1: (3, [3, 1])} for number in range(WORTH_KEEPING_FROM)}
+MANY = {f"t-{number}": {0: (1, [1]), 1: (3, [3, 1])} for number in range(MIN_CACHED_TOPICS)}
 
 
 def body_of(response: Any, version: int) -> bytes:

@@ -33,7 +33,7 @@ def topic(name: str, *partitions: int, topic_id: bytes = b"\0" * 16) -> Any:
 
 
 def commit(house: House, *topics: Any, version: int = 9, authorizer: Any = ALLOW_ALL, group: str = "g") -> Any:
-    handler = OffsetCommitHandler(house.parts.data.coordinator, house.parts.cache, authorizer)
+    handler = OffsetCommitHandler(house.components.data.coordinator, house.components.cache, authorizer)
     body = OffsetCommitRequest(group_id=group, topics=list(topics))
     return house.answer(handler, request_of(body, version))
 
@@ -96,7 +96,7 @@ def delete(house: House, *topics: str, authorizer: Any = ALLOW_ALL, group: str =
     body = OffsetDeleteRequest(
         group_id=group, topics=[asked(name=name, partitions=[partition(partition_index=0)]) for name in topics]
     )
-    handler = OffsetDeleteHandler(house.parts.data.coordinator, house.parts.cache, authorizer)
+    handler = OffsetDeleteHandler(house.components.data.coordinator, house.components.cache, authorizer)
     return house.answer(handler, request_of(body, 0))
 
 

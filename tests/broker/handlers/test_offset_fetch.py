@@ -27,13 +27,13 @@ def committed(house: House) -> None:
     for name in ("of-a", "of-b"):
         house.create_topic(name)
         topics.append(OffsetCommitRequest.OffsetCommitRequestTopic(name=name, partitions=[partition]))
-    handler = OffsetCommitHandler(house.parts.data.coordinator, house.parts.cache, ALLOW_ALL)
+    handler = OffsetCommitHandler(house.components.data.coordinator, house.components.cache, ALLOW_ALL)
     response = house.answer(handler, request_of(OffsetCommitRequest(group_id="of", topics=topics), 9))
     assert {p.error_code for topic in response.topics for p in topic.partitions} == {0}
 
 
 def ask(house: House, body: OffsetFetchRequest, version: int, authorizer: Any = ALLOW_ALL) -> Any:
-    handler = OffsetFetchHandler(house.parts.data.coordinator, house.parts.cache, authorizer)
+    handler = OffsetFetchHandler(house.components.data.coordinator, house.components.cache, authorizer)
     return house.answer(handler, request_of(body, version))
 
 

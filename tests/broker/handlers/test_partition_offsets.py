@@ -27,7 +27,7 @@ NOBODY = acl(("alice", "READ", "somewhere else"))
 def list_offsets(house: House, version: int, authorizer: Any, partition: int = 0) -> int:
     asked = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=-1)
     topic = ListOffsetsRequest.ListOffsetsTopic(name="o-1", partitions=[asked])
-    handler = ListOffsetsHandler(house.parts.data.replicas, authorizer)
+    handler = ListOffsetsHandler(house.components.data.replicas, authorizer)
     response = house.answer(handler, request_of(ListOffsetsRequest(replica_id=-1, topics=[topic]), version))
     return int(response.topics[0].partitions[0].error_code)
 
@@ -37,7 +37,7 @@ def leader_epoch(
 ) -> int:
     asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(partition=0, leader_epoch=0)
     topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic="o-1", partitions=[asked])
-    handler = OffsetForLeaderEpochHandler(house.parts.data.replicas, authorizer, {"FORMER"})
+    handler = OffsetForLeaderEpochHandler(house.components.data.replicas, authorizer, {"FORMER"})
     body = OffsetForLeaderEpochRequest(replica_id=replica_id, topics=[topic])
     response = house.answer(handler, request_of(body, version, who))
     return int(response.topics[0].partitions[0].error_code)
@@ -46,7 +46,7 @@ def leader_epoch(
 def delete_records(house: House, version: int, authorizer: Any, offset: int = 0) -> int:
     asked = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=0, offset=offset)
     topic = DeleteRecordsRequest.DeleteRecordsTopic(name="o-1", partitions=[asked])
-    handler = DeleteRecordsHandler(house.parts.data.replicas, authorizer)
+    handler = DeleteRecordsHandler(house.components.data.replicas, authorizer)
     body = DeleteRecordsRequest(topics=[topic], timeout_ms=1000)
     return int(house.answer(handler, request_of(body, version)).topics[0].partitions[0].error_code)
 

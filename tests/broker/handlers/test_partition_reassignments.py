@@ -19,7 +19,7 @@ ALTER, LIST = ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSI
 
 def ask(house: House, key: ApiKey, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
     return house.answer(
-        PartitionReassignmentsHandler(key, house.parts.controller, authorizer), request_of(body, version)
+        PartitionReassignmentsHandler(key, house.components.controller, authorizer), request_of(body, version)
     )
 
 

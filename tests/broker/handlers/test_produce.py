@@ -26,8 +26,8 @@ def topic(name: str, *partitions: tuple[int, Any], topic_id: bytes = b"\0" * 16)
 
 
 def ask(house: House, *topics: Any, version: int = 12, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
-    parts = house.parts
-    handler = ProduceHandler(parts.data.replicas, parts.cache, authorizer)
+    components = house.components
+    handler = ProduceHandler(components.data.replicas, components.cache, authorizer)
     body = ProduceRequest(topic_data=list(topics), **{"acks": -1, "timeout_ms": 5000, **more})
     request = request_of(body, version)
     for asked in request.body.topic_data:

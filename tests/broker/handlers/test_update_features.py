@@ -16,7 +16,7 @@ from tests.broker.handlers.house import House
 def ask(house: House, version: int, level: int, authorizer: Any = ALLOW_ALL, **fields: Any) -> Any:
     update = UpdateFeaturesRequest.FeatureUpdateKey(feature="signalbox.version", max_version_level=level, **fields)
     body = UpdateFeaturesRequest(feature_updates=[update], timeout_ms=5000)
-    return house.answer(UpdateFeaturesHandler(house.parts.controller, authorizer), request_of(body, version))
+    return house.answer(UpdateFeaturesHandler(house.components.controller, authorizer), request_of(body, version))
 
 
 @pytest.mark.spec("F2")
@@ -27,15 +27,15 @@ def test_a_level_is_finalized_and_taken_back(house: House, version: int) -> None
     assert (raised.error_code, raised.error_message) == (Error.NONE, None)
     named = [(each.feature, each.error_code, each.error_message) for each in raised.results]
     assert named == ([("signalbox.version", 0, None)] if version < 2 else [])
-    assert house.parts.cache.image.features.levels == {"signalbox.version": 1}, "shown when it is answered"
+    assert house.components.cache.image.features.levels == {"signalbox.version": 1}, "shown when it is answered"
     rejected = ask(house, version, 0)
     assert rejected.error_code == Error.INVALID_UPDATE_VERSION
     assert ask(house, version, 0, **down).error_code == Error.NONE
-    assert house.parts.cache.image.features.levels == {}
+    assert house.components.cache.image.features.levels == {}
 
 
 @pytest.mark.parametrize("version", range(3))
 def test_alter_on_the_cluster_is_needed(house: House, version: int) -> None:
     rejected = ask(house, version, 1, acl(("alice", "ALTER_CONFIGS", "cluster")))
     assert (rejected.error_code, rejected.results) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
-    assert house.parts.cache.image.features.levels == {}
+    assert house.components.cache.image.features.levels == {}

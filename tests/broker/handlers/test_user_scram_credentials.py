@@ -31,13 +31,13 @@ def drop(user: str, mechanism: int = SHA_256) -> Any:
 
 
 def alter(house: House, *upsertions: Any, deletions: Any = (), authorizer: Any = ALLOW_ALL) -> dict[str, int]:
-    handler = AlterUserScramCredentialsHandler(house.parts.controller, authorizer)
+    handler = AlterUserScramCredentialsHandler(house.components.controller, authorizer)
     asked = AlterUserScramCredentialsRequest(deletions=list(deletions), upsertions=list(upsertions))
     return {row.user: row.error_code for row in house.answer(handler, request_of(asked, 0)).results}
 
 
 def describe(house: House, *users: str, every: bool = False, authorizer: Any = ALLOW_ALL) -> Any:
-    handler = DescribeUserScramCredentialsHandler(CurrentConfigs(house.parts.around.repository), authorizer)
+    handler = DescribeUserScramCredentialsHandler(CurrentConfigs(house.components.context.repository), authorizer)
     names = [DescribeUserScramCredentialsRequest.UserName(name=user) for user in users]
     return house.answer(handler, request_of(DescribeUserScramCredentialsRequest(users=None if every else names), 0))
 

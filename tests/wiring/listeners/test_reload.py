@@ -20,7 +20,7 @@ def alone() -> Cluster:
 
 async def store(cluster: Cluster, configs: Configs) -> None:
     """Stores configs as another program would: without validation."""
-    entries = cluster.nodes[1].parts.keeper._store
+    entries = cluster.nodes[1].components.registrar._store
     known = await entries.read(PATH)
     written = (Create if known is None else Write)(PATH, encode_configs(configs))
     changed = Create(CONFIG_CHANGE_PREFIX, encode_config_change("brokers/1"), numbered=True)
@@ -28,7 +28,7 @@ async def store(cluster: Cluster, configs: Configs) -> None:
 
 
 def obeyed(cluster: Cluster) -> Configs:
-    return cluster.nodes[1].parts.reload.judge.obeyed
+    return cluster.nodes[1].components.reload.validator.obeyed
 
 
 def test_what_cannot_be_obeyed_is_said_and_the_next_change_is(alone: Cluster, caplog: pytest.LogCaptureFixture) -> None:

@@ -42,7 +42,7 @@ class AlterConfigsHandler:
         self._authorizer = authorizer
         self._own = own
         self._loggers = loggers
-        self._shape = RESOURCE_REQUESTS[api_key]
+        self._api = RESOURCE_REQUESTS[api_key]
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._alter(request, self.rejected(request))
@@ -51,8 +51,8 @@ class AlterConfigsHandler:
         """Results of the resources that are not sent to the controller: those that the principal may not alter, those
         that are named twice, configs that are invalid for this broker, and its own loggers (altered or not)."""
         rejected: Rejected = {}
-        times = self._shape.times(request.body)
-        for key, resource in self._shape.entries(request.body):
+        times = self._api.times(request.body)
+        for key, resource in self._api.entries(request.body):
             error = self._forbidden(request, resource, times[key])
             if error is not None:
                 rejected[key] = self._result(resource, *error)
@@ -62,11 +62,11 @@ class AlterConfigsHandler:
 
     async def _alter(self, request: ApiRequest, judged: Awaitable[Rejected]) -> FinalResponse:
         rejected = await judged
-        wanted = self._shape.rest(request.body, rejected)
+        remaining = self._api.rest(request.body, rejected)
         response = None
-        if wanted is not None:
-            response = await self._controller.handle(self._api_key, wanted, request.context)
-        merged: FinalResponse = self._shape.merged(request.body, rejected, response)
+        if remaining is not None:
+            response = await self._controller.handle(self._api_key, remaining, request.context)
+        merged: FinalResponse = self._api.merged(request.body, rejected, response)
         return merged
 
     def _forbidden(self, request: ApiRequest, resource: Any, times: int) -> tuple[Error, str] | None:
@@ -100,7 +100,7 @@ class AlterConfigsHandler:
         # The broker that received a forwarded request from its client has validated it.
         if self._own is None or request.forwarded_by is not None:
             return rejected
-        for key, resource in self._shape.entries(request.body):
+        for key, resource in self._api.entries(request.body):
             if key not in rejected:
                 error = await self._own.rejection(self._api_key, resource, request.body.validate_only)
                 if error is not None:

@@ -123,9 +123,9 @@ class ApiVersionsHandler:
                 for name, level in offer.features.levels.items()
             ],
         )
-        made = EncodedBody([response.encode(version)])
-        self._bodies[version, kind] = (offer, made)
-        return made
+        encoded = EncodedBody([response.encode(version)])
+        self._bodies[version, kind] = (offer, encoded)
+        return encoded
 
     def _unsupported(self, request: ApiRequest) -> RawResponse:
         row = API_TABLE[ApiKey.API_VERSIONS]

@@ -51,7 +51,7 @@ class ControlRequestHandler:
         epochs: BrokerEpochs,
         checks: EpochChecks,
         configs: NewTopicConfigs,
-        turns: ControlRequestQueue,
+        queue: ControlRequestQueue,
         apply: Callable[[Any, int], Any],
         peer_listeners: Container[str] = (),
     ) -> None:
@@ -60,17 +60,17 @@ class ControlRequestHandler:
         self._epochs = epochs
         self._checks = checks
         self._configs = configs
-        self._turns = turns
+        self._queue = queue
         self._apply = apply
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_action(self._authorizer, request.context, self._peer_listeners)
-        needed = self._turns.take(lambda: self._needed_from_store(request.body))
+        needed = self._queue.take(lambda: self._reads_needed(request.body))
         if needed.done and needed.value is None:
-            return self._turns.take(lambda: self._carried_out(request))
+            return self._queue.take(lambda: self._execute(request))
         return self._store_first(request, needed)
 
-    def _needed_from_store(self, body: Any) -> tuple[UnverifiedEpochs, list[str]] | None:
+    def _reads_needed(self, body: Any) -> tuple[UnverifiedEpochs, list[str]] | None:
         """The epochs to compare and the new topics whose configs to read; None when there is neither. Yields."""
         epochs_to_verify = self._checks.epochs_to_verify(body)
         topics = [] if self._checks.is_stale(body) else self._configs.topics(body)
@@ -85,10 +85,10 @@ class ControlRequestHandler:
             error = await self._configs.load(topics)
         if error is not Error.NONE:
             return _rejected(request, error)
-        response: FinalResponse = await self._turns.take(lambda: self._carried_out(request))
+        response: FinalResponse = await self._queue.take(lambda: self._execute(request))
         return response
 
-    def _carried_out(self, request: ApiRequest) -> FinalResponse:
+    def _execute(self, request: ApiRequest) -> FinalResponse:
         body = request.body
         if body.broker_epoch != -1 and body.broker_epoch < self._epochs.broker_epoch:
             return _rejected(request, Error.STALE_BROKER_EPOCH)

@@ -29,7 +29,7 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
-_SHAPE = RESOURCE_REQUESTS[ApiKey.DELETE_TOPICS]
+_API = RESOURCE_REQUESTS[ApiKey.DELETE_TOPICS]
 _DELETION_DISABLED_FROM = 3
 _THROTTLING_IS_TOLD_FROM = 5
 
@@ -50,7 +50,7 @@ class DeleteTopicsHandler:
         """Results of the topics that the principal may not delete, and of invalid entries. KafkaError(INVALID_REQUEST)
         for the whole request when an entry has both a name and an id. Yields."""
         body: DeleteTopicsRequest = request.body
-        named = _SHAPE.times(body)
+        named = _API.times(body)
         if any(state.name is not None and state.topic_id != ZERO_UUID for state in yielding(body.topics)):
             raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
         rejected: Rejected = {}
@@ -64,7 +64,7 @@ class DeleteTopicsHandler:
         body: DeleteTopicsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[Hashable, int] = {}
-        for topic, _ in _SHAPE.entries(body):
+        for topic, _ in _API.entries(body):
             if topic in rejected:
                 continue
             costs[topic] = self._partitions(topic)
@@ -72,13 +72,13 @@ class DeleteTopicsHandler:
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[topic] = _result(topic, error, error.message)
         response: DeleteTopicsResponse | None = None
-        wanted = _SHAPE.rest(body, rejected)
-        if wanted is not None:
-            response = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
+        remaining = _API.rest(body, rejected)
+        if remaining is not None:
+            response = await self._controller.handle(ApiKey.DELETE_TOPICS, remaining, request.context)
             for result in response.responses:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0) or costs.get(result.topic_id, 0))
-        merged: DeleteTopicsResponse = _SHAPE.merged(body, rejected, response)
+        merged: DeleteTopicsResponse = _API.merged(body, rejected, response)
         if request.header.api_version < _DELETION_DISABLED_FROM:
             for result in merged.responses:
                 if result.error_code == Error.TOPIC_DELETION_DISABLED:
@@ -89,8 +89,8 @@ class DeleteTopicsHandler:
     def _partitions(self, topic: Hashable) -> int:
         """The number of partitions that deleting the topic costs (KIP-599)."""
         image = self._cache.image
-        known = image.topics.get((image.topic_name(topic) or "") if isinstance(topic, bytes) else str(topic))
-        return len(known.partitions) if known is not None else 0
+        topic_image = image.topics.get((image.topic_name(topic) or "") if isinstance(topic, bytes) else str(topic))
+        return len(topic_image.partitions) if topic_image is not None else 0
 
     def _rejection(self, context: RequestContext, topic: Hashable, times: int) -> _Result | None:
         by_id = isinstance(topic, bytes)

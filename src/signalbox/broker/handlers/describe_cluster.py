@@ -33,13 +33,13 @@ class DescribeClusterHandler:
         self._controller = controller
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
-        asked = request.body.endpoint_type
-        if asked != _BROKERS:
-            known = asked == _CONTROLLERS
-            code = Error.MISMATCHED_ENDPOINT_TYPE if known else Error.UNSUPPORTED_ENDPOINT_TYPE
+        endpoint_type = request.body.endpoint_type
+        if endpoint_type != _BROKERS:
+            is_controllers = endpoint_type == _CONTROLLERS
+            code = Error.MISMATCHED_ENDPOINT_TYPE if is_controllers else Error.UNSUPPORTED_ENDPOINT_TYPE
             if request.header.api_version < _ENDPOINT_TYPES_FROM:
                 code = Error.INVALID_REQUEST
-            text = "this listener serves brokers" if known else f"endpoint type {asked} is unknown"
+            text = "this listener serves brokers" if is_controllers else f"endpoint type {endpoint_type} is unknown"
             return DescribeClusterResponse(error_code=code, error_message=text)
         listener = request.context.listener_name
         image = self._cache.image

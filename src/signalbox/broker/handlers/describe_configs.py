@@ -60,10 +60,10 @@ class DescribeConfigsHandler:
         except KafkaError as rejected:
             result.error_code, result.error_message = rejected.error, rejected.message
             return result
-        wanted = set(resource.configuration_keys or ())  # null or empty: all keys, as in Kafka
+        keys = set(resource.configuration_keys or ())  # null or empty: all keys, as in Kafka
         for config in configs:
             yield_if_due()
-            if not wanted or config.name in wanted:
+            if not keys or config.name in keys:
                 result.configs.append(_entry(config, body))
         return result
 

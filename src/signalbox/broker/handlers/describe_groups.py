@@ -33,8 +33,8 @@ class DescribeGroupsHandler:
         allowed = allowed_names(
             self._authorizer, request.context, AclOperation.DESCRIBE, ResourceType.GROUP, body.groups
         )
-        asked = DescribeGroupsRequest(groups=[group for group in body.groups if group in allowed])
-        described = self._coordinator.describe_groups(asked, client_context(request))
+        allowed_request = DescribeGroupsRequest(groups=[group for group in body.groups if group in allowed])
+        described = self._coordinator.describe_groups(allowed_request, client_context(request))
         response: DescribeGroupsResponse = await described if inspect.isawaitable(described) else described
         if body.include_authorized_operations:
             for group in response.groups:
@@ -76,8 +76,8 @@ class DeleteGroupsHandler:
         allowed = allowed_names(
             self._authorizer, request.context, AclOperation.DELETE, ResourceType.GROUP, body.groups_names
         )
-        asked = DeleteGroupsRequest(groups_names=[group for group in body.groups_names if group in allowed])
-        deleted = self._coordinator.delete_groups(asked, client_context(request))
+        allowed_request = DeleteGroupsRequest(groups_names=[group for group in body.groups_names if group in allowed])
+        deleted = self._coordinator.delete_groups(allowed_request, client_context(request))
         response: DeleteGroupsResponse = await deleted if inspect.isawaitable(deleted) else deleted
         response.results += [
             DeleteGroupsResponse.DeletableGroupResult(group_id=group, error_code=Error.GROUP_AUTHORIZATION_FAILED)

@@ -71,8 +71,8 @@ class EnvelopeHandler:
             return EnvelopeResponse(error_code=error.error)
         return self._answer(inner, self._router.answer(inner))
 
-    async def _answer(self, inner: ApiRequest, begun: HandlerResult) -> FinalResponse:
-        response = await self._router.settle(inner, begun)
+    async def _answer(self, inner: ApiRequest, inner_response: HandlerResult) -> FinalResponse:
+        response = await self._router.settle(inner, inner_response)
         if says_not_controller(response):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
         data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, response)))

@@ -43,13 +43,13 @@ class FindCoordinatorHandler:
             # Concurrently: all keys wait for the same creation of the internal topic.
             found_all = await asyncio.gather(*(self._find(request, key) for key in body.coordinator_keys))
             return FindCoordinatorResponse(coordinators=list(found_all))
-        found = await self._find(request, body.key)
+        result = await self._find(request, body.key)
         return FindCoordinatorResponse(
-            error_code=found.error_code,
-            error_message=found.error_message or None,  # without an error: null here, "" in the list of version 4
-            node_id=found.node_id,
-            host=found.host,
-            port=found.port,
+            error_code=result.error_code,
+            error_message=result.error_message or None,  # without an error: null here, "" in the list of version 4
+            node_id=result.node_id,
+            host=result.host,
+            port=result.port,
         )
 
     async def _find(self, request: ApiRequest, key: str) -> _Coordinator:

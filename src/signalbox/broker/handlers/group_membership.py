@@ -30,15 +30,15 @@ def client_context(request: ApiRequest) -> ClientContext:
 class GroupMembershipHandler:
     """The handler of one of the four APIs; `call` is the coordinator's method."""
 
-    def __init__(self, call: CoordinatorCall, authorizer: Authorizer, paced: ResponsePacer) -> None:
+    def __init__(self, call: CoordinatorCall, authorizer: Authorizer, pacer: ResponsePacer) -> None:
         self._call = call
         self._authorizer = authorizer
-        self._paced = paced
+        self._pacer = pacer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         require_group(self._authorizer, request.context, AclOperation.READ, request.body.group_id)
         response = self._call(request.body, client_context(request))
         if isinstance(response, asyncio.Future):
-            return self._paced.of(request, response)
+            return self._pacer.of(request, response)
         at_once: FinalResponse = response
         return at_once

@@ -39,18 +39,20 @@ class ListConfigResourcesHandler:
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS)
-        known = _LISTED if request.header.api_version >= _TYPES_FROM else (ConfigResourceType.CLIENT_METRICS,)
-        asked = request.body.resource_types or known
-        for number in asked:
-            if number not in known:
+        supported_types = _LISTED if request.header.api_version >= _TYPES_FROM else (ConfigResourceType.CLIENT_METRICS,)
+        requested_types = request.body.resource_types or supported_types
+        for number in requested_types:
+            if number not in supported_types:
                 raise KafkaError(Error.UNSUPPORTED_VERSION, f"Resources of type {number} are not listed.")
         resources = [
-            _Resource(resource_name=name, resource_type=each)
-            for each in known
-            if each in asked
-            for name in self._names(each, request.context.listener_name)
+            _Resource(resource_name=name, resource_type=resource_type)
+            for resource_type in supported_types
+            if resource_type in requested_types
+            for name in self._names(resource_type, request.context.listener_name)
         ]
-        return self._with_stored(resources) if ConfigResourceType.CLIENT_METRICS in asked else _answer(resources)
+        return (
+            self._with_stored(resources) if ConfigResourceType.CLIENT_METRICS in requested_types else _answer(resources)
+        )
 
     def _names(self, resource_type: ConfigResourceType, listener_name: str) -> Iterable[str]:
         """Names of resources from the metadata cache; client metrics are read from the store instead."""

@@ -38,30 +38,33 @@ class OffsetCommitHandler:
         body: OffsetCommitRequest = request.body
         require_group(self._authorizer, request.context, AclOperation.READ, body.group_id)
         rejected: list[_CommitTopic] = []
-        kept = []
+        accepted = []
         for topic in body.topics:
             error = self._name(request, topic)
-            known = self._cache.image.topics.get(topic.name)
-            strangers = [p for p in topic.partitions if known is None or p.partition_index not in known.partitions]
-            if error is Error.NONE and strangers:
+            topic_image = self._cache.image.topics.get(topic.name)
+            unknown_partitions = [
+                p for p in topic.partitions if topic_image is None or p.partition_index not in topic_image.partitions
+            ]
+            if error is Error.NONE and unknown_partitions:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION
             else:
-                strangers = topic.partitions if error is not Error.NONE else []
-            if strangers:
+                unknown_partitions = topic.partitions if error is not Error.NONE else []
+            if unknown_partitions:
                 rejected.append(
                     _CommitTopic(
                         name=topic.name,
                         topic_id=topic.topic_id,
                         partitions=[
-                            _CommitPartition(partition_index=p.partition_index, error_code=error) for p in strangers
+                            _CommitPartition(partition_index=p.partition_index, error_code=error)
+                            for p in unknown_partitions
                         ],
                     )
                 )
-            rejected_indexes = {p.partition_index for p in strangers}
+            rejected_indexes = {p.partition_index for p in unknown_partitions}
             topic.partitions = [p for p in topic.partitions if p.partition_index not in rejected_indexes]
             if topic.partitions:
-                kept.append(topic)
-        body.topics = kept
+                accepted.append(topic)
+        body.topics = accepted
         return self._commit(request, body, rejected)
 
     async def _commit(
@@ -69,9 +72,9 @@ class OffsetCommitHandler:
     ) -> FinalResponse:
         committed = self._coordinator.offset_commit(body, client_context(request))
         response: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
-        answered = {(topic.name, topic.topic_id): topic for topic in response.topics}
+        results_by_topic = {(topic.name, topic.topic_id): topic for topic in response.topics}
         for topic in rejected:
-            same = answered.get((topic.name, topic.topic_id))
+            same = results_by_topic.get((topic.name, topic.topic_id))
             if same is None:
                 response.topics.append(topic)
             else:
@@ -103,7 +106,7 @@ class OffsetDeleteHandler:
     async def _delete(self, request: ApiRequest) -> FinalResponse:
         body: OffsetDeleteRequest = request.body
         rejected = []
-        kept = []
+        accepted = []
         for topic in body.topics:
             error = Error.NONE
             if not may(self._authorizer, request.context, AclOperation.READ, topic.name):
@@ -111,7 +114,7 @@ class OffsetDeleteHandler:
             elif topic.name not in self._cache.image.topics:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION
             if error is Error.NONE:
-                kept.append(topic)
+                accepted.append(topic)
                 continue
             rejected.append(
                 _DeleteTopic(
@@ -122,7 +125,7 @@ class OffsetDeleteHandler:
                 )
             )
         deleted = self._coordinator.offset_delete(
-            OffsetDeleteRequest(group_id=body.group_id, topics=kept), client_context(request)
+            OffsetDeleteRequest(group_id=body.group_id, topics=accepted), client_context(request)
         )
         response: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
         if response.error_code == Error.NONE:

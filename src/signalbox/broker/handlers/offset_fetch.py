@@ -48,23 +48,23 @@ class OffsetFetchHandler:
                 rejected.append(_Group(group_id=group.group_id, error_code=error.error))
             else:
                 allowed.append(group)
-        kept_back = {group.group_id: self._keep_back(request, group, _Group) for group in allowed}
+        rejected_topics = {group.group_id: self._filter_request(request, group, _Group) for group in allowed}
         body.groups = allowed
         response = await self._ask(request, body)
-        for found in response.groups:
-            self._show(request, found)
-            if found.error_code == Error.NONE:
-                found.topics += kept_back.get(found.group_id, [])
+        for group_response in response.groups:
+            self._filter_response(request, group_response)
+            if group_response.error_code == Error.NONE:
+                group_response.topics += rejected_topics.get(group_response.group_id, [])
         response.groups += rejected
         return response
 
     async def _single(self, request: ApiRequest, body: OffsetFetchRequest) -> FinalResponse:
         require_group(self._authorizer, request.context, AclOperation.DESCRIBE, body.group_id)
-        kept_back = self._keep_back(request, body, OffsetFetchResponse)
+        rejected_topics = self._filter_request(request, body, OffsetFetchResponse)
         response = await self._ask(request, body)
-        self._show(request, response)
+        self._filter_response(request, response)
         if response.error_code == Error.NONE:
-            response.topics += kept_back
+            response.topics += rejected_topics
         return response
 
     async def _ask(self, request: ApiRequest, body: OffsetFetchRequest) -> OffsetFetchResponse:
@@ -72,20 +72,20 @@ class OffsetFetchHandler:
         response: OffsetFetchResponse = await fetched if inspect.isawaitable(fetched) else fetched
         return response
 
-    def _keep_back(self, request: ApiRequest, asked: Any, shapes: type[Any]) -> list[Any]:
+    def _filter_request(self, request: ApiRequest, group_request: Any, message_class: type[Any]) -> list[Any]:
         """Set the names of topics that have ids only, remove rejected topics from the request and return their
         results."""
-        if asked.topics is None:
+        if group_request.topics is None:
             return []
-        kept: list[Any] = []
+        allowed_topics: list[Any] = []
         rejected: list[Any] = []
-        for topic in asked.topics:
+        for topic in group_request.topics:
             error = self._error(request, topic)
             if error is Error.NONE:
-                kept.append(topic)
+                allowed_topics.append(topic)
             else:
-                rejected.append(_rejected_topic(topic, error, shapes))
-        asked.topics = kept
+                rejected.append(_rejected_topic(topic, error, message_class))
+        group_request.topics = allowed_topics
         return rejected
 
     def _error(self, request: ApiRequest, topic: Any) -> Error:
@@ -97,7 +97,7 @@ class OffsetFetchHandler:
         allowed = may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name)
         return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
 
-    def _show(self, request: ApiRequest, response: Any) -> None:
+    def _filter_response(self, request: ApiRequest, response: Any) -> None:
         """Remove topics that may not be described (after a request for all topics) and set missing topic ids."""
         response.topics = [
             topic
@@ -109,8 +109,8 @@ class OffsetFetchHandler:
                 topic.topic_id = self._cache.image.topic_id(topic.name)
 
 
-def _rejected_topic(topic: Any, error: Error, shapes: type[Any]) -> Any:
-    if shapes is _Group:
+def _rejected_topic(topic: Any, error: Error, message_class: type[Any]) -> Any:
+    if message_class is _Group:
         topics, partitions = (
             OffsetFetchResponse.OffsetFetchResponseTopics,
             OffsetFetchResponse.OffsetFetchResponsePartitions,

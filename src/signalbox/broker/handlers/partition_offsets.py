@@ -23,14 +23,14 @@ class _LeaderHandler:
         self._replicas = replicas
         self._authorizer = authorizer
 
-    def _who_may(self, request: ApiRequest, operation: AclOperation) -> Callable[[str], bool]:
+    def _authorized_for(self, request: ApiRequest, operation: AclOperation) -> Callable[[str], bool]:
         return lambda topic: may(self._authorizer, request.context, operation, topic)
 
 
 class ListOffsetsHandler(_LeaderHandler):
     def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._replicas.list_offsets(
-            request.body, request.header.api_version, self._who_may(request, AclOperation.DESCRIBE)
+            request.body, request.header.api_version, self._authorized_for(request, AclOperation.DESCRIBE)
         )
 
 
@@ -45,7 +45,9 @@ class OffsetForLeaderEpochHandler(_LeaderHandler):
             return self._replicas.offsets_for_leader_epoch(request.body, lambda topic: acts)
         if may_act_on_cluster(self._authorizer, request.context):
             return self._replicas.offsets_for_leader_epoch(request.body, lambda topic: True)
-        return self._replicas.offsets_for_leader_epoch(request.body, self._who_may(request, AclOperation.DESCRIBE))
+        return self._replicas.offsets_for_leader_epoch(
+            request.body, self._authorized_for(request, AclOperation.DESCRIBE)
+        )
 
 
 class DeleteRecordsHandler(_LeaderHandler):

@@ -50,12 +50,12 @@ class ProduceHandler:
             raise KafkaError(Error.INVALID_REQUIRED_ACKS, f"acks is {body.acks}")
         if body.transactional_id is not None:
             raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
-        _keep_the_last(body)
+        _keep_last_of_duplicates(body)
         rejections = self._rejections(request, body)
-        asked = ((topic, partition) for topic in body.topic_data for partition in topic.partition_data)
+        partitions = ((topic, partition) for topic in body.topic_data for partition in topic.partition_data)
         entries = [
             ((topic.name, partition.index), partition.records or b"")
-            for (topic, partition), rejection in zip(asked, rejections, strict=True)
+            for (topic, partition), rejection in zip(partitions, rejections, strict=True)
             if rejection is None
         ]
         outcome = self._replicas.append(entries, body.acks, body.timeout_ms)
@@ -100,20 +100,20 @@ class ProduceHandler:
     def response(self, request: ApiRequest, appends: Sequence[PendingAppend]) -> tuple[ProduceResponse, str | None]:
         """The response, also for acks=0, and the first failed partition with its error, or None."""
         body: ProduceRequest = request.body
-        found = iter(appends)
+        remaining_appends = iter(appends)
         leaders: set[int] = set()
         response = ProduceResponse()
         failed: str | None = None
         for topic in body.topic_data:
-            answered = ProduceResponse.TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+            topic_response = ProduceResponse.TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             for partition in topic.partition_data:
-                append = next(found)
+                append = next(remaining_appends)
                 if append.error and failed is None:
                     failed = f"{topic.name}-{partition.index}: {Error.of(append.error).name}"
-                answered.partition_responses.append(
+                topic_response.partition_responses.append(
                     self._partition(request, topic.name, partition.index, append, leaders)
                 )
-            response.responses.append(answered)
+            response.responses.append(topic_response)
         if leaders:
             response.node_endpoints = node_endpoints(
                 self._cache, request.context.listener_name, leaders, ProduceResponse.NodeEndpoint
@@ -123,7 +123,7 @@ class ProduceHandler:
     def _partition(
         self, request: ApiRequest, topic: str, index: int, append: PendingAppend, leaders: set[int]
     ) -> _Partition:
-        answered = _Partition(
+        partition_response = _Partition(
             index=index,
             error_code=append.error,
             base_offset=append.base_offset,
@@ -134,12 +134,14 @@ class ProduceHandler:
         )
         if append.error in _LEADER_ERRORS and request.header.api_version >= _CURRENT_LEADER_FROM:
             leader_id, leader_epoch = self._replicas.current_leader(topic, index)
-            answered.current_leader = ProduceResponse.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+            partition_response.current_leader = ProduceResponse.LeaderIdAndEpoch(
+                leader_id=leader_id, leader_epoch=leader_epoch
+            )
             leaders.add(leader_id)
-        return answered
+        return partition_response
 
 
-def _keep_the_last(body: ProduceRequest) -> None:
+def _keep_last_of_duplicates(body: ProduceRequest) -> None:
     """Keep only the last batch of each partition in the request."""
     topics: list[Any] = body.topic_data
     named = {(topic.name, topic.topic_id, partition.index) for topic in topics for partition in topic.partition_data}
@@ -158,8 +160,8 @@ def _keep_the_last(body: ProduceRequest) -> None:
 
 def _joined(rejections: list[PendingAppend | None], appends: Sequence[PendingAppend]) -> list[PendingAppend]:
     """One append per partition, in the order of the request."""
-    found = iter(appends)
-    return [next(found) if rejection is None else rejection for rejection in rejections]
+    remaining_appends = iter(appends)
+    return [next(remaining_appends) if rejection is None else rejection for rejection in rejections]
 
 
 def _is_zstd(records: Any) -> bool:

@@ -38,12 +38,12 @@ class DescribeUserScramCredentialsHandler:
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
         return self._describe([user.name for user in request.body.users or ()])
 
-    async def _describe(self, asked: list[str]) -> FinalResponse:
-        stored = {user: found for path, found in (await self._stored.current()).items() if (user := user_of(path))}
-        if not asked:
-            found = (_described(user, stored[user]) for user in sorted(stored))
-            return DescribeUserScramCredentialsResponse(results=[each for each in found if each is not None])
-        times = Counter(asked)
+    async def _describe(self, users: list[str]) -> FinalResponse:
+        stored = {user: configs for path, configs in (await self._stored.current()).items() if (user := user_of(path))}
+        if not users:
+            described = (_described(user, stored[user]) for user in sorted(stored))
+            return DescribeUserScramCredentialsResponse(results=[result for result in described if result is not None])
+        times = Counter(users)
         return DescribeUserScramCredentialsResponse(
             results=[_named(user, times[user], stored.get(user, {})) for user in times]
         )

@@ -41,7 +41,7 @@ _PACKAGES = ("signalbox", "pyspark", "deltalake", "confluent-kafka", "kafka-pyth
 def write_page(stage: Stage, figures: dict[str, Any]) -> Path:
     """Writes the page into the demo's folder."""
     latency = stage.facts["control_latency_ms"]
-    parts = [
+    components = [
         _tiles(stage, figures),
         *_section("Control plane, idle and while one client produces", "The controller's requests have connections"
                   " and a queue of their own; these are round trips of ApiVersions there."),
@@ -74,7 +74,7 @@ def write_page(stage: Stage, figures: dict[str, Any]) -> Path:
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>Signalbox demo</title>"
         f"<style>{_STYLE}</style><h1>Signalbox: demo report</h1>"
         "<p class='lead'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.<br>"
-        f"{escape(_provenance(stage))}</p>" + "\n".join(parts) + "</html>\n",
+        f"{escape(_provenance(stage))}</p>" + "\n".join(components) + "</html>\n",
         encoding="utf-8",
     )
     return page

@@ -80,15 +80,15 @@ def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Finding
         except ConfigFileError as error:
             unreadable.append(str(error))
             continue
-        config, found = check_node_config(properties)
-        faults += found
+        config, more = check_node_config(properties)
+        faults += more
         if config is not None:
             brokers.append(CheckedBroker(properties, config))
             warnings += [_with_origin(properties.origin, warning) for warning in config.warnings]
     faults += compare(_FAULTS, brokers)
     warnings += map(str, compare(_NOTES, brokers))
     return Findings(
-        [CheckedFile(each.properties.origin, each.name, summarise(each.config)) for each in brokers],
+        [CheckedFile(checked.properties.origin, checked.name, summarise(checked.config)) for checked in brokers],
         unreadable,
         [str(fault) for fault in faults],
         warnings,

@@ -17,18 +17,18 @@ from signalbox.wiring.replication_components import BrokerContext
 
 
 def build_live_listeners(
-    around: BrokerContext, server: SocketServer, keeper: BrokerRegistrar, own: BrokerConfigValidator,
+    context: BrokerContext, server: SocketServer, registrar: BrokerRegistrar, own: BrokerConfigValidator,
     directories: Sequence[LogDirectory],
 ) -> ListenerReload:  # fmt: skip
     """Returns the reload, not yet started. Sets the validator of `own`."""
-    config, guards = around.config, around.guards
-    renewal = TlsRenewal(server, guards.peers)
-    judge = ListenerValidator(config, around.dynamic, around.users, server, renewal)
+    config, security = context.config, context.security
+    renewal = TlsRenewal(server, security.peers)
+    validator = ListenerValidator(config, context.dynamic, context.users, server, renewal)
 
     async def announce() -> None:
-        await keeper.update(broker_registration(config, server.table, around.clock.now_ms(), directories))
+        await registrar.update(broker_registration(config, server.table, context.clock.now_ms(), directories))
 
-    renewed = Renewed(server, renewal, guards.peers, guards.principals)
-    reload = ListenerReload(around.dynamic, judge, renewed, announce)
-    own.judge, own.revalidate = judge.judge, reload.revalidate
+    renewed = Renewed(server, renewal, security.peers, security.principals)
+    reload = ListenerReload(context.dynamic, validator, renewed, announce)
+    own.validator, own.revalidate = validator.validate, reload.revalidate
     return reload

@@ -49,11 +49,11 @@ class ListenerReload:
     def __init__(
         self,
         dynamic: DynamicBrokerConfig,
-        judge: ListenerValidator,
+        validator: ListenerValidator,
         renewed: Renewed,
         announce: Callable[[], Awaitable[None]],
     ) -> None:
-        self.judge = judge
+        self.validator = validator
         self._dynamic = dynamic
         self._renewed = renewed
         self._announce = announce
@@ -102,15 +102,15 @@ class ListenerReload:
     async def _obey(self) -> None:
         live = self._dynamic.changed_live()
         again = sorted(self._again)
-        changed = sorted({*self.judge.changed(live), *again})
+        changed = sorted({*self.validator.changed(live), *again})
         if not changed:
             return
-        proposal = await self.judge.propose(live, again)
+        proposal = await self.validator.propose(live, again)
         if proposal.faults:
             self._try_again(proposal.faults)
             return
         await self._apply(proposal)
-        self.judge.obeyed, self._said = live, ()
+        self.validator.obeyed, self._said = live, ()
         self._again.difference_update(again)
         log.info("Dynamic configs applied: %s", ", ".join(changed))
 
@@ -127,14 +127,14 @@ class ListenerReload:
             self._later.cancel()
 
     async def _apply(self, proposal: Proposal) -> None:
-        doors, server = proposal.doors, self._renewed.server
+        listeners, server = proposal.listeners, self._renewed.server
         told = server.table.advertised_endpoints()
-        self._renewed.principals.renew(doors.network, proposal.principals, proposal.given)
-        server.add_listeners(doors.table, doors.network, doors.security)
-        server.reconfigure(doors.network, proposal.logins)
+        self._renewed.principals.renew(listeners.network, proposal.principals, proposal.originals)
+        server.add_listeners(listeners.table, listeners.network, listeners.security)
+        server.reconfigure(listeners.network, proposal.logins)
         for change in proposal.tls:
             self._renewed.tls.apply(change)
-        self._renewed.peers.renew(doors.network, proposal.logins)
+        self._renewed.peers.renew(listeners.network, proposal.logins)
         if server.table.advertised_endpoints() != told or self._unannounced:
             self._unannounced = True
             await self._announce()

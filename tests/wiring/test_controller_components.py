@@ -8,7 +8,7 @@ from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.common.clock import SystemClock
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.wiring.controller_parts import build_controller
+from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.policies import Policies
 from signalbox.wiring.security_config import read_security_config
 from tests.wiring.settings import config_of

@@ -217,7 +217,7 @@ def test_an_answer_with_a_foreign_correlation_id_ends_the_connection() -> None:
         await reader.read()
 
     async def test(address: Address) -> None:
-        with pytest.raises(PeerBroke, match="answered request 77"):
+        with pytest.raises(PeerBroke, match=r"Correlation id for response \(77\)"):
             await connect(address, SETTINGS)
 
     with_server(serve, test)

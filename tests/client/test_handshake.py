@@ -121,7 +121,7 @@ def test_an_answer_that_is_cut_short_or_garbage(payload: bytes) -> None:
 
 
 def test_a_foreign_correlation_id() -> None:
-    with pytest.raises(PeerBroke, match="answered request 9, asked was 0"):
+    with pytest.raises(PeerBroke, match=r"response \(9\) does not match request \(0\)"):
         Talk().answer(5, correlation_id=9)
 
 

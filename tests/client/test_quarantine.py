@@ -49,7 +49,7 @@ def test_a_route_that_metadata_no_longer_names_is_forgotten_and_a_verified_one_r
     for route in (ROUTE, OTHER):
         quarantine.note_rejection(route, 0)
         quarantine.set_aside(route, 0)
-    quarantine.keep_only({OTHER})
+    quarantine.retain({OTHER})
     assert (quarantine.holds(ROUTE), quarantine.holds(OTHER)) == (False, True)
     quarantine.release(OTHER)
     assert quarantine.routes == {}

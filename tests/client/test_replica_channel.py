@@ -47,14 +47,14 @@ def fetch(offset: int = 0) -> FetchRequest:
 
 async def ask(channel: ReplicaChannel, message: FetchRequest, version: int = 12) -> tuple[int, bytes]:
     """(error code, records) of the one partition; the records are copied while they are valid."""
-    answered: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
+    future: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
 
     def take(response: Any) -> None:
         row = response.responses[0].partitions[0]
-        answered.set_result((row.error_code, bytes(row.records or b"")))
+        future.set_result((row.error_code, bytes(row.records or b"")))
 
     channel.send(message, version, take)
-    return await asyncio.wait_for(answered, 60)
+    return await asyncio.wait_for(future, 60)
 
 
 def test_fetches_are_answered_in_the_data_loop_small_and_large() -> None:

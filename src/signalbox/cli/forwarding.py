@@ -78,10 +78,10 @@ class ForwardingState:
 
 def forwarding(
     addresses: Addresses,
-    once: Annotated[bool, typer.Option(help="Look once, print tab-separated lines, and end.")] = False,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option(help="Print one snapshot as tab-separated lines and exit.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Refresh interval in seconds.")] = 1.0,
 ) -> None:
-    """What brokers forward to the controller, for whom, and what fails; which client software is connected."""
+    """Show forwarded requests by broker and client, forwarding errors, and connected client software."""
     if once:
         for kind, rows in _tables(_look(addresses), {}):
             for row in ([*_COLUMNS[kind]], *rows):

@@ -53,10 +53,10 @@ class ListenerState:
 
 def planes(
     addresses: Addresses,
-    once: Annotated[bool, typer.Option(help="Look once, print tab-separated lines, and end.")] = False,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option(help="Print one snapshot as tab-separated lines and exit.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Refresh interval in seconds.")] = 1.0,
 ) -> None:
-    """Planes and listeners live: queues, idle share, rejections."""
+    """Show planes and listeners live: queue sizes, idle ratio, rejections."""
     if once:
         typer.echo("\t".join(_COLUMNS))
         for state in _look(addresses):

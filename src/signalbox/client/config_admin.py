@@ -71,19 +71,19 @@ def _request(
     validate_only: bool,
 ) -> IncrementalAlterConfigsRequest:
     """A request with the changes of `resources`."""
-    made = IncrementalAlterConfigsRequest
+    message_type = IncrementalAlterConfigsRequest
     rows = [
-        made.AlterConfigsResource(
+        message_type.AlterConfigsResource(
             resource_type=resource.type,
             resource_name=resource.name,
             configs=[
-                made.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
+                message_type.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
                 for change in changes[resource]
             ],
         )
         for resource in resources
     ]
-    return made(resources=rows, validate_only=validate_only)
+    return message_type(resources=rows, validate_only=validate_only)
 
 
 class ConfigAdmin(AdminCall):

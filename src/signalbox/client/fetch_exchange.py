@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from signalbox.client.consumer import ConsumerSettings
 
 
-def fetch_request(wanted: dict[TopicPartition, int], view: MetadataView, settings: ConsumerSettings) -> FetchRequest:
+def fetch_request(offsets: dict[TopicPartition, int], view: MetadataView, settings: ConsumerSettings) -> FetchRequest:
     """Topics with name and id: the version decides which one is sent."""
     topics: dict[str, list[FetchRequest.FetchPartition]] = {}
-    for partition, offset in wanted.items():
+    for partition, offset in offsets.items():
         row = FetchRequest.FetchPartition(
             partition=partition.partition,
             fetch_offset=offset,

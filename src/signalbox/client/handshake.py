@@ -64,9 +64,11 @@ class _Dialogue:
         payload = yield b"".join(encode_request(message, version, correlation_id, self.settings.client_id))
         if len(payload) < 4:
             raise self.broke(stage, f"a response of {len(payload)} bytes")
-        answered = int.from_bytes(payload[:4], "big", signed=True)
-        if answered != correlation_id:
-            raise self.broke(stage, f"answered request {answered}, asked was {correlation_id}")
+        correlation = int.from_bytes(payload[:4], "big", signed=True)
+        if correlation != correlation_id:
+            raise self.broke(
+                stage, f"Correlation id for response ({correlation}) does not match request ({correlation_id})"
+            )
         return payload
 
     def decode(self, stage: str, response: Any, payload: bytes | memoryview, version: int) -> Any:

@@ -61,8 +61,8 @@ class MetadataView:
             self.topics[topic.name] = self._merged(topic)
 
     def _merged(self, topic: Any) -> TopicView:
-        known = self.topics.get(topic.name)
-        same_topic = known is not None and known.topic_id == topic.topic_id
+        current = self.topics.get(topic.name)
+        same_topic = current is not None and current.topic_id == topic.topic_id
         partitions = {}
         for row in topic.partitions:
             fresh = PartitionView(
@@ -73,8 +73,8 @@ class MetadataView:
                 list(row.offline_replicas),
                 row.error_code,
             )
-            if same_topic and known is not None:
-                old = known.partitions.get(row.partition_index)
+            if same_topic and current is not None:
+                old = current.partitions.get(row.partition_index)
                 if old is not None and 0 <= fresh.leader_epoch < old.leader_epoch:
                     fresh = old
             partitions[row.partition_index] = fresh

@@ -116,9 +116,9 @@ class ReplicaChannel:
             raise ValueError("an answer that nobody asked for")
         correlation_id, version, response, on_response, timer = self._pending.popleft()
         timer.cancel()
-        answered = int.from_bytes(frame[:4], "big", signed=True)
-        if answered != correlation_id:
-            raise ValueError(f"answered request {answered} when request {correlation_id} was due")
+        received_id = int.from_bytes(frame[:4], "big", signed=True)
+        if received_id != correlation_id:
+            raise ValueError(f"Correlation id for response ({received_id}) does not match request ({correlation_id})")
         on_response(decode_response(response, frame, version))
 
     async def shake_hands(self, identity: Identity | None) -> None:

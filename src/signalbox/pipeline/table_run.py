@@ -119,7 +119,7 @@ class TableRun:
     def _tell(self, step: Step, **facts: Any) -> None:
         self._told_at = time.monotonic()
         consumed = self.consumed()
-        known = sum(offset - self.job.state.begin.get(where, 0) for where, offset in self._known.items())
+        known_records = sum(offset - self.job.state.begin.get(where, 0) for where, offset in self._known.items())
         self._listener(
             PipelineEvent(
                 step=step,
@@ -127,7 +127,7 @@ class TableRun:
                 batch_id=self._batch_id,
                 seconds=time.monotonic() - self._batch_begun if self._batch_begun else 0.0,
                 consumed_records=consumed,
-                known_records=max(known, consumed),
+                known_records=max(known_records, consumed),
                 **facts,
             )
         )
@@ -205,7 +205,7 @@ class TableRun:
             if meanwhile is not None:
                 meanwhile()
 
-        begun = time.monotonic()
+        started = time.monotonic()
         planned = planned_batches(self.job.folder.checkpoint)
         self._batch_id = planned[-1] if planned else -1
         run_query(
@@ -217,7 +217,7 @@ class TableRun:
             stop_after_seconds=self.options.stop_after_seconds,
             while_waiting=while_waiting,
         )
-        self.counts.seconds = time.monotonic() - begun
+        self.counts.seconds = time.monotonic() - started
         return self.counts
 
 

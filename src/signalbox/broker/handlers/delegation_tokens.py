@@ -141,8 +141,8 @@ def _is_allowed(request: ApiRequest) -> bool:
 
 
 def _described(token: DelegationToken, secret: TokenSecret, names_requester: bool) -> Any:
-    messages = DescribeDelegationTokenResponse
-    return messages.DescribedDelegationToken(
+    message_type = DescribeDelegationTokenResponse
+    return message_type.DescribedDelegationToken(
         principal_type=token.owner.type,
         principal_name=token.owner.name,
         token_requester_principal_type=token.requester.type if names_requester else "",
@@ -153,7 +153,7 @@ def _described(token: DelegationToken, secret: TokenSecret, names_requester: boo
         token_id=token.token_id,
         hmac=secret.hmac(token.token_id),
         renewers=[
-            messages.DescribedDelegationTokenRenewer(principal_type=renewer.type, principal_name=renewer.name)
+            message_type.DescribedDelegationTokenRenewer(principal_type=renewer.type, principal_name=renewer.name)
             for renewer in token.renewers
         ],
     )

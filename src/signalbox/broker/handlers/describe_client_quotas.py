@@ -91,8 +91,8 @@ def _matches(component: Any, name: str | None) -> bool:
 
 
 def _entry(entity: Entity, quotas: dict[str, float]) -> _Entry:
-    messages = DescribeClientQuotasResponse
+    message_type = DescribeClientQuotasResponse
     return _Entry(
-        entity=[messages.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
-        values=[messages.ValueData(key=key, value=value) for key, value in quotas.items()],
+        entity=[message_type.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
+        values=[message_type.ValueData(key=key, value=value) for key, value in quotas.items()],
     )

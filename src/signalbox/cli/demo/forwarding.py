@@ -23,8 +23,8 @@ def create_through_another_broker(stage: Stage) -> None:
     before = stage.metric(door, _FORWARDED)
     response = asyncio.run(_create(stage.cluster.brokers[door].address("CLIENT")))
     result = response.topics[0]
-    shape = f"{result.num_partitions} partitions, replication factor {result.replication_factor}"
-    stage.check(f"broker {door} answers CreateTopics", result.error_code == Error.NONE, shape)
+    layout = f"{result.num_partitions} partitions, replication factor {result.replication_factor}"
+    stage.check(f"broker {door} answers CreateTopics", result.error_code == Error.NONE, layout)
     forwarded = stage.metric(door, _FORWARDED) - before
     stage.check(f"it went to broker {controller} in an Envelope", forwarded == 1, f"{forwarded:.0f} forwarded")
     stage.facts["forwarding"] = {"door": door, "controller": controller}

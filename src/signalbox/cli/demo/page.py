@@ -84,7 +84,7 @@ def page_faults(page: Path, stage: Stage) -> list[str]:
     """The faults of the written page; empty if there are none."""
     text = page.read_text(encoding="utf-8")
     faults = [f"not shown: {check.claim}" for check in stage.checks if f"<td>{escape(check.claim)}</td>" not in text]
-    faults += [f"loaded from elsewhere: {found}" for found in re.findall(r"(?:src|href)=|url\(|<script", text)]
+    faults += [f"loaded from elsewhere: {reference}" for reference in re.findall(r"(?:src|href)=|url\(|<script", text)]
     if not text.endswith("</html>\n"):
         faults.append("the page is cut short")
     return faults

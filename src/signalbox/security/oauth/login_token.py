@@ -92,8 +92,8 @@ class RefreshWindow:
     def seconds_until_refresh(self, life_s: float, chance: float) -> float:
         """Seconds until a token with a lifetime of `life_s` seconds is refreshed; `chance` is between 0 and 1. The
         minimum period and the buffer before the expiry apply unless they contradict each other, as in Kafka."""
-        wanted = life_s * (self.factor + self.jitter * chance)
+        refresh_s = life_s * (self.factor + self.jitter * chance)
         latest = life_s - self.buffer
         if self.min_period > latest:
-            return max(0.0, wanted)
-        return min(max(wanted, self.min_period), latest)
+            return max(0.0, refresh_s)
+        return min(max(refresh_s, self.min_period), latest)

@@ -135,14 +135,18 @@ class ScramServerExchange:
         self._owner = first.user
         if first.extensions.get("tokenauth") == "true":
             self.token_authenticated, self.token_id = True, first.user
-            found = self._credentials.token_login(self._mechanism, first.user)
-            if found is not None:
-                self._owner, self._credential, self.expires_at_ms = found.owner, found.credential, found.expires_at_ms
+            token_login = self._credentials.token_login(self._mechanism, first.user)
+            if token_login is not None:
+                self._owner, self._credential, self.expires_at_ms = (
+                    token_login.owner,
+                    token_login.credential,
+                    token_login.expires_at_ms,
+                )
         else:
             self._credential = self._credentials.scram_credential(self._mechanism, first.user)
         self._known = self._credential is not None
-        nobody = self._nobody(first.user)  # always made, so that the time is the same
-        self._credential = self._credential or nobody
+        unknown_user = self._nobody(first.user)  # always made, so that the time is the same
+        self._credential = self._credential or unknown_user
         self._server_first = (
             f"r={first.nonce}{self._own_nonce},s={encode_base64(self._credential.salt)},i={self._credential.iterations}"
         )

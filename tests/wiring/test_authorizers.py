@@ -24,7 +24,7 @@ from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.acl_view import AclIndex
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.authorizers import build_authorizer, keep_acls, with_broker_principal_rule
+from signalbox.wiring.authorizers import build_authorizer, open_acl_repository, with_broker_principal_rule
 from tests.broker.asking import context
 from tests.system.wire import Wire
 from tests.wiring.settings import config_of
@@ -88,10 +88,10 @@ class MineFromOurs(AclAuthorizer):
 def test_the_stores_acls_go_to_the_built_in_one_alone() -> None:
     store = MemoryMetadataStore(SharedEntries())
     built_in, _ = asked(authorizer__class__name="kafka.security.authorizer.AclAuthorizer")
-    assert keep_acls(store, ManualClock(), built_in) is not None
+    assert open_acl_repository(store, ManualClock(), built_in) is not None
     for name in ("Mine", "MineFromOurs"):
         own, _ = asked(authorizer__class__name=f"{__name__}.{name}")
-        assert keep_acls(store, ManualClock(), own) is None
+        assert open_acl_repository(store, ManualClock(), own) is None
 
 
 @pytest.mark.parametrize("name", ["nope", "no.such.module.Class", "signalbox.wiring.authorizers.Nope", "json.dumps.x"])

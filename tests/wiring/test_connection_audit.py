@@ -14,7 +14,7 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.connection_audit import ConnectionEnds
+from signalbox.wiring.connection_audit import ConnectionCloseObserver
 from tests.broker.asking import Recorded, context
 
 
@@ -46,7 +46,7 @@ def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
 
 def test_a_watcher_that_saw_nothing_writes_nothing() -> None:
     sink = Recorded()
-    watcher = ConnectionEnds(AuditRollups(sink, ManualClock()), ClientSoftware(NullMetrics()))
+    watcher = ConnectionCloseObserver(AuditRollups(sink, ManualClock()), ClientSoftware(NullMetrics()))
 
     class Gone:
         connection_id = "c-1"

@@ -11,7 +11,7 @@ import pytest
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.controller.ports import PolicyViolation
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.wiring.policies import Policies, policy_faults, read_policies, told
+from signalbox.wiring.policies import Policies, audited, policy_faults, read_policies
 from tests.wiring.settings import config_of
 
 HERE = "tests.wiring.test_policies"
@@ -65,7 +65,7 @@ def read(**keys: str) -> tuple[Policies, AuditRecorder]:
     policies, faults = read_policies(config.values, config.originals)
     assert faults == []
     telemetry = AuditRecorder()
-    return told(policies, telemetry), telemetry
+    return audited(policies, telemetry), telemetry
 
 
 def test_without_a_name_there_is_none() -> None:

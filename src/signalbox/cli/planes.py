@@ -59,14 +59,14 @@ def planes(
     """Show planes and listeners live: queue sizes, idle ratio, rejections."""
     if once:
         typer.echo("\t".join(_COLUMNS))
-        for state in _look(addresses):
+        for state in _read_states(addresses):
             typer.echo("\t".join(state.cells(None)))
         return
     before: dict[tuple[str, str], ListenerState] = {}
     try:
         with Live(console=console, auto_refresh=False) as view:
             while True:
-                states = list(_look(addresses))
+                states = list(_read_states(addresses))
                 table = Table(*_COLUMNS)
                 for state in states:
                     table.add_row(*state.cells(before.get((state.broker, state.listener))))
@@ -77,7 +77,7 @@ def planes(
         return
 
 
-def _look(addresses: list[str]) -> Iterator[ListenerState]:
+def _read_states(addresses: list[str]) -> Iterator[ListenerState]:
     for address in addresses:
         yield from listener_states(address, page_of(address))
 

@@ -93,12 +93,12 @@ def elect_leaders(
 def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     """Describe leader, replicas and in-sync replicas of each partition, with the reason if a partition is offline."""
 
-    async def look(admin: AdminClient) -> tuple[TopicView | None, dict[int, str]]:
+    async def describe_topic(admin: AdminClient) -> tuple[TopicView | None, dict[int, str]]:
         topic = (await admin.describe_topics([name])).get(name)
         leaderless = topic is not None and any(partition.leader_id < 0 for partition in topic.partitions.values())
         return topic, await admin.offline_reasons(name) if leaderless else {}
 
-    topic, reasons = ask(bootstrap, look)
+    topic, reasons = ask(bootstrap, describe_topic)
     if topic is None or topic.error_code:
         fail(f"{name}: {Error.of(topic.error_code).message if topic else 'no such topic'}")
         return

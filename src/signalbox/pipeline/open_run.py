@@ -38,7 +38,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
     reject_faulty(options)
     lines = ProgressLines(reporting.say)
 
-    def tell(event: PipelineEvent) -> None:
+    def report(event: PipelineEvent) -> None:
         lines(event)
         if reporting.listener is not None:
             reporting.listener(event)
@@ -60,7 +60,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
             if state is None:
                 state = replace(requested_state, schema=plan.decide_schema(client))
             job = TableJob(folder, state, plan.shape_of(state.schema))
-            run = TableRun(job, options, opened, client, tell)
+            run = TableRun(job, options, opened, client, report)
             folder.reject_mismatch(state, requested_state, run.last_batch())
             run.prepare()
             folder.write(state)

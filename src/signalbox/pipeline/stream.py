@@ -127,7 +127,7 @@ def spark_faults() -> Iterator[None]:
     try:
         yield
     except Py4JError as fault:
-        raise PipelineError(_said(fault)) from fault
+        raise PipelineError(_message(fault)) from fault
     except ConnectionError as fault:
         if not _is_of_py4j(fault):
             raise
@@ -140,7 +140,7 @@ def _is_of_py4j(fault: BaseException) -> bool:
     return bool(modules) and modules[-1].startswith("py4j.")
 
 
-def _said(fault: Py4JError) -> str:
+def _message(fault: Py4JError) -> str:
     """The text of a Py4JError. It requests its text from the JVM, which fails if the JVM has ended."""
     try:
         return root_cause(str(fault)) if isinstance(fault, Py4JJavaError) else SPARK_IS_GONE

@@ -100,7 +100,7 @@ class AclIndex:
 
     def _adopt(self, changes: Mapping[ResourcePattern, Entries]) -> None:
         """Apply changes; only before the index is used elsewhere. Parts shared with another index are copied first."""
-        own: set[str] = set()
+        principals: set[str] = set()
         for pattern, entries in changes.items():
             before = self._entries.pop(pattern, ())
             if entries:
@@ -110,16 +110,16 @@ class AclIndex:
                 principal_patterns = new.get(principal, [])
                 if principal_patterns == old.get(principal):
                     continue
-                if principal not in own:
+                if principal not in principals:
                     self._of[principal] = dict(self._of.get(principal, {}))
-                    own.add(principal)
+                    principals.add(principal)
                 if principal_patterns:
                     self._of[principal][pattern] = tuple(principal_patterns)
                 else:
                     del self._of[principal][pattern]
             if pattern.pattern_type is PatternType.PREFIXED and bool(before) != bool(entries):
                 self._change_prefix(pattern)
-        for principal in own:
+        for principal in principals:
             if not self._of[principal]:
                 del self._of[principal]
 

@@ -89,7 +89,7 @@ def _fault(name: str, error: Exception) -> ConfigFault:
     return ConfigFault(_KEY, name, f"cannot be made: {error}", remedy)
 
 
-def keep_acls(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
+def open_acl_repository(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
     """Returns the repository of the cluster's ACLs, which gives each change to the built-in authorizer. None for any
     other authorizer, also for a subclass of the built-in one: it has its own view of ACLs."""
     if type(authorizer) is not AclAuthorizer:

@@ -93,9 +93,9 @@ def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[Co
     )
     _, network_faults = read_network_settings(originals, listeners.settings_names if listeners is not None else names)
     # The network package reads its own rows again: faults that the whole table has already reported are not repeated.
-    told = {(fault.key, fault.entry) for fault in faults}
+    reported = {(fault.key, fault.entry) for fault in faults}
     network_faults = [*listener_faults, *network_faults]
-    faults += [fault for fault in network_faults if (fault.key, fault.entry) not in told]
+    faults += [fault for fault in network_faults if (fault.key, fault.entry) not in reported]
     faults += check_metrics_port(values, readable_listeners(originals))
     if faults or listeners is None:
         return None, [replace(fault, origin=properties.where(fault.key)) for fault in faults]

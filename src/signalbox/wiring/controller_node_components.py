@@ -38,7 +38,7 @@ from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.audit_topic_locator import AuditTopicLocator
-from signalbox.wiring.authorizers import keep_acls
+from signalbox.wiring.authorizers import open_acl_repository
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.controller_lookup import StoredControllerLookup
@@ -52,7 +52,7 @@ from signalbox.wiring.handler_table import (
 from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.metrics_page import MetricsPage
 from signalbox.wiring.node_components import Telemetry, build_data_loop, build_server
-from signalbox.wiring.policies import told
+from signalbox.wiring.policies import audited
 from signalbox.wiring.quotas import follow_quotas
 from signalbox.wiring.security_config import SecurityConfig, read_security_config
 from signalbox.wiring.stored_users import StoredUsers
@@ -113,14 +113,21 @@ async def build_controller_node(
     salt_secret = SaltSecretRepository(store, salts.use)
     await salt_secret.start()
     security = read_security_config(config, StoredUsers(repository, salts), None, threads.control)
-    acls = keep_acls(store, clock, security.authorizer)
+    acls = open_acl_repository(store, clock, security.authorizer)
     if acls is not None:
         await acls.start()
     cache, epochs = MetadataCache(), LocalEpochs(config.node_id)
     features = follow_features(store, cache, fail)
     await features.start()
     controller, peers = build_controller(
-        config, store, cluster_id, cache, security, told(security.policies, telemetry.audit), telemetry.metrics, clock
+        config,
+        store,
+        cluster_id,
+        cache,
+        security,
+        audited(security.policies, telemetry.audit),
+        telemetry.metrics,
+        clock,
     )
     own = config.listeners.inter_broker_listener_name
     lookup = StoredControllerLookup(
@@ -131,7 +138,7 @@ async def build_controller_node(
     data_loop = build_data_loop(config, telemetry.metrics, threads)
     scheduler = TaskScheduler(asyncio.get_running_loop(), config["data.plane.slice.us"])
     observer = AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit)
-    router = Router(controller, _NobodyToForwardTo(), observer, clock, scheduler)
+    router = Router(controller, _NoForwarder(), observer, clock, scheduler)
     throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)
     ceilings = parse_ceilings(config["forwarded.api.versions.max"])
     components = ControllerHandlerDependencies(
@@ -144,7 +151,7 @@ async def build_controller_node(
         authorizer=security.authorizer,
         serde=security.principals.serde,
         audit=telemetry.audit,
-        advertised=AdvertisedVersions(_OwnVersionsAlone(), forced_control_plane=False, ceilings=ceilings),
+        advertised=AdvertisedVersions(_LocalVersions(), forced_control_plane=False, ceilings=ceilings),
         misroutes=telemetry.misroutes,
         software=telemetry.software,
         token_secret=token_secret(config.values),
@@ -182,14 +189,14 @@ async def build_controller_node(
     )
 
 
-class _NobodyToForwardTo:
+class _NoForwarder:
     """Implements `broker/ports.Forwarder`: a controller forwards nothing; what it handles came in an Envelope."""
 
     def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")
 
 
-class _OwnVersionsAlone:
+class _LocalVersions:
     """Implements `broker/advertised_versions.ControllerVersions`: a controller advertises its own versions only."""
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:

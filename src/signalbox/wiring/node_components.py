@@ -61,10 +61,10 @@ from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.audit_delivery import TopicDelivery
-from signalbox.wiring.authorizers import keep_acls, with_broker_principal_rule
+from signalbox.wiring.authorizers import open_acl_repository, with_broker_principal_rule
 from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
-from signalbox.wiring.connection_audit import ConnectionEnds
+from signalbox.wiring.connection_audit import ConnectionCloseObserver
 from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
 from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.controller_to_broker import ControlRequests
@@ -80,7 +80,7 @@ from signalbox.wiring.listeners.reload import ListenerReload
 from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
-from signalbox.wiring.policies import told
+from signalbox.wiring.policies import audited
 from signalbox.wiring.quotas import follow_address_rates, follow_quotas
 from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replication
 from signalbox.wiring.rolling_upgrade import (
@@ -207,7 +207,7 @@ async def build_node(
         await tokens.start()
     users = StoredUsers(repository, salts, tokens)
     security = read_security_config(config, users, dynamic.changed_live(), threads.control)
-    acls = keep_acls(store, clock, security.authorizer)
+    acls = open_acl_repository(store, clock, security.authorizer)
     if acls is not None:
         await acls.start()
     cache = MetadataCache()
@@ -222,7 +222,14 @@ async def build_node(
         lambda node_id: controller.controller_refuses(node_id),
     )
     controller, peers = build_controller(
-        config, store, cluster_id, cache, security, told(security.policies, telemetry.audit), telemetry.metrics, clock
+        config,
+        store,
+        cluster_id,
+        cache,
+        security,
+        audited(security.policies, telemetry.audit),
+        telemetry.metrics,
+        clock,
     )
     context = BrokerContext(
         config=config,
@@ -248,7 +255,7 @@ async def build_node(
     stored_isr = build_stored_isr(config, store, clock)
     data = build_replication(context, LogDirFailures(store, config.node_id, fail), stored_isr)
     rolling_upgrade = build_rolling_upgrade(
-        config, store, controller, cache, told(security.policies, telemetry.audit), clock
+        config, store, controller, cache, audited(security.policies, telemetry.audit), clock
     )
     creation = TopicCreator(
         rolling_upgrade.creation,
@@ -387,7 +394,7 @@ def build_server(
         request_sink=router,
         api_gate=RouteGate(),
         fast_path=fast_path,
-        watcher=ConnectionEnds(telemetry.rollups, telemetry.software),
+        watcher=ConnectionCloseObserver(telemetry.rollups, telemetry.software),
         audit=telemetry.audit,
         metrics=telemetry.metrics,
         clock=clock,

@@ -63,7 +63,7 @@ def _fault(key: str, name: str, error: Exception) -> ConfigFault:
     return ConfigFault(key, name, f"cannot be made: {error!r}", remedy)
 
 
-class ToldCreateTopicPolicy:
+class AuditedCreateTopicPolicy:
     """Records the rejections of a policy in the log and in the audit trail."""
 
     def __init__(self, policy: CreateTopicPolicy, audit: AuditSink) -> None:
@@ -83,7 +83,7 @@ class ToldCreateTopicPolicy:
         _ask(self._policy, self._audit, f"topic:{topic}", lambda: self._policy.validate(*arguments))
 
 
-class ToldAlterConfigPolicy:
+class AuditedAlterConfigPolicy:
     """Records the rejections of a policy in the log and in the audit trail."""
 
     def __init__(self, policy: AlterConfigPolicy, audit: AuditSink) -> None:
@@ -96,12 +96,12 @@ class ToldAlterConfigPolicy:
         _ask(self._policy, self._audit, resource, lambda: self._policy.validate(resource_type, resource_name, configs))
 
 
-def told(policies: Policies, audit: AuditSink) -> Policies:
+def audited(policies: Policies, audit: AuditSink) -> Policies:
     """Returns the same policies, with their rejections recorded in the log and in the audit trail."""
     create, alter = policies.create_topic, policies.alter_config
     return Policies(
-        ToldCreateTopicPolicy(create, audit) if create is not None else None,
-        ToldAlterConfigPolicy(alter, audit) if alter is not None else None,
+        AuditedCreateTopicPolicy(create, audit) if create is not None else None,
+        AuditedAlterConfigPolicy(alter, audit) if alter is not None else None,
     )
 
 

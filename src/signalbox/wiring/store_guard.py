@@ -49,7 +49,7 @@ class StoreGuard:
         self._seen: StorePosition | None = None
         self._changed = asyncio.Event()
         self._cancel_watch: Callable[[], None] | None = None
-        self._following: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
         """StartError when the store is older than the position in a log directory. Nothing is written."""
@@ -67,16 +67,16 @@ class StoreGuard:
         self._directories = directories
         await self._look()
         self._cancel_watch = self._store.watch(CONTROLLER_EPOCH, self._changed.set)
-        self._following = asyncio.get_running_loop().create_task(self._follow())
+        self._task = asyncio.get_running_loop().create_task(self._follow())
 
     async def stop(self, controlled: bool) -> None:
         """Stop watching; a controlled stop records the store's last position. Call it before the logs are closed."""
         if self._cancel_watch is not None:
             self._cancel_watch()
-        if self._following is None:
+        if self._task is None:
             return
-        self._following.cancel()
-        await asyncio.gather(self._following, return_exceptions=True)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
         if controlled:
             try:
                 await self._look()

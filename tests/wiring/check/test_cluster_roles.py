@@ -33,10 +33,10 @@ def test_brokers_and_controllers_that_fit() -> None:
 
 
 def test_nobody_leads() -> None:
-    [fault] = cluster_roles.somebody_leads([broker(1, **SERVING), broker(2, **SERVING)])
+    [fault] = cluster_roles.needs_controller([broker(1, **SERVING), broker(2, **SERVING)])
     assert (fault.key, fault.entry, fault.origin) == ("process.roles", "broker", "1.properties")
     assert "none of these 2 nodes may become the controller" in str(fault)
-    assert list(cluster_roles.somebody_leads([broker(1, **SERVING), broker(2)])) == []
+    assert list(cluster_roles.needs_controller([broker(1, **SERVING), broker(2)])) == []
 
 
 def test_controllers_on_a_listener_that_brokers_do_not_know() -> None:

@@ -35,7 +35,7 @@ def test_what_would_be_wrong(cluster: Cluster, configs: Configs, fault: str | No
 
 def test_changed_are_the_keys_that_are_not_obeyed_so(cluster: Cluster) -> None:
     found = validator(cluster)
-    assert found.obeyed == {}
+    assert found.applied == {}
     assert found.changed({}) == []
     assert found.changed({"max.connections": "5"}) == ["max.connections"]
 

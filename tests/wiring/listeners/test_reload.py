@@ -27,8 +27,8 @@ async def store(cluster: Cluster, configs: Configs) -> None:
     await entries.commit([written, changed])
 
 
-def obeyed(cluster: Cluster) -> Configs:
-    return cluster.nodes[1].components.reload.validator.obeyed
+def applied(cluster: Cluster) -> Configs:
+    return cluster.nodes[1].components.reload.validator.applied
 
 
 def test_what_cannot_be_obeyed_is_said_and_the_next_change_is(alone: Cluster, caplog: pytest.LogCaptureFixture) -> None:
@@ -36,13 +36,13 @@ def test_what_cannot_be_obeyed_is_said_and_the_next_change_is(alone: Cluster, ca
     bad = {**good, "max.connections.per.ip": "0"}
     with alone:
         alone.run(store(alone, good))
-        until(lambda: obeyed(alone) == good, "the limit")
+        until(lambda: applied(alone) == good, "the limit")
         alone.run(store(alone, bad))
         better = {**good, "max.connections.per.ip": "1000"}
         until(lambda: "ignored: max.connections.per.ip" in caplog.text, "a line in the log")
-        assert obeyed(alone) == good
+        assert applied(alone) == good
         alone.run(store(alone, better))
-        until(lambda: obeyed(alone) == better, "what can be obeyed")
+        until(lambda: applied(alone) == better, "what can be obeyed")
         alone.stop_broker(1)
         alone.start_broker(1)
-        assert obeyed(alone) == better
+        assert applied(alone) == better

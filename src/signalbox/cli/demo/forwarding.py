@@ -19,15 +19,15 @@ def create_through_another_broker(stage: Stage) -> None:
     """Create the demo's topic at a broker that must forward, and check that broker's counter."""
     controller = stage.controller_id()
     stage.check("one broker is the active controller", controller > 0, f"broker {controller}")
-    door = next(node_id for node_id in stage.cluster.brokers if node_id != controller)
-    before = stage.metric(door, _FORWARDED)
-    response = asyncio.run(_create(stage.cluster.brokers[door].address("CLIENT")))
+    broker_id = next(node_id for node_id in stage.cluster.brokers if node_id != controller)
+    before = stage.metric(broker_id, _FORWARDED)
+    response = asyncio.run(_create(stage.cluster.brokers[broker_id].address("CLIENT")))
     result = response.topics[0]
     layout = f"{result.num_partitions} partitions, replication factor {result.replication_factor}"
-    stage.check(f"broker {door} answers CreateTopics", result.error_code == Error.NONE, layout)
-    forwarded = stage.metric(door, _FORWARDED) - before
+    stage.check(f"broker {broker_id} answers CreateTopics", result.error_code == Error.NONE, layout)
+    forwarded = stage.metric(broker_id, _FORWARDED) - before
     stage.check(f"it went to broker {controller} in an Envelope", forwarded == 1, f"{forwarded:.0f} forwarded")
-    stage.facts["forwarding"] = {"door": door, "controller": controller}
+    stage.facts["forwarding"] = {"broker": broker_id, "controller": controller}
 
 
 async def _create(address: str) -> CreateTopicsResponse:

@@ -32,7 +32,7 @@ def make_tables(stage: Stage, flights: Flights) -> dict[str, Any]:
     stage.check("no bad record in the flights topic", table.dead_table_rows == 0, f"{table.dead_table_rows:,}")
     compare_rows(stage, table.table, flights)
     compare_offsets(stage, audit.events_table, ends)
-    judge_trails(stage, audit.figures["completeness"])
+    check_audit_sequences(stage, audit.figures["completeness"])
     return dict(audit.figures)
 
 
@@ -70,7 +70,7 @@ def compare_offsets(stage: Stage, events_table: Path, ends: Ends) -> None:
     )
 
 
-def judge_trails(stage: Stage, completeness: dict[str, Any]) -> None:
+def check_audit_sequences(stage: Stage, completeness: dict[str, Any]) -> None:
     """Each broker's sequence numbers, for each of its starts: from 0, each exactly once."""
     sequences = completeness["brokers"]
     absent = set(stage.cluster.brokers) - {sequence["broker_id"] for sequence in sequences}

@@ -37,7 +37,8 @@ class AuditResult:
 
     @property
     def complete(self) -> bool:
-        """Table rows = topic records up to its end, and every broker's `seq` counts from 0 without gap or repeat."""
+        f"complete: {rows:,} events = {records:,} records, "
+        f"seq of {writer_count} writers from 0 without gap or repeat"
         return bool(self.figures["completeness"]["complete"])
 
 

@@ -67,7 +67,7 @@ class Reply:
     outcome: Outcome | None = None
 
 
-def _anybody(_: Outcome) -> str | None:
+def _accept_all(_: Outcome) -> str | None:
     return None
 
 
@@ -80,7 +80,7 @@ class SaslServerSession:
         self,
         mechanisms: Mapping[str, SaslMechanism],
         max_lifetimes_ms: Mapping[str, int] | None = None,
-        objection: Callable[[Outcome], str | None] = _anybody,
+        objection: Callable[[Outcome], str | None] = _accept_all,
         clock: Clock | None = None,
     ) -> None:
         self._mechanisms = mechanisms

@@ -37,7 +37,7 @@ _MAX_CLIENT_ITERATIONS = 1_000_000  # limits the CPU time that a server can caus
 
 
 # Unknown users are checked against these keys: they have the right length, and no proof for them is known.
-_NOBODYS_KEY = {mechanism: hashed(mechanism, secrets.token_bytes(32)) for mechanism in SCRAM_MECHANISMS}
+_UNKNOWN_USER_KEY = {mechanism: hashed(mechanism, secrets.token_bytes(32)) for mechanism in SCRAM_MECHANISMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +145,16 @@ class ScramServerExchange:
         else:
             self._credential = self._credentials.scram_credential(self._mechanism, first.user)
         self._known = self._credential is not None
-        unknown_user = self._nobody(first.user)  # always made, so that the time is the same
+        unknown_user = self._unknown_user_credential(first.user)  # always made, so that the time is the same
         self._credential = self._credential or unknown_user
         self._server_first = (
             f"r={first.nonce}{self._own_nonce},s={encode_base64(self._credential.salt)},i={self._credential.iterations}"
         )
         return self._server_first.encode()
 
-    def _nobody(self, name: str) -> ScramCredential:
+    def _unknown_user_credential(self, name: str) -> ScramCredential:
         """The credential for an unknown name: its salt and iterations look like the default of Kafka's tools."""
-        key = _NOBODYS_KEY[self._mechanism]
+        key = _UNKNOWN_USER_KEY[self._mechanism]
         return ScramCredential(self._credentials.salt(self._mechanism, name), key, key, MIN_ITERATIONS)
 
     def _verify(self, token: bytes) -> bytes:

@@ -27,7 +27,7 @@ def same_id(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
             yield second.fault(key, str(second.config.node_id), problem, "Give every broker an id of its own")
 
 
-def same_address_told(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+def same_advertised_address(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Clients would reach only one of two brokers with the same advertised address."""
     for first, second in combinations(brokers, 2):
         for endpoint in second.advertised.values():
@@ -39,7 +39,7 @@ def same_address_told(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]
 
 
 def same_port(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """The second of two brokers on one machine could not bind the port. What `same_address_told` reports is not
+    """The second of two brokers on one machine could not bind the port. What `same_advertised_address` reports is not
     repeated."""
     for first, second in combinations(brokers, 2):
         if not share_host(first, second):

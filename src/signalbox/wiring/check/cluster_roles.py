@@ -15,7 +15,7 @@ from signalbox.network.listener_entry import PROTOCOL_MAP
 from signalbox.wiring.check.checked_broker import CheckedBroker
 
 
-def somebody_leads(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+def needs_controller(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Fault: no node may become the controller."""
     if not any(node.config.may_be_controller for node in nodes):
         problem = f"none of these {len(nodes)} nodes may become the controller"

@@ -23,13 +23,13 @@ def _of_brokers(rule: _Rule) -> _Rule:
 
 _FAULTS: tuple[_Rule, ...] = (
     cluster_clashes.same_id,
-    cluster_clashes.same_address_told,
+    cluster_clashes.same_advertised_address,
     cluster_clashes.same_port,
     _of_brokers(cluster_clashes.same_log_dirs),
     cluster_agreement.one_store,
     cluster_agreement.one_protocol,
     _of_brokers(cluster_agreement.reached_by_all),
-    cluster_roles.somebody_leads,
+    cluster_roles.needs_controller,
     cluster_roles.controllers_known,
     cluster_logins.settings_for_peers,
     cluster_logins.mechanisms_taken,

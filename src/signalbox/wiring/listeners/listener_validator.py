@@ -55,7 +55,7 @@ class ListenerValidator:
         self._scram_credentials = scram_credentials
         self._server = server
         self._renewal = renewal
-        self.obeyed: Configs = dynamic.changed_live()
+        self.applied: Configs = dynamic.changed_live()
 
     async def validate(self, for_all: Configs | None, for_this: Configs | None) -> Validation:
         """The consequences if these were the configs of all brokers, or of this one (None: unchanged)."""
@@ -80,7 +80,7 @@ class ListenerValidator:
 
     def changed(self, live: Configs) -> list[str]:
         """The keys whose values in `live` are not in effect yet, and the keys whose files were replaced."""
-        different = {key for key in live.keys() | self.obeyed.keys() if live.get(key) != self.obeyed.get(key)}
+        different = {key for key in live.keys() | self.applied.keys() if live.get(key) != self.applied.get(key)}
         return sorted(different.union(self._renewal.replaced_files()))
 
     def _propose(self, live: Configs, changed: list[str]) -> Proposal:

@@ -17,7 +17,7 @@ from signalbox.wiring.replication_components import BrokerContext
 
 
 def build_live_listeners(
-    context: BrokerContext, server: SocketServer, registrar: BrokerRegistrar, own: BrokerConfigValidator,
+    context: BrokerContext, server: SocketServer, registrar: BrokerRegistrar, config_validator: BrokerConfigValidator,
     directories: Sequence[LogDirectory],
 ) -> ListenerReload:  # fmt: skip
     """Returns the reload, not yet started. Sets the validator of `own`."""
@@ -30,5 +30,5 @@ def build_live_listeners(
 
     renewed = Renewed(server, renewal, security.peers, security.principals)
     reload = ListenerReload(context.dynamic, validator, renewed, announce)
-    own.validator, own.revalidate = validator.validate, reload.revalidate
+    config_validator.validator, config_validator.revalidate = validator.validate, reload.revalidate
     return reload

@@ -42,13 +42,13 @@ def _drop(what: str, **fields: Any) -> Question:
 
 
 def _quota(what: str, key: str, value: float, *entity: tuple[str, str | None], **more: Any) -> Question:
-    components = [{"entity_type": kind, "entity_name": name} for kind, name in entity]
+    parts = [{"entity_type": kind, "entity_name": name} for kind, name in entity]
     operation = {"key": key, "value": value, "remove": more.pop("remove", False)}
-    return _Q(ApiKey.ALTER_CLIENT_QUOTAS, what, {"entries": [{"entity": components, "ops": [operation]}], **more})
+    return _Q(ApiKey.ALTER_CLIENT_QUOTAS, what, {"entries": [{"entity": parts, "ops": [operation]}], **more})
 
 
-def _quotas(what: str, *components: tuple[str, int, str | None], strict: bool = False) -> Question:
-    components = [{"entity_type": kind, "match_type": match, "match": name} for kind, match, name in components]
+def _quotas(what: str, *parts: tuple[str, int, str | None], strict: bool = False) -> Question:
+    components = [{"entity_type": kind, "match_type": match, "match": name} for kind, match, name in parts]
     return _Q(ApiKey.DESCRIBE_CLIENT_QUOTAS, what, {"components": components, "strict": strict})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, NoResponse, RawResponse
 from signalbox.protocol.headers import RequestHeader
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 
 
 def test_a_request_comes_from_its_client_unless_said_otherwise() -> None:

@@ -7,11 +7,11 @@ from signalbox.broker.fast_path_stats import FastPathStats
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
-from tests.broker.asking import Recorded, context, request_of
+from tests.broker.handler_requests import RecordingAuditSink, context, request_of
 
 
-def rollups() -> tuple[AuditRollups, Recorded, ManualClock]:
-    sink, clock = Recorded(), ManualClock()
+def rollups() -> tuple[AuditRollups, RecordingAuditSink, ManualClock]:
+    sink, clock = RecordingAuditSink(), ManualClock()
     return AuditRollups(sink, clock), sink, clock
 
 

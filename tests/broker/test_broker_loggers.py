@@ -53,9 +53,9 @@ def test_a_level_taken_back_is_that_of_the_logger_above() -> None:
 
 
 def test_pythons_other_levels_have_a_name_too() -> None:
-    for number, told in ((1, "TRACE"), (25, "WARN"), (50, "FATAL"), (99, "FATAL")):
+    for number, recorded in ((1, "TRACE"), (25, "WARN"), (50, "FATAL"), (99, "FATAL")):
         logging.getLogger(NAME).setLevel(number)
-        assert LOGGERS.levels()[NAME] == told
+        assert LOGGERS.levels()[NAME] == recorded
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.security.principal import ANONYMOUS
 from signalbox.security.request_context import RequestContext
-from tests.broker.asking import acl, context
+from tests.broker.handler_requests import acl, context
 
 pytestmark = pytest.mark.spec("F15")
 

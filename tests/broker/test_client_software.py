@@ -8,7 +8,7 @@ from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.common.limits import MAX_CLIENT_SOFTWARE_COUNTED, MAX_CLIENT_SOFTWARE_LENGTH
 from signalbox.security.request_context import RequestContext
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 
 pytestmark = pytest.mark.spec("F16")
 

@@ -9,7 +9,7 @@ from signalbox.broker.cluster_action import acts_as_broker, acts_as_replica, may
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
-from tests.broker.asking import ALLOW_ALL, acl, context
+from tests.broker.handler_requests import ALLOW_ALL, acl, context
 
 
 def test_only_with_the_right() -> None:

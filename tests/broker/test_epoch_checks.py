@@ -18,7 +18,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from tests.broker.asking import from_broker, request_of
+from tests.broker.handler_requests import from_broker, request_of
 
 pytestmark = pytest.mark.spec("M3")
 

@@ -19,7 +19,7 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.messages.produce import ProduceRequest
-from tests.broker.asking import as_read, context, request_of
+from tests.broker.handler_requests import as_read, context, request_of
 
 ERROR = Error.CLUSTER_AUTHORIZATION_FAILED
 # Responses without a field for an error of the whole request: before version 3 DescribeLogDirs returns an empty list.

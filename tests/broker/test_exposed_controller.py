@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.broker.exposed_controller import ExposedController, RealController
 from signalbox.metadata.cache import MetadataCache
-from tests.broker.asking import cache_of
+from tests.broker.handler_requests import cache_of
 
 
 @pytest.mark.spec("F12")

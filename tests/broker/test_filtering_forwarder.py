@@ -21,7 +21,7 @@ from signalbox.protocol.headers import decode_request_header, encode_response_he
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from signalbox.transport.task_scheduler import TaskScheduler
-from tests.broker.asking import acl, request_of
+from tests.broker.handler_requests import acl, request_of
 
 _Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -58,14 +58,14 @@ def keep_out_b(request: ApiRequest) -> Rejected:
     return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
 
 
-class NoLane:
+class NoScheduler:
     """A scheduler that must not be used: a request that is not split needs no cooperative task."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
         raise AssertionError
 
 
-class LetsPass:
+class AllowingFilter:
     def rejected(self, request: ApiRequest) -> Rejected:
         return {}
 
@@ -75,7 +75,7 @@ class LetsPass:
 
 def filters(*entries: tuple[str, str, str]) -> dict[int, Filter]:
     routed = (row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER)
-    return forwarding_filters(acl(*entries), {key: LetsPass() for key in routed if key not in CLUSTER_RIGHTS})
+    return forwarding_filters(acl(*entries), {key: AllowingFilter() for key in routed if key not in CLUSTER_RIGHTS})
 
 
 async def keep_out_b_later(request: ApiRequest) -> Rejected:
@@ -165,7 +165,7 @@ def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> Non
 @pytest.mark.spec("F6")
 def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
     behind = Forwarder()
-    forwarder = FilteringForwarder(behind, NoLane())
+    forwarder = FilteringForwarder(behind, NoScheduler())
     forwarder.install(filters(("alice", "DESCRIBE", "cluster")))
     with pytest.raises(KafkaError) as rejected:
         forwarder.forward(request_of(ElectLeadersRequest(), 2))
@@ -180,7 +180,7 @@ def test_who_has_it_is_forwarded_byte_for_byte() -> None:
 
     behind, asked = Forwarder(), request_of(ElectLeadersRequest(), 2)
     behind.answer = raw(asked, ElectLeadersResponse())
-    forwarder = FilteringForwarder(behind, NoLane())
+    forwarder = FilteringForwarder(behind, NoScheduler())
     forwarder.install(filters(("alice", "ALTER", "cluster")))
     assert asyncio.run(scenario()) is behind.answer
     assert behind.frames == [bytes(asked.frame)]

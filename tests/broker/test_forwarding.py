@@ -21,7 +21,7 @@ from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.security.principal import DefaultPrincipalBuilder
-from tests.broker.asking import as_read, request_of
+from tests.broker.handler_requests import as_read, request_of
 
 INNER = encode_response_header(ApiKey.CREATE_TOPICS, 7, 7) + CreateTopicsResponse().encode(7)
 

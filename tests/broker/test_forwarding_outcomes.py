@@ -29,7 +29,7 @@ from signalbox.protocol.headers import decode_request_header, encode_response_he
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.security.principal import DefaultPrincipalBuilder
-from tests.broker.asking import request_of
+from tests.broker.handler_requests import request_of
 from tests.client.loopback_cluster import LoopbackCluster
 
 pytestmark = pytest.mark.spec("F5")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.internal_listener import on_internal_listener
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from signalbox.protocol.messages.create_acls import CreateAclsRequest, CreateAcl
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
-from tests.broker.asking import context, request_of
+from tests.broker.handler_requests import context, request_of
 
 pytestmark = pytest.mark.spec("F17")
 STORED = {ApiKey.ALTER_CLIENT_QUOTAS}

@@ -19,7 +19,7 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
-from tests.broker.asking import Recorded, context, request_of
+from tests.broker.handler_requests import RecordingAuditSink, context, request_of
 
 BROKER: dict[str, Any] = {"listener": "REPLICATION", "inter_broker": True}
 CREATE = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])
@@ -28,7 +28,7 @@ FAILED = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(
 
 def observed(request: ApiRequest, response: Any) -> tuple[list[Any], float]:
     """The audit events of one request (roll-ups flushed), and the number of requests in the metrics."""
-    registry, sink = MetricRegistry(), Recorded()
+    registry, sink = MetricRegistry(), RecordingAuditSink()
     rollups = AuditRollups(sink, ManualClock())
     row = next(row for row in ROUTES if row.api_key == request.header.api_key)
     AuditingObserver(RequestMetrics(registry), rollups, sink).observe(request, row, response, 10, 0.002)

@@ -16,7 +16,7 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security.principal import DefaultPrincipalBuilder
-from tests.broker.asking import context, request_of
+from tests.broker.handler_requests import context, request_of
 
 SERDE = DefaultPrincipalBuilder()
 SHAPES = {"__consumer_offsets": InternalTopicSettings(50, 3, {"cleanup.policy": "compact"})}

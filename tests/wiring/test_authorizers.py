@@ -25,7 +25,7 @@ from signalbox.security.acl_view import AclIndex
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.authorizers import build_authorizer, open_acl_repository, with_broker_principal_rule
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 from tests.system.wire import Wire
 from tests.wiring.settings import config_of
 

@@ -15,13 +15,13 @@ from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.connection_audit import ConnectionCloseObserver
-from tests.broker.asking import Recorded, context
+from tests.broker.handler_requests import RecordingAuditSink, context
 
 
 def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
     components = cluster.nodes[1].components
     host, _, port = str(cluster.nodes[1].describe()["listeners"]["CLIENT"]).rpartition(":")
-    sink, kept, closed = Recorded(), components.telemetry.audit.record, threading.Event()
+    sink, kept, closed = RecordingAuditSink(), components.telemetry.audit.record, threading.Event()
 
     def record(event: object) -> None:
         sink.record(event)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
 
 
 def test_a_watcher_that_saw_nothing_writes_nothing() -> None:
-    sink = Recorded()
+    sink = RecordingAuditSink()
     watcher = ConnectionCloseObserver(AuditRollups(sink, ManualClock()), ClientSoftware(NullMetrics()))
 
     class Gone:

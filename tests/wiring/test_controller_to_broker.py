@@ -9,7 +9,7 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delta import FULL
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
 from signalbox.wiring.controller_to_broker import ControlRequests
-from tests.broker.asking import update
+from tests.broker.handler_requests import update
 
 
 class Coordinator:

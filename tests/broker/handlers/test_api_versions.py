@@ -20,26 +20,28 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader, decode_response_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tests.broker.asking import Recorded, answer_to, context, request_of
+from tests.broker.handler_requests import RecordingAuditSink, context, request_of, response_to
 
 NAMED: Mapping[str, Any] = {"client_software_name": "test-client", "client_software_version": "1.0"}
 
 
-class Alone:
+class NoPeers:
     def controller_ranges(self) -> None:
         return None
 
 
 def handler(
-    sink: Recorded | None = None, forced: bool = False, cache: MetadataCache | None = None
+    sink: RecordingAuditSink | None = None, forced: bool = False, cache: MetadataCache | None = None
 ) -> ApiVersionsHandler:
-    misroutes = MisrouteLog(MetricRegistry(), sink or Recorded(), ManualClock())
-    advertised, software = AdvertisedVersions(Alone(), forced), ClientSoftware(MetricRegistry())
+    misroutes = MisrouteLog(MetricRegistry(), sink or RecordingAuditSink(), ManualClock())
+    advertised, software = AdvertisedVersions(NoPeers(), forced), ClientSoftware(MetricRegistry())
     return ApiVersionsHandler(advertised, "cluster", 1, misroutes, cache or MetadataCache(), software)
 
 
-def ask(version: int, who: Any = None, sink: Recorded | None = None, forced: bool = False, **fields: Any) -> Any:
-    return answer_to(handler(sink, forced), request_of(ApiVersionsRequest(**fields), version, who))
+def ask(
+    version: int, who: Any = None, sink: RecordingAuditSink | None = None, forced: bool = False, **fields: Any
+) -> Any:
+    return response_to(handler(sink, forced), request_of(ApiVersionsRequest(**fields), version, who))
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -54,19 +56,19 @@ def test_features_are_told_as_they_stand() -> None:
     cache = MetadataCache()
     made = handler(cache=cache)
 
-    def told(version: int) -> tuple[list[tuple[str, int, int]], int, list[tuple[str, int]]]:
-        response = answer_to(made, request_of(ApiVersionsRequest(**(NAMED if version >= 3 else {})), version))
+    def described(version: int) -> tuple[list[tuple[str, int, int]], int, list[tuple[str, int]]]:
+        response = response_to(made, request_of(ApiVersionsRequest(**(NAMED if version >= 3 else {})), version))
         decoded = ApiVersionsResponse.decode(b"".join(map(bytes, response.encode_chunks(version))), version)
         supported = [(each.name, each.min_version, each.max_version) for each in decoded.supported_features]
         levels = [(each.name, each.max_version_level) for each in decoded.finalized_features]
         return supported, decoded.finalized_features_epoch, levels
 
-    assert told(4) == ([("signalbox.version", 1, 1)], -1, [])
-    assert told(2) == ([], -1, [])
+    assert described(4) == ([("signalbox.version", 1, 1)], -1, [])
+    assert described(2) == ([], -1, [])
     cache.apply_features(FinalizedFeatures({"signalbox.version": 1}, 3, True))
-    assert told(4) == ([("signalbox.version", 1, 1)], 3, [("signalbox.version", 1)])
+    assert described(4) == ([("signalbox.version", 1, 1)], 3, [("signalbox.version", 1)])
     cache.apply_features(FinalizedFeatures({}, 4, True))
-    assert told(3) == ([("signalbox.version", 1, 1)], 4, [])
+    assert described(3) == ([("signalbox.version", 1, 1)], 4, [])
 
 
 @pytest.mark.parametrize("version", [6, 32767, -1])
@@ -97,7 +99,7 @@ def test_a_version_nobody_has_is_answered_in_the_layout_of_0_without_a_look_at_t
     ],
 )
 def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:
-    sink = Recorded()
+    sink = RecordingAuditSink()
     response = ask(5, sink=sink, cluster_id=cluster_id, node_id=node_id, **NAMED)
     assert response.error_code == error
     assert bool(response.api_keys) == (error is Error.NONE)

@@ -20,7 +20,7 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, Lead
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.wiring.local_epochs import LocalEpochs
-from tests.broker.asking import ALLOW_ALL, AtOnce, acl, answer_to, from_broker, request_of
+from tests.broker.handler_requests import ALLOW_ALL, ImmediateScheduler, acl, from_broker, request_of, response_to
 
 Load = Callable[[Iterable[str]], Awaitable[None]]
 STATE = LeaderAndIsrRequest.LeaderAndIsrPartitionState(partition_index=2)
@@ -63,7 +63,9 @@ def control_requests(
     authorizer: Any, mine: LocalEpochs, apply: Callable[[Any, int], Any], load: Load = no_configs
 ) -> ControlRequestHandler:
     checks = EpochChecks(mine, Stored(9), lambda topic, partition: -1, ManualClock())
-    return ControlRequestHandler(authorizer, mine, checks, NewTopicConfigs(load), ControlRequestQueue(AtOnce()), apply)
+    return ControlRequestHandler(
+        authorizer, mine, checks, NewTopicConfigs(load), ControlRequestQueue(ImmediateScheduler()), apply
+    )
 
 
 def new_partition(topic: str) -> LeaderAndIsrRequest:
@@ -82,7 +84,7 @@ def ask(kind: Any, authorizer: Any = ALLOW_ALL, version: int | None = None, **fi
 
     body = kind(**{**more, "controller_epoch": 5, **fields})
     request = request_of(body, newest if version is None else version, from_broker())
-    return answer_to(control_requests(authorizer, epochs(), apply), request), applied
+    return response_to(control_requests(authorizer, epochs(), apply), request), applied
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,9 +123,11 @@ def test_a_client_may_not(kind: Any) -> None:
 def test_a_newer_controller_is_remembered() -> None:
     mine = epochs()
     handler = control_requests(ALLOW_ALL, mine, lambda *_: UpdateMetadataResponse())
-    answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=9), 8, from_broker()))
+    response_to(handler, request_of(UpdateMetadataRequest(controller_epoch=9), 8, from_broker()))
     assert mine.controller_epoch == 9
-    assert answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=8), 8, from_broker())).error_code == 11
+    assert (
+        response_to(handler, request_of(UpdateMetadataRequest(controller_epoch=8), 8, from_broker())).error_code == 11
+    )
 
 
 def test_what_cannot_be_carried_out_is_answered_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
@@ -131,7 +135,7 @@ def test_what_cannot_be_carried_out_is_answered_all_the_same(caplog: pytest.LogC
         raise ZeroDivisionError
 
     handler = control_requests(ALLOW_ALL, epochs(), fail)
-    response = answer_to(handler, request_of(StopReplicaRequest(controller_epoch=5), 4, from_broker()))
+    response = response_to(handler, request_of(StopReplicaRequest(controller_epoch=5), 4, from_broker()))
     assert response.error_code == Error.UNKNOWN_SERVER_ERROR
     assert "ZeroDivisionError" in caplog.text
 
@@ -148,7 +152,7 @@ def test_a_new_partition_begins_with_the_configs_of_its_topic() -> None:
         return LeaderAndIsrResponse()
 
     handler = control_requests(ALLOW_ALL, epochs(), apply, load)
-    assert answer_to(handler, request_of(new_partition("t"), 7, from_broker())).error_code == Error.NONE
+    assert response_to(handler, request_of(new_partition("t"), 7, from_broker())).error_code == Error.NONE
     assert events == ["topics/t", "applied"]
 
 
@@ -156,7 +160,7 @@ def test_a_stale_request_reads_no_configs() -> None:
     handler = control_requests(ALLOW_ALL, epochs(), lambda *_: LeaderAndIsrResponse())
     stale = new_partition("t")
     stale.controller_epoch = 4
-    assert answer_to(handler, request_of(stale, 7, from_broker())).error_code == Error.STALE_CONTROLLER_EPOCH
+    assert response_to(handler, request_of(stale, 7, from_broker())).error_code == Error.STALE_CONTROLLER_EPOCH
 
 
 @pytest.mark.parametrize("fails", [StoreUnavailable("gone"), TimeoutError()])
@@ -168,6 +172,6 @@ def test_without_its_configs_a_new_partition_is_not_begun(fails: Exception, capl
         raise AssertionError
 
     handler = control_requests(ALLOW_ALL, epochs(), apply, load)
-    response = answer_to(handler, request_of(new_partition("t"), 7, from_broker()))
+    response = response_to(handler, request_of(new_partition("t"), 7, from_broker()))
     assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.REQUEST_TIMED_OUT]
     assert "configs of 1 new topics (t, ...) cannot be read from the metadata store" in caplog.text

@@ -10,7 +10,7 @@ import pytest
 from signalbox.broker.handlers.describe_client_quotas import DescribeClientQuotasHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 
 EXACT, DEFAULT, ANY = 0, 1, 2
 RATE = {"producer_byte_rate": "1024", "SCRAM-SHA-256": "secret"}
@@ -45,10 +45,10 @@ def describe(
     made = DescribeClientQuotasRequest
     asked = [made.ComponentData(entity_type=kind, match_type=how, match=name) for kind, how, name in components]
     handler = DescribeClientQuotasHandler(Stored(entities), authorizer)
-    return answer_to(handler, request_of(made(components=asked, strict=strict), version))
+    return response_to(handler, request_of(made(components=asked, strict=strict), version))
 
 
-def told(response: Any) -> list[str]:
+def described(response: Any) -> list[str]:
     """Entities as `user=a client-id=*`."""
     return [
         " ".join(f"{part.entity_type}={'*' if part.entity_name is None else part.entity_name}" for part in entry.entity)
@@ -82,7 +82,7 @@ A, U, UC, AC, C, X, IP = (
 def test_which_are_meant(components: Any, strict: bool, meant: list[str], version: int) -> None:
     response = describe(*components, strict=strict, version=version)
     assert response.error_code == 0
-    assert told(response) == meant
+    assert described(response) == meant
 
 
 def test_quotas_alone_are_told() -> None:

@@ -11,13 +11,13 @@ from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, context, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, context, request_of, response_to
 
 
 def ask(version: int, authorizer: Any = ALLOW_ALL, listener: str = "CLIENT", **fields: Any) -> Any:
     cache = cache_of()
     handler = DescribeClusterHandler(cache, "cluster", authorizer, ExposedController(cache, Random(1)))
-    return answer_to(handler, request_of(DescribeClusterRequest(**fields), version, context(listener=listener)))
+    return response_to(handler, request_of(DescribeClusterRequest(**fields), version, context(listener=listener)))
 
 
 @pytest.mark.spec("L10", "F12")

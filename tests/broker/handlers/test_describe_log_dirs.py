@@ -16,7 +16,7 @@ from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 
 
 def start(*folders: Path) -> LogManager:
@@ -27,7 +27,7 @@ def start(*folders: Path) -> LogManager:
 
 def ask(logs: LogManager, version: int, topics: Any = None, authorizer: Any = ALLOW_ALL) -> Any:
     handler = DescribeLogDirsHandler(logs, authorizer)
-    return answer_to(handler, request_of(DescribeLogDirsRequest(topics=topics), version))
+    return response_to(handler, request_of(DescribeLogDirsRequest(topics=topics), version))
 
 
 def listed(response: Any) -> dict[str, dict[str, list[int]]]:

@@ -11,7 +11,7 @@ from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of, topic_id
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to, topic_id
 
 pytestmark = pytest.mark.spec("D1")
 
@@ -32,7 +32,7 @@ def ask(*names: str, cursor: tuple[str, int] | None = None, limit: int = 2000, *
     )
     if cursor is not None:
         body.cursor = DescribeTopicPartitionsRequest.Cursor(topic_name=cursor[0], partition_index=cursor[1])
-    return answer_to(handler, request_of(body, 0))
+    return response_to(handler, request_of(body, 0))
 
 
 def page(response: Any) -> tuple[list[tuple[str, list[int]]], tuple[str, int] | None]:
@@ -111,6 +111,6 @@ def test_a_partition_without_a_leader_says_why() -> None:
     cache.apply_update_metadata(UpdateMetadataRequest(live_brokers=live, topic_states=[topic]))
     handler = DescribeTopicPartitionsHandler(cache, ALLOW_ALL, 2000)
     body = DescribeTopicPartitionsRequest(topics=[DescribeTopicPartitionsRequest.TopicRequest(name="a")])
-    response = answer_to(handler, request_of(body, 0))
+    response = response_to(handler, request_of(body, 0))
     reasons = {each.partition_index: own_tags.offline_reason(each) for each in response.topics[0].partitions}
     assert reasons == {0: "broker 1 came back without its log", 1: "", 2: ""}

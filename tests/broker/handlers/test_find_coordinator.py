@@ -10,7 +10,7 @@ from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.handlers.find_coordinator import FindCoordinatorHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
 
 # partition_for: "g" (103) → 1 of 2, "h" (104) → 0, "a" (97) → 1
 OFFSETS = {"__consumer_offsets": {0: (3, [3]), 1: (2, [2])}}
@@ -29,7 +29,7 @@ class Creation:
 def ask(body: FindCoordinatorRequest, version: int, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
     cache = more.get("cache") or cache_of(topics=OFFSETS)
     handler = FindCoordinatorHandler(cache, authorizer, more.get("creation") or Creation())
-    return answer_to(handler, request_of(body, version))
+    return response_to(handler, request_of(body, version))
 
 
 @pytest.mark.parametrize("version", range(4))

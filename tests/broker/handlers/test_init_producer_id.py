@@ -9,7 +9,7 @@ import pytest
 from signalbox.broker.handlers.init_producer_id import InitProducerIdHandler
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 
 
 class Ids:
@@ -24,7 +24,7 @@ class Ids:
 
 def ask(version: int, authorizer: Any = ALLOW_ALL, ids: Ids | None = None, **fields: Any) -> tuple[int, int, int]:
     body = InitProducerIdRequest(**{"transactional_id": None, **fields})
-    response = answer_to(InitProducerIdHandler(ids or Ids(), authorizer), request_of(body, version))
+    response = response_to(InitProducerIdHandler(ids or Ids(), authorizer), request_of(body, version))
     return response.error_code, response.producer_id, response.producer_epoch
 
 

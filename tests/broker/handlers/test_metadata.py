@@ -19,7 +19,7 @@ from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from signalbox.security.authorizer import Authorizer
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, context, request_of, topic_id, update
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, context, request_of, response_to, topic_id, update
 
 TOPICS = {"a": {0: (1, [1])}, "b": {0: (3, [3, 1])}, "__consumer_offsets": {0: (1, [1])}}
 EVERYWHERE = ("CLIENT", "REPLICATION", "CONTROL")
@@ -54,7 +54,7 @@ def by_id(*topic_ids: bytes) -> MetadataRequest:
 
 
 def ask(body: MetadataRequest, version: int, who: Any = None, **components: Any) -> Any:
-    return answer_to(handler(**components), request_of(body, version, who))
+    return response_to(handler(**components), request_of(body, version, who))
 
 
 def found(response: Any) -> list[tuple[str | None, int]]:
@@ -227,8 +227,8 @@ def test_a_large_answer_is_kept_as_the_bytes_it_would_have_been(version: int) ->
     cache = cache_of(topics=MANY)
     keeps = handler(cache=cache)
     wanted = MetadataRequest(topics=None if version else [])
-    first, again = (answer_to(keeps, request_of(wanted, version)) for _ in range(2))
-    named = answer_to(handler(cache=cache), request_of(by_name(*MANY), version))
+    first, again = (response_to(keeps, request_of(wanted, version)) for _ in range(2))
+    named = response_to(handler(cache=cache), request_of(by_name(*MANY), version))
     shown = {MetadataResponse.decode(body_of(each, version), version).controller_id for each in (first, again)}
     assert shown <= {1, 2, -1}
     plain = MetadataResponse.decode(body_of(named, version), version)
@@ -246,7 +246,7 @@ def test_kept_answers_belong_to_one_listener(version: int) -> None:
     wanted = MetadataRequest(topics=None if version else [])
     for listener in ("CLIENT", "REPLICATION", "CLIENT"):
         request = request_of(wanted, version, context(listener=listener))
-        answers = [MetadataResponse.decode(body_of(answer_to(keeps, request), version), version) for _ in range(30)]
+        answers = [MetadataResponse.decode(body_of(response_to(keeps, request), version), version) for _ in range(30)]
         hosts = [[broker.host for broker in response.brokers] for response in answers]
         nodes = (1, 2) if listener == "CLIENT" else (1, 2, 3)
         assert hosts == [[f"{listener.lower()}{node_id}" for node_id in nodes]] * 30
@@ -259,7 +259,7 @@ def test_a_kept_answer_goes_with_the_image() -> None:
     given = [keeps(request) for _ in range(40)]
     assert len({id(response) for response in given}) == 2, "one for each controller that is shown"
     cache.apply_update_metadata(update({1: EVERYWHERE}, {"new": {0: (1, [1])}}))
-    fresh = MetadataResponse.decode(body_of(answer_to(keeps, request), 12), 12)
+    fresh = MetadataResponse.decode(body_of(response_to(keeps, request), 12), 12)
     assert "new" in {topic.name for topic in fresh.topics}
 
 
@@ -267,6 +267,6 @@ def test_who_may_not_see_all_topics_is_given_no_kept_answer() -> None:
     cache = cache_of(topics=MANY)
     keeps = handler(acl(("root", "READ", "*"), ("alice", "READ", "t-1")), cache=cache)
     wanted = MetadataRequest(topics=None)
-    everything = answer_to(keeps, request_of(wanted, 12, context("root")))
+    everything = response_to(keeps, request_of(wanted, 12, context("root")))
     assert len(MetadataResponse.decode(body_of(everything, 12), 12).topics) == len(MANY)
-    assert found(answer_to(keeps, request_of(wanted, 12, context("alice")))) == [("t-1", Error.NONE)]
+    assert found(response_to(keeps, request_of(wanted, 12, context("alice")))) == [("t-1", Error.NONE)]

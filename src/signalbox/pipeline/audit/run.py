@@ -37,8 +37,7 @@ class AuditResult:
 
     @property
     def complete(self) -> bool:
-        f"complete: {rows:,} events = {records:,} records, "
-        f"seq of {writer_count} writers from 0 without gap or repeat"
+        """Whether no event is missing or repeated, from seq 0, for every writer."""
         return bool(self.figures["completeness"]["complete"])
 
 
@@ -91,7 +90,10 @@ def completeness_line(figures: dict[str, Any]) -> str:
     rows, records = completeness["table_rows"] + completeness["dead_rows"], completeness["topic_records"]
     if completeness["complete"]:
         writer_count = len(completeness["brokers"])
-        return f"complete: {rows:,} events = {records:,} records, seq of {writer_count} writers from 0 without gap or repeat"
+        return (
+            f"complete: {rows:,} events = {records:,} records, "
+            f"seq of {writer_count} writers from 0 without gap or repeat"
+        )
     late = [broker for broker in completeness["brokers"] if not broker["whole"]]
     writers = ", ".join(f"broker {broker['broker_id']} epoch {broker['broker_epoch']}" for broker in late)
     unread = f" and {completeness['unread_records']:,} unread" if completeness["unread_records"] else ""

@@ -110,7 +110,7 @@ def request_of(
     return ApiRequest(header, type(body).decode(encoded, version), who or context(), frame, 0.0)
 
 
-class AtOnce:
+class ImmediateScheduler:
     """A scheduler that runs everything at once."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
@@ -126,7 +126,7 @@ async def handled(handler: Handler, request: ApiRequest) -> Any:
         return failure(request, error.error, str(error))
 
 
-def answer_to(handler: Handler, request: ApiRequest) -> Any:
+def response_to(handler: Handler, request: ApiRequest) -> Any:
     """The response that the client reads: the handler's, or that of its error, encoded and decoded at the version."""
     return as_read(request, asyncio.run(handled(handler, request)))
 
@@ -157,7 +157,7 @@ def acl(*entries: tuple[str, str, str] | tuple[str, str, str, str]) -> AclAuthor
     return AclAuthorizer(AclIndex(bindings))
 
 
-class Recorded:
+class RecordingAuditSink:
     """An audit sink that stores its events."""
 
     def __init__(self) -> None:

@@ -15,10 +15,10 @@ from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.storage.log_config import LogConfig
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.node_components import NodeComponents
-from tests.broker.asking import as_read, context, handled, request_of
+from tests.broker.handler_requests import as_read, context, handled, request_of
 
 
-class House:
+class RunningBroker:
     """Broker 1, which is its own controller."""
 
     def __init__(self, cluster: Cluster) -> None:

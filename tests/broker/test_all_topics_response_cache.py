@@ -21,7 +21,7 @@ class Writer:
         return MetadataResponse(cluster_id=f"written-{self.wrote}")
 
 
-def test_an_answer_is_written_once_for_a_shape_and_an_image() -> None:
+def test_a_response_is_encoded_once_per_key_and_image() -> None:
     whole, write, now = AllTopicsResponseCache(), Writer(), image(1)
     first = whole.answer(now, ResponseKey(12, "CLIENT", 1), write)
     assert whole.answer(now, ResponseKey(12, "CLIENT", 1), write) is first

@@ -55,7 +55,7 @@ def test_the_windows_of_a_closed_connection_are_written_at_once_and_no_others() 
     assert sink.events[-1].connection_id == "c-2"
 
 
-def test_hot_requests_join_the_same_window_and_are_asked_for_before_a_flush() -> None:
+def test_fast_path_requests_join_the_same_window_and_are_added_before_a_flush() -> None:
     rolled, sink, _ = rollups()
     request = request_of(HeartbeatRequest(), 4)
     rolled.add(request, "PRODUCE", False, 1, 0.001)

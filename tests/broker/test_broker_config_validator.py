@@ -149,7 +149,7 @@ def test_a_file_named_again_is_looked_at_again(
     assert validator.again == again
 
 
-def test_what_would_be_cut_off_is_told_to_a_request_that_only_validates(caplog: pytest.LogCaptureFixture) -> None:
+def test_validate_only_returns_the_connections_that_would_be_closed(caplog: pytest.LogCaptureFixture) -> None:
     asked = resource("1", {"max.connections.per.ip": "1"})
     warned = ConfigValidator(warnings=["10.0.0.7 has 3", "10.0.0.8 has 2"])
     assert rejection(warned, asked, validate_only=True) == (Error.NONE, "10.0.0.7 has 3; 10.0.0.8 has 2")

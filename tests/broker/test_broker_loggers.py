@@ -36,7 +36,7 @@ def config(name: str, operation: int, value: str | None = None) -> Any:
 @pytest.mark.parametrize(
     ("level", "number"), [("TRACE", 5), ("DEBUG", 10), ("INFO", 20), ("WARN", 30), ("ERROR", 40), ("FATAL", 50)]
 )
-def test_every_level_is_set_and_told(level: str, number: int) -> None:
+def test_every_level_is_set_and_described(level: str, number: int) -> None:
     LOGGERS.alter("1", [config(NAME, SET, level)], validate_only=False)
     assert logging.getLogger(NAME).level == number
     assert LOGGERS.levels()[NAME] == level

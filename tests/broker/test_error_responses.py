@@ -133,7 +133,7 @@ def test_leader_and_isr_names_every_partition() -> None:
 
 
 @pytest.mark.parametrize("acks", [0, 1])
-def test_who_wants_no_acknowledgement_gets_no_error_but_the_end_of_its_connection(acks: int) -> None:
+def test_with_acks_0_an_error_closes_the_connection(acks: int) -> None:
     request = request_of(ProduceRequest(acks=acks, timeout_ms=1), 9)
     response = failure(request, Error.UNKNOWN_SERVER_ERROR)
     assert isinstance(response, CloseConnection) == (acks == 0)

@@ -23,7 +23,7 @@ def test_another_name_is_taken_note_of(pair: FastPathPair) -> None:
         assert pair.generic.connections[0].context.client_software_name == name
 
 
-def test_a_bad_name_is_never_hot(pair: FastPathPair) -> None:
+def test_an_invalid_name_never_takes_the_fast_path(pair: FastPathPair) -> None:
     for _ in range(4):
         pair.send(ApiVersionsCall(3, "-bad"))
     assert pair.fast.hits == 0

@@ -32,7 +32,7 @@ def test_too_little_waits_on_the_long_way(pair: FastPathPair) -> None:
     assert pair.fast.hits == 0
 
 
-def test_too_little_is_enough_for_who_does_not_wait(pair: FastPathPair) -> None:
+def test_less_than_min_bytes_is_enough_without_max_wait(pair: FastPathPair) -> None:
     for _ in range(3):
         pair.send(Fetch(12, 0, 2, min_bytes=5_000, wait_ms=0))
     assert pair.fast.hits == 1
@@ -53,7 +53,7 @@ def test_a_leader_epoch_is_fenced(pair: FastPathPair, leader_epoch: int) -> None
     assert pair.fast.hits == (2 if leader_epoch == 0 else 0)
 
 
-def test_the_same_partition_with_other_limits_is_another_shape(pair: FastPathPair) -> None:
+def test_the_same_partition_with_other_limits_is_another_template(pair: FastPathPair) -> None:
     for max_bytes in (100, 200, 100, 200, 200):
         pair.send(Fetch(12, 0, 0, max_bytes=max_bytes))
     assert pair.fast.hits >= 1

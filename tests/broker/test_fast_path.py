@@ -227,7 +227,7 @@ def test_random_requests_are_answered_alike(plan: list[object]) -> None:
 
 @pytest.mark.parametrize("version", PRODUCE_VERSIONS)
 @pytest.mark.parametrize("partitions", [(0,), (3, 1, 2), tuple(range(8))])
-def test_a_repeated_produce_is_hot_where_zstd_is_known(
+def test_a_repeated_produce_takes_the_fast_path_from_version_7(
     pair: FastPathPair, version: int, partitions: tuple[int, ...]
 ) -> None:
     for number in range(6):
@@ -238,14 +238,14 @@ def test_a_repeated_produce_is_hot_where_zstd_is_known(
     assert pair.fast.hits == (4 if version >= 7 else 0)  # the first two requests build the template
 
 
-def test_a_request_for_nine_partitions_is_never_hot(pair: FastPathPair) -> None:
+def test_a_request_for_nine_partitions_never_takes_the_fast_path(pair: FastPathPair) -> None:
     for _ in range(5):
         pair.send(Produce(9, 1, tuple(range(9))))
     assert pair.fast.hits == 0
 
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
-def test_a_repeated_fetch_is_hot_at_every_version(pair: FastPathPair, version: int) -> None:
+def test_a_repeated_fetch_takes_the_fast_path_at_every_version(pair: FastPathPair, version: int) -> None:
     for _ in range(4):
         pair.send(Produce(9, 1, (2,), size=300))
     before = pair.fast.hits
@@ -272,7 +272,7 @@ def test_a_fetch_within_a_session_takes_the_long_way(pair: FastPathPair) -> None
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_repeated_api_versions_are_hot(pair: FastPathPair, version: int) -> None:
+def test_repeated_api_versions_take_the_fast_path(pair: FastPathPair, version: int) -> None:
     for _ in range(4):
         pair.send(ApiVersionsCall(version))
     assert pair.fast.hits == 2
@@ -299,7 +299,7 @@ def test_a_change_is_seen_by_the_next_request(pair: FastPathPair, what: str) -> 
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
-def test_rejected_batches_are_answered_by_the_hot_path(pair: FastPathPair, acks: int) -> None:
+def test_rejected_batches_are_answered_by_the_fast_path(pair: FastPathPair, acks: int) -> None:
     for damage in ("", "", "", "crc", "number", "magic"):
         pair.send(Produce(9, acks, (0,), damage))
     pair.send(Produce(9, acks, (0,), producer_id=3))
@@ -308,7 +308,7 @@ def test_rejected_batches_are_answered_by_the_hot_path(pair: FastPathPair, acks:
     assert pair.fast.hits == 7
 
 
-def test_connections_do_not_share_shapes(pair: FastPathPair) -> None:
+def test_connections_do_not_share_templates(pair: FastPathPair) -> None:
     for _ in range(3):
         pair.send(Produce(9, 1, (0,)), 0)
     hits = pair.fast.hits
@@ -316,7 +316,7 @@ def test_connections_do_not_share_shapes(pair: FastPathPair) -> None:
     assert pair.fast.hits == hits
 
 
-def test_what_was_counted_is_told_when_the_connection_ends(pair: FastPathPair) -> None:
+def test_stats_are_flushed_when_the_connection_closes(pair: FastPathPair) -> None:
     assert pair.fast.fast_path is not None
     for _ in range(5):
         pair.send(ApiVersionsCall(3))

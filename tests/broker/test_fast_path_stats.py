@@ -6,7 +6,7 @@ from signalbox.protocol.headers import RequestHeader
 from signalbox.security.request_context import RequestContext
 
 
-def test_requests_are_summed_up_until_they_are_told() -> None:
+def test_requests_are_summed_until_cleared() -> None:
     stats = FastPathStats()
     stats.add(100, 40, 0.002)
     stats.add(50, 40, 0.001)
@@ -16,7 +16,7 @@ def test_requests_are_summed_up_until_they_are_told() -> None:
     assert (stats.count, stats.request_bytes, stats.response_bytes, stats.total_s, stats.longest_s) == (0, 0, 0, 0, 0)
 
 
-def test_one_request_stands_for_all() -> None:
+def test_one_sample_represents_all_requests() -> None:
     stats = FastPathStats()
     context = RequestContext("c", "CLIENT", SecurityProtocol.PLAINTEXT, "127.0.0.1", b"\x7f\0\0\1")
     stats.set_sample(RequestHeader(0, 9, 1, "client"), context)

@@ -56,13 +56,13 @@ def test_one_bad_batch_of_three_fails_alone(pair: FastPathPair) -> None:
     assert pair.fast.hits == hits + 1
 
 
-def test_the_same_head_with_another_second_partition_is_learnt_anew(pair: FastPathPair) -> None:
+def test_the_same_head_with_another_second_partition_gets_a_new_template(pair: FastPathPair) -> None:
     for partitions in ((0, 1), (0, 1), (0, 1), (0, 2), (0, 2), (0, 2)):
         pair.send(Produce(9, 1, partitions))
     assert pair.fast.hits >= 1
 
 
-def test_a_partition_that_comes_twice_is_never_hot(pair: FastPathPair) -> None:
+def test_a_partition_named_twice_never_takes_the_fast_path(pair: FastPathPair) -> None:
     for _ in range(4):
         [response] = pair.send(Produce(9, 1, (0, 1, 0)))
         assert errors(response, 9) == [0, 0]

@@ -163,7 +163,7 @@ def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> Non
 
 
 @pytest.mark.spec("F6")
-def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
+def test_without_the_cluster_right_nothing_is_forwarded() -> None:
     behind = Forwarder()
     forwarder = FilteringForwarder(behind, NoScheduler())
     forwarder.install(filters(("alice", "DESCRIBE", "cluster")))
@@ -174,7 +174,7 @@ def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
 
 
 @pytest.mark.spec("F6")
-def test_who_has_it_is_forwarded_byte_for_byte() -> None:
+def test_with_the_right_the_request_is_forwarded_unchanged() -> None:
     async def scenario() -> Any:
         return await forwarder.forward(asked)
 
@@ -194,7 +194,7 @@ def test_an_answer_of_the_filters_own_is_the_whole_answer() -> None:
 
 
 @pytest.mark.spec("F2", "F6")
-def test_nothing_is_forwarded_without_a_look_at_who_may() -> None:
+def test_every_forwarded_api_has_an_authorization_filter() -> None:
     assert not CLUSTER_RIGHTS.keys() & RESOURCE_REQUESTS.keys()
     assert all(API_TABLE[key].forwardable for key in filters())
     with pytest.raises(ValueError, match="without an authorization filter: CREATE_TOPICS, DELETE_TOPICS"):

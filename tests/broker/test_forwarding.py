@@ -103,7 +103,7 @@ def test_errors(outcome: EnvelopeResponse | Exception, error: Error) -> None:
 
 @pytest.mark.spec("F14")
 @pytest.mark.parametrize("version", range(2, 8))
-def test_who_is_told_to_wait_by_the_controller_is_held_back_here(version: int) -> None:
+def test_the_controllers_throttle_time_is_applied_here(version: int) -> None:
     """KIP-219: the client is connected to this broker, so only this broker can mute the connection."""
     asked = request_of(CreateTopicsRequest(), version)
     inner = encode_response_header(ApiKey.CREATE_TOPICS, version, 7)

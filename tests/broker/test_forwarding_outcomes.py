@@ -240,6 +240,6 @@ def test_the_client_sees(row: Row, caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("what", ["NOT_CONTROLLER for ever", "hangs up for ever"])
-def test_who_fails_for_ever_is_asked_at_a_measured_pace(what: str) -> None:
+def test_permanent_failures_are_retried_with_a_backoff(what: str) -> None:
     row = next(row for row in ROWS if row.what == what)
     assert 2 <= sum(asyncio.run(outcome_of(row)).asked.values()) <= _DEADLINE_MS / 25

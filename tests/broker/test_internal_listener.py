@@ -19,5 +19,5 @@ from tests.broker.handler_requests import context
         ({"privileged": True}, True),
     ],
 )
-def test_which_doors_are_brokers(flags: dict[str, Any], theirs: bool) -> None:
+def test_which_listeners_are_internal(flags: dict[str, Any], theirs: bool) -> None:
     assert on_internal_listener(context(**flags)) is theirs

@@ -73,7 +73,7 @@ def test_topics_that_a_broker_needs_are_never_anybody_elses_business() -> None:
         CreatePartitionsRequest(topics=[CreatePartitionsRequest.CreatePartitionsTopic(name="t", count=3)]),
     ],
 )
-def test_topics_are_the_controllers_whoever_asks(body: Any) -> None:
+def test_topic_changes_are_always_the_controllers(body: Any) -> None:
     """As in Kafka, before authorization: the handler is not called."""
     response: Any = asyncio.run(LocalAdminRequests().forward(request_of(body, API_TABLE[body.api_key].max_version)))
     rows = [row for name in ("topics", "responses", "results") for row in getattr(response, name, ())]

@@ -89,7 +89,7 @@ def test_a_name_has_one_kind() -> None:
         registry.counter(NAME)
 
 
-def test_what_is_removed_is_gone() -> None:
+def test_removed_metrics_are_not_exported() -> None:
     registry = MetricRegistry()
     registry.counter(NAME, {"a": "1"}).add()
     registry.counter_from(NAME, lambda: 1)

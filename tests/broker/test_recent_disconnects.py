@@ -23,7 +23,7 @@ class Fixture:
         self.recent_disconnects = RecentDisconnects(self.cache, self.clock)
 
 
-def test_nobody_vanished() -> None:
+def test_no_broker_disconnected() -> None:
     assert Fixture().recent_disconnects.hold_s() == 0.0
 
 
@@ -43,7 +43,7 @@ def test_the_wait_ends_with_the_image_that_knows() -> None:
     asyncio.run(story())
 
 
-def test_a_broker_that_is_gone_but_still_leads_is_waited_for() -> None:
+def test_a_disconnected_broker_that_still_leads_is_waited_for() -> None:
     async def story() -> None:
         fixture = Fixture()
         fixture.cache.apply_update_metadata(update(ALL, {"t": {0: (3, [3, 1])}}))

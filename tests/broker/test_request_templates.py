@@ -17,7 +17,7 @@ def test_keys_end_where_they_end() -> None:
     assert templates.by_key == {b"seven!!": "b"}
 
 
-def test_the_oldest_shape_goes_first() -> None:
+def test_the_oldest_template_is_evicted_first() -> None:
     templates: RequestTemplates[int] = RequestTemplates()
     for number in range(MAX_HOT_SHAPES_PER_CONNECTION + 1):
         templates.add(b"%d" % number, number)
@@ -39,7 +39,7 @@ def test_a_success_makes_looks_frequent_again() -> None:
     assert templates.should_sample()
 
 
-def test_more_kinds_than_there_is_room_for_are_not_learnt_all_the_time() -> None:
+def test_more_kinds_than_templates_are_sampled_less_often() -> None:
     templates: RequestTemplates[int] = RequestTemplates()
     learnt = 0
     for number in range(5_000):

@@ -77,7 +77,7 @@ def test_names_of_old_versions_are_resources_too() -> None:
     assert rest.encode(5)
 
 
-def test_a_topic_by_its_id_is_found_whether_its_name_is_told_or_not() -> None:
+def test_a_topic_is_found_by_its_id_with_or_without_a_name() -> None:
     other = b"\x08" * 16
     body = DeleteTopicsRequest(topics=[State(name=None, topic_id=other), State(name=None, topic_id=ID)])
     response = DeleteTopicsResponse(

@@ -64,7 +64,7 @@ def test_errors_are_answers_and_what_was_cancelled_is_none(caplog: pytest.LogCap
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_it_begins_anew_after_a_pause() -> None:
+def test_it_restarts_after_a_pause() -> None:
     async def main() -> None:
         recorded: list[Any] = []
         scheduler = TaskScheduler(asyncio.get_running_loop())

@@ -304,7 +304,7 @@ def test_the_controllers_business_is_forwarded_once_and_only_off_the_controller(
     asyncio.run(scenario())
 
 
-def test_a_stop_ends_whoever_still_waits() -> None:
+def test_a_stop_ends_waiting_requests() -> None:
     async def scenario() -> None:
         async def never(request: ApiRequest) -> Any:
             await asyncio.get_running_loop().create_future()

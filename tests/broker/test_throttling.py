@@ -117,7 +117,7 @@ def test_other_apis_say_what_their_handlers_say() -> None:
 
 
 @pytest.mark.spec("F14", "D12")
-def test_changes_are_rejected_where_the_version_is_told_and_only_slowed_before() -> None:
+def test_changes_are_rejected_from_the_version_with_throttling_errors_and_delayed_before() -> None:
     fixture = Fixture(controller_mutation_rate=2.0)
     request = request_of(CreateTopicsRequest(), 7)
     changes = fixture.throttling.changes(request, strict_from=6)

@@ -97,7 +97,7 @@ def test_the_way_and_in_whose_name(here: bool, request_: Any, way: str, principa
     assert cluster.principals == principals
 
 
-def test_shapes() -> None:
+def test_settings_of_internal_topics() -> None:
     cluster = Cluster(here=True)
     created(cluster, "__consumer_offsets")
     created(cluster, "t")
@@ -127,7 +127,7 @@ def test_outcomes(outcome: Any, code: int) -> None:
 
 
 @pytest.mark.spec("F10")
-def test_who_asks_for_the_same_topic_joins_and_a_later_one_asks_anew() -> None:
+def test_requests_for_the_same_topic_share_one_creation_and_a_later_one_starts_another() -> None:
     async def scenario() -> None:
         cluster = Cluster()
         creator = cluster.creator()

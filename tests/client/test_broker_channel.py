@@ -158,7 +158,7 @@ def test_a_request_that_was_given_up_is_not_sent() -> None:
     with_channel(test)
 
 
-def test_a_request_that_cannot_be_written_fails_alone() -> None:
+def test_an_encode_error_fails_only_its_request() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         impossible = channel.send(LeaderAndIsrRequest(controller_epoch="two"))  # type: ignore[arg-type]
         behind = channel.send(UpdateMetadataRequest(controller_epoch=1))

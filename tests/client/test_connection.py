@@ -118,7 +118,7 @@ def test_without_the_check_nothing_is_sent() -> None:
 
 
 @pytest.mark.parametrize("highest", [0, 2, 3, 4])
-def test_an_older_broker_is_asked_again_at_its_own_version(highest: int) -> None:
+def test_an_older_broker_gets_the_request_at_its_own_version(highest: int) -> None:
     async def test(broker: LoopbackBroker) -> None:
         broker.api_versions_max = highest
         connection = await connect(Address(*broker.address), SETTINGS, Identity("cluster-A", 1))
@@ -223,7 +223,7 @@ def test_an_answer_with_a_foreign_correlation_id_ends_the_connection() -> None:
     with_server(serve, test)
 
 
-def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
+def test_a_response_without_a_request_closes_the_connection() -> None:
     async def test(broker: LoopbackBroker) -> None:
         connection = await connect(Address(*broker.address), SETTINGS)
         (writer,) = broker._writers

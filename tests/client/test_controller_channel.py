@@ -125,7 +125,7 @@ def test_not_controller_is_looked_up_again_and_never_reaches_the_caller() -> Non
     with_channel(test)
 
 
-def test_while_nobody_is_the_controller_it_is_asked_at_a_measured_pace_until_the_deadline() -> None:
+def test_without_an_active_controller_the_lookup_is_retried_with_a_backoff_until_the_deadline() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = not_controller
         with pytest.raises(KafkaError) as outcome:

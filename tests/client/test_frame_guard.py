@@ -21,6 +21,6 @@ def test_a_believable_length() -> None:
         (b"HTTP", "speaks HTTP"),
     ],
 )
-def test_an_unbelievable_one_says_who_may_be_there(prefix: bytes, said: str) -> None:
+def test_an_implausible_frame_length_names_the_likely_peer(prefix: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         frame_length(prefix, 100)

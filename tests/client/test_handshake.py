@@ -100,7 +100,7 @@ def test_129_with_its_empty_table_is_a_misroute() -> None:
     assert (rejection.value.wanted, rejection.value.address) == (WHO, ADDRESS)
 
 
-def test_129_that_nobody_provoked_is_a_broken_peer() -> None:
+def test_129_without_an_identity_is_a_broken_peer() -> None:
     with pytest.raises(PeerBroke, match="rejected with error 129"):
         Talk(None).answer(5, error_code=129)
 

@@ -119,7 +119,7 @@ def test_metadata_that_cannot_be_had_for_long_makes_the_client_start_over() -> N
 
 
 @pytest.mark.spec("R5")
-def test_a_late_answer_to_a_forgotten_generation_is_not_adopted() -> None:
+def test_a_late_response_of_an_older_generation_is_not_adopted() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
         metadata_updater = client.metadata_updater
@@ -135,7 +135,7 @@ def test_a_late_answer_to_a_forgotten_generation_is_not_adopted() -> None:
 
 
 @pytest.mark.spec("R5")
-def test_starting_over_forgets_the_nodes_and_closes_every_connection() -> None:
+def test_rebootstrapping_discards_the_nodes_and_closes_every_connection() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.topic("t1")
         for node_id in (1, 2, 3):
@@ -155,7 +155,7 @@ def test_starting_over_forgets_the_nodes_and_closes_every_connection() -> None:
     with_client(test)
 
 
-def test_topics_that_were_asked_for_stay_asked_for() -> None:
+def test_requested_topics_stay_in_later_metadata_requests() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.topic("t1")
         await client.topic("t2")

@@ -179,7 +179,7 @@ def test_every_route_is_verified_and_a_swap_is_named(cluster: CrossedCluster) ->
 
 
 @pytest.mark.spec("R5", "R6")
-def test_two_swapped_brokers_lose_nothing_repeat_nothing_and_leave_the_third_alone(
+def test_two_swapped_brokers_cause_no_loss_no_duplicates_and_do_not_affect_the_third(
     cluster: CrossedCluster,
 ) -> None:
     async def test(client: ClusterClient) -> None:

@@ -254,7 +254,7 @@ def test_a_rejected_batch_leaves_no_gap_in_the_sequence() -> None:
     with_client(test)
 
 
-def test_a_broker_that_forgot_the_producer_is_met_under_a_new_id() -> None:
+def test_after_unknown_producer_id_a_new_producer_id_is_used() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         async with Producer(client, EAGER) as producer:
             await (await producer.send("t1", b"a"))
@@ -301,7 +301,7 @@ def test_a_record_that_no_broker_would_take_is_rejected_at_once() -> None:
     with_client(test)
 
 
-def test_send_waits_for_room_in_the_buffer() -> None:
+def test_send_waits_for_free_buffer_memory() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         async with Producer(client, ProducerSettings(buffer_memory_bytes=2_000, linger_ms=1)) as producer:
             for i in range(50):

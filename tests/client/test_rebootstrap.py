@@ -54,7 +54,7 @@ def test_a_cluster_without_an_id_is_adopted_and_no_half_identity_is_sent() -> No
 
 
 @pytest.mark.spec("R5")
-def test_a_rejected_route_starts_over_and_forgets_the_cluster() -> None:
+def test_a_rejected_route_rebootstraps_and_discards_the_cluster() -> None:
     it = steady()
     assert it.route_rejected(NODE_1, it.generation, 5_000) is Action.START_OVER
     assert (it.phase, it.cluster_id, it.generation, it.starts_over) == (Phase.BOOTSTRAP, None, 1, 1)
@@ -151,7 +151,7 @@ def test_metadata_with_129_starts_over() -> None:
     assert it.metadata_received(it.generation, A, 3, 129, 5_000) is Action.START_OVER
 
 
-def test_a_seed_that_says_129_is_passed_over_without_starting_over_again() -> None:
+def test_a_bootstrap_server_that_returns_129_is_skipped_without_another_rebootstrap() -> None:
     it = rebootstrap()
     assert it.metadata_received(it.generation, A, 3, 129, 0) is Action.NEXT_SEED
     assert it.starts_over == 0

@@ -82,7 +82,7 @@ def test_a_bad_route_is_rejected_before_anything_is_fetched() -> None:
     with_broker(test)
 
 
-def test_nobody_there_and_nobody_who_answers() -> None:
+def test_a_refused_connection_and_a_missing_response() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         async def silent(request: Any, version: int) -> Any:
             await asyncio.sleep(60)
@@ -100,7 +100,7 @@ def test_nobody_there_and_nobody_who_answers() -> None:
     with_broker(test)
 
 
-def test_the_owner_is_told_once_when_the_leader_hangs_up() -> None:
+def test_the_owner_is_notified_once_when_the_leader_closes_the_connection() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []
@@ -150,7 +150,7 @@ def test_garbage_closes_the_channel_and_not_the_loop() -> None:
     with_broker(test)
 
 
-def test_a_channel_that_its_owner_closed_tells_nobody() -> None:
+def test_a_channel_closed_by_its_owner_notifies_no_callback() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []

@@ -9,7 +9,7 @@ from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
 
 
-def test_a_report_tells_connected_verified_and_rejected_nodes_apart() -> None:
+def test_a_report_distinguishes_connected_verified_and_rejected_nodes() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(MetadataRequest(topics=[]))
         await client.request(1, MetadataRequest(topics=[]))

@@ -126,7 +126,7 @@ def test_a_replica_channel_is_left_between_two_fetches() -> None:
     with_broker(400, test)
 
 
-def test_a_token_is_waited_for_before_connecting_and_its_lack_is_told() -> None:
+def test_a_connection_waits_for_a_token_and_reports_a_missing_one() -> None:
     def reject() -> str:
         raise TokenUnavailable("the provider is down")
 

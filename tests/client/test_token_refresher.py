@@ -55,7 +55,7 @@ def test_the_first_connection_waits_and_the_others_do_not() -> None:
     metadata_updater.close()
 
 
-def test_nobody_waits_for_ever() -> None:
+def test_waiting_ends_at_a_deadline() -> None:
     source = Source(lasting(3600))
     source.release.clear()
     metadata_updater = TokenRefresher(source, RefreshWindow())
@@ -70,7 +70,7 @@ def test_nobody_waits_for_ever() -> None:
     metadata_updater.close()
 
 
-def test_a_failure_is_told_to_who_waits_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_raised_to_waiting_callers_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     source = Source(TokenUnavailable("status 401"), RuntimeError("secret text"), lasting(60, "second"))
     permits = source.permits = threading.Semaphore(1)
     metadata_updater = TokenRefresher(source, RefreshWindow(), backoff=0.01)
@@ -93,7 +93,7 @@ def test_a_failure_is_told_to_who_waits_and_logged_once(caplog: pytest.LogCaptur
     assert [record.getMessage() for record in caplog.records] == ["Access token not obtained: status 401"]
 
 
-def test_how_often_it_is_asked() -> None:
+def test_the_refresh_interval() -> None:
     clock = ManualClock()
     good = LoginToken("good", clock.now_ms() + 3_600_000)
     source = Source(good, TokenUnavailable("down"), TokenUnavailable("down"), TokenUnavailable("down"), good)

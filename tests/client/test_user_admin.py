@@ -45,7 +45,7 @@ def test_the_password_is_the_one_that_was_set(one: Cluster) -> None:
     one.run(run())
 
 
-def test_what_is_rejected_is_told(one: Cluster) -> None:
+def test_rejections_are_reported(one: Cluster) -> None:
     async def run() -> None:
         async with AdminClient.of(one.bootstrap_servers) as admin:
             for rejected, error in (

@@ -95,7 +95,7 @@ _ENTRIES = st.lists(st.builds(entry, st.sampled_from([ALICE, BOB, ANY_USER]), st
 
 
 @given(st.lists(st.dictionaries(_PATTERNS, _ENTRIES.map(tuple), max_size=4), max_size=5))
-def test_an_index_that_was_changed_answers_as_one_made_anew(
+def test_a_changed_index_equals_a_rebuilt_one(
     changes: list[dict[ResourcePattern, Entries]],
 ) -> None:
     index, all_ = AclIndex(), {}

@@ -34,7 +34,7 @@ def read_one(cluster: Cluster, topic: str) -> bytes | None:
         consumer.close()
 
 
-def test_acks_all_on_three_brokers_and_every_thread_gone_afterwards() -> None:
+def test_acks_all_on_three_brokers_and_no_thread_left_afterwards() -> None:
     before = set(threading.enumerate())
     with Cluster() as cluster:
         assert len(cluster.bootstrap_servers.split(",")) == 3

@@ -37,7 +37,7 @@ async def read_trail(bootstrap: str, expected: int) -> list[dict[str, object]]:
     return found
 
 
-def test_without_a_topic_nothing_is_lost_and_the_reason_is_said() -> None:
+def test_without_a_topic_no_event_is_lost_and_the_reason_is_logged() -> None:
     async def rejected() -> tuple[int, str]:
         return 44, "the policy says no"
 

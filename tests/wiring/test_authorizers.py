@@ -85,7 +85,7 @@ class MineFromOurs(AclAuthorizer):
         super().__init__(AclIndex([OWN_ACL], stamp=1))
 
 
-def test_the_stores_acls_go_to_the_built_in_one_alone() -> None:
+def test_stored_acls_are_read_only_by_the_built_in_authorizer() -> None:
     store = MemoryMetadataStore(SharedEntries())
     built_in, _ = asked(authorizer__class__name="kafka.security.authorizer.AclAuthorizer")
     assert open_acl_repository(store, ManualClock(), built_in) is not None

@@ -93,7 +93,7 @@ def test_without_brokers_nothing_can_be_placed(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_who_lacks_what_is_finalized_does_not_start(tmp_path: Path) -> None:
+def test_a_node_that_lacks_a_finalized_feature_does_not_start(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = SqliteMetadataStore(tmp_path / "metadata.db", 6000, SystemClock())
         await store.open_session()
@@ -108,7 +108,7 @@ def test_who_lacks_what_is_finalized_does_not_start(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_who_lacks_what_is_finalized_while_it_runs_ends(tmp_path: Path) -> None:
+def test_a_running_node_that_lacks_a_finalized_feature_stops(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = controller_in(tmp_path)
         await node.start()

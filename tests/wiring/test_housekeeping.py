@@ -82,7 +82,7 @@ def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
     asyncio.run(scenario())
 
 
-def test_silent_producers_are_forgotten_after_the_time_that_holds_now() -> None:
+def test_idle_producers_expire_after_the_current_time_limit() -> None:
     asked: list[int] = []
     dynamic = SimpleNamespace(values={"producer.id.expiration.ms": 5})
     logs = SimpleNamespace(expire_producers=asked.append)

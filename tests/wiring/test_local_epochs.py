@@ -5,7 +5,7 @@ from __future__ import annotations
 from signalbox.wiring.local_epochs import LocalEpochs
 
 
-def test_a_registration_brings_a_new_epoch_and_tells() -> None:
+def test_a_registration_sets_a_new_epoch_and_notifies() -> None:
     epochs, heard = LocalEpochs(1), list[int]()
     assert epochs.broker_epoch == -1
     epochs.on_broker_epoch = heard.append

@@ -61,7 +61,7 @@ def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_parts_are_there_after_the_start_alone(tmp_path: Path) -> None:
+def test_components_exist_only_after_the_start(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = node_in(tmp_path)
         with pytest.raises(RuntimeError, match="has not started"):
@@ -164,7 +164,7 @@ def test_a_store_that_cannot_be_is_rejected_with_its_key(tmp_path: Path, setting
     asyncio.run(scenario())
 
 
-def test_a_node_that_cannot_go_on_says_why(tmp_path: Path) -> None:
+def test_a_fatal_failure_has_a_reason(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = node_in(tmp_path)
         node._fail("the disk is gone")

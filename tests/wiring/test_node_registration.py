@@ -26,7 +26,7 @@ def test_endpoints_and_roles(forced: str, privileged: str | None) -> None:
 
 
 @pytest.mark.spec("F15")
-def test_a_controller_tells_of_its_own_listeners_and_a_broker_of_its_own() -> None:
+def test_a_controller_and_a_broker_register_their_own_listeners() -> None:
     config = controller_config_of(
         listeners="CONTROLLER://127.0.0.1:1,SPARE://127.0.0.1:2",
         controller__listener__names="controller,spare",

@@ -149,7 +149,7 @@ def test_below_the_gate_every_broker_stores_configs_and_quotas_by_itself(below: 
 
 
 @pytest.mark.spec("F10")
-def test_below_the_gate_missing_topics_are_made_by_whoever_is_asked(below: MixedCluster) -> None:
+def test_below_the_gate_any_broker_creates_missing_topics(below: MixedCluster) -> None:
     node_id = followers(below)[0]
     missing = [MetadataRequest.MetadataRequestTopic(name="asked-for")]
     [topic] = below.ask(node_id, MetadataRequest(topics=missing, allow_auto_topic_creation=True)).topics
@@ -203,7 +203,7 @@ def _is_gone(node_id: int, image: MetadataImage) -> bool:
     return node_id not in image.brokers
 
 
-def test_from_the_gate_on_there_is_the_controller_alone() -> None:
+def test_from_the_gate_on_only_the_controller_decides() -> None:
     class Nobody:
         is_active = False
 

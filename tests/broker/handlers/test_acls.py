@@ -69,7 +69,7 @@ def describe(running_broker: RunningBroker, authorizer: Any = ALLOW_ALL, version
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_made_told_and_removed(guarded: RunningBroker, version: int) -> None:
+def test_create_describe_and_delete(guarded: RunningBroker, version: int) -> None:
     name = f"made-{version}"
     assert [row.error_code for row in create(guarded, creation(name), creation(name, "bob"))] == [0, 0]
     described = describe(guarded, resource_name_filter=name, version=version)
@@ -128,7 +128,7 @@ def test_the_rights_on_the_cluster(guarded: RunningBroker) -> None:
     assert delete(guarded, alters, resource_name_filter="r3").error_code == 0
 
 
-def test_where_nobody_obeys_them_they_are_rejected(running_broker: RunningBroker) -> None:
+def test_acls_are_rejected_without_an_authorizer(running_broker: RunningBroker) -> None:
     """The broker of this package's fixture has no authorizer."""
     assert running_broker.components.context.acls is None
     described = describe(running_broker)

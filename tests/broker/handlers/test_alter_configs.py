@@ -135,7 +135,7 @@ def test_the_older_api_replaces_everything(running_broker: RunningBroker, versio
     assert codes["ac-8"] in (Error.INVALID_REQUEST, Error.INVALID_CONFIG, Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def test_loggers_are_altered_by_whoever_is_asked_beside_what_the_controller_decides(
+def test_loggers_are_altered_locally_and_other_configs_by_the_controller(
     running_broker: RunningBroker,
 ) -> None:
     running_broker.create_topic("ac-9")

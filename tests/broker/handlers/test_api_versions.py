@@ -52,7 +52,7 @@ def test_the_table(version: int) -> None:
     assert response.finalized_features_epoch == -1
 
 
-def test_features_are_told_as_they_stand() -> None:
+def test_finalized_features_are_returned() -> None:
     cache = MetadataCache()
     made = handler(cache=cache)
 
@@ -72,7 +72,7 @@ def test_features_are_told_as_they_stand() -> None:
 
 
 @pytest.mark.parametrize("version", [6, 32767, -1])
-def test_a_version_nobody_has_is_answered_in_the_layout_of_0_without_a_look_at_the_body(version: int) -> None:
+def test_an_unknown_version_gets_a_response_of_version_0_without_decoding_the_body(version: int) -> None:
     request = ApiRequest(RequestHeader(ApiKey.API_VERSIONS, version, 7, "c"), None, context(), b"", 0.0)
     response = handler()(request)
     assert isinstance(response, RawResponse)
@@ -127,7 +127,7 @@ def test_a_wrong_name_is_said_before_a_wrong_identity() -> None:
     assert response.error_code == Error.INVALID_REQUEST
 
 
-def test_who_is_let_in_is_known_by_its_software() -> None:
+def test_an_accepted_client_is_recorded_with_its_software() -> None:
     who = context()
     ask(5, who, cluster_id="cluster", node_id=2, **NAMED)
     assert who.client_software_name in ("", "unknown")

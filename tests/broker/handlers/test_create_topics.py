@@ -122,12 +122,12 @@ def test_answers_stand_in_the_order_of_the_request(running_broker: RunningBroker
     ]
 
 
-def test_nobody_creates_what_is_called_as_krafts_log_is(running_broker: RunningBroker) -> None:
+def test_the_name_of_the_kraft_metadata_topic_is_rejected(running_broker: RunningBroker) -> None:
     topic = Topic(name="__cluster_metadata", num_partitions=1, replication_factor=1)
     assert found(ask(running_broker, topic)) == {"__cluster_metadata": Error.TOPIC_AUTHORIZATION_FAILED}
 
 
-def test_configs_are_shown_to_who_may_see_them(running_broker: RunningBroker) -> None:
+def test_configs_are_returned_only_with_describe_configs(running_broker: RunningBroker) -> None:
     topic = Topic(name="c-4", num_partitions=3, replication_factor=1)
     creator = ("alice", "CREATE", "c-4")
     [shown] = ask(

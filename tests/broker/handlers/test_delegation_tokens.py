@@ -96,7 +96,7 @@ def describe(
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_made_told_renewed_and_ended(running_broker: RunningBroker, version: int) -> None:
+def test_create_describe_renew_and_expire(running_broker: RunningBroker, version: int) -> None:
     user = f"alice-{version}"
     made = create(running_broker, by(user), creation(renewers=("bob",)), version)
     assert (made.error_code, made.principal_type, made.principal_name) == (0, "User", user)
@@ -150,11 +150,11 @@ def test_connections_on_which_no_token_is_spoken_of(running_broker: RunningBroke
     assert (described.error_code, described.tokens) == (Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, [])
 
 
-def test_who_has_a_certificate_is_somebody(running_broker: RunningBroker) -> None:
+def test_a_client_certificate_is_an_authenticated_principal(running_broker: RunningBroker) -> None:
     assert create(running_broker, by("CN=alice", SecurityProtocol.SSL)).error_code == 0
 
 
-def test_what_was_forwarded_is_judged_by_its_principal_and_not_by_the_brokers_connection(
+def test_a_forwarded_request_is_authorized_by_its_principal_and_not_by_the_brokers_connection(
     running_broker: RunningBroker,
 ) -> None:
     hop = by("alice", SecurityProtocol.PLAINTEXT)
@@ -182,7 +182,7 @@ def test_renewers_are_users(running_broker: RunningBroker) -> None:
     )
 
 
-def test_who_sees_which(running_broker: RunningBroker) -> None:
+def test_which_tokens_a_principal_sees(running_broker: RunningBroker) -> None:
     made = create(running_broker, by("erin"), creation(renewers=("finn",)))
     other = create(running_broker, by("gil"))
     for who in ("erin", "finn"):
@@ -200,7 +200,7 @@ def test_who_sees_which(running_broker: RunningBroker) -> None:
     assert describe(running_broker, by("erin"), "gil").tokens == []
 
 
-def test_nobodys_tokens_are_none(running_broker: RunningBroker) -> None:
+def test_an_empty_list_of_owners_returns_no_tokens(running_broker: RunningBroker) -> None:
     create(running_broker, by("ivy"))
     handler = DescribeDelegationTokenHandler(running_broker.components.context.tokens, ALLOW_ALL, SECRET)
     none = running_broker.answer(handler, request_of(DescribeDelegationTokenRequest(owners=[]), 3, by("ivy")))

@@ -85,7 +85,7 @@ def test_which_are_meant(components: Any, strict: bool, meant: list[str], versio
     assert described(response) == meant
 
 
-def test_quotas_alone_are_told() -> None:
+def test_only_quotas_are_returned() -> None:
     [entry] = describe(("user", EXACT, "a"), strict=True).entries
     assert [(value.key, value.value) for value in entry.values] == [("producer_byte_rate", 1024.0)]
 

@@ -42,7 +42,7 @@ def test_endpoints_that_are_not_here(endpoint_type: int, error: Error) -> None:
     assert response.error_message
 
 
-def test_operations_are_shown_to_who_may_describe_the_cluster() -> None:
+def test_authorized_operations_need_describe_on_the_cluster() -> None:
     assert ask(1).cluster_authorized_operations == -(2**31)
     asked: dict[str, Any] = {"include_cluster_authorized_operations": True}
     assert ask(1, **asked).cluster_authorized_operations == sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))

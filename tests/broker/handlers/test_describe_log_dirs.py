@@ -66,7 +66,7 @@ def test_without_the_right_nothing_is_listed(tmp_path: Path, version: int) -> No
     logs.close()
 
 
-def test_a_directory_that_failed_says_so(tmp_path: Path) -> None:
+def test_a_failed_directory_is_reported(tmp_path: Path) -> None:
     logs = start(tmp_path / "a", tmp_path / "b")
     logs.create(TopicPartition("t", 0), new_uuid(), LogConfig())
     logs.directories[0].fail(OSError("gone"), "testing")
@@ -76,7 +76,7 @@ def test_a_directory_that_failed_says_so(tmp_path: Path) -> None:
     logs.close()
 
 
-def test_a_volume_that_is_gone_says_so(tmp_path: Path) -> None:
+def test_an_unmounted_volume_is_reported(tmp_path: Path) -> None:
     logs = start(tmp_path / "a")
     shutil.rmtree(tmp_path / "a")
     assert [each.error_code for each in ask(logs, 5).results] == [Error.KAFKA_STORAGE_ERROR]

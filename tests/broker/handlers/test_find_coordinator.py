@@ -69,7 +69,7 @@ def test_coordinators_that_are_not_served_are_final_errors(version: int, key_typ
     assert batched.coordinators[0].error_code == error
 
 
-def test_an_offsets_topic_of_which_only_the_name_is_known_is_not_made_anew() -> None:
+def test_an_offsets_topic_known_only_by_name_is_not_created_again() -> None:
     """Its entry in the store is corrupt. Without the number of partitions the coordinator cannot be computed."""
     creation = Creation()
     response = ask(

@@ -58,6 +58,6 @@ def test_a_group_that_is_not_here_has_an_error_at_every_version(
     )
 
 
-def test_who_asks_is_told_to_the_coordinator() -> None:
+def test_the_coordinator_gets_the_client_id_and_address() -> None:
     asked = client_context(request_of(HeartbeatRequest(), 4))
     assert (asked.client_id, asked.client_host) == ("test", "/10.0.0.7")

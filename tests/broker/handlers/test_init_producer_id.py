@@ -42,7 +42,7 @@ def test_an_id_with_epoch_0(version: int) -> None:
         (acl(("bob", "WRITE", "any topic")), Error.CLUSTER_AUTHORIZATION_FAILED),
     ],
 )
-def test_who_may(authorizer: Any, code: int) -> None:
+def test_authorization(authorizer: Any, code: int) -> None:
     assert ask(4, authorizer)[0] == code
 
 
@@ -63,11 +63,11 @@ def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error
         (-1, -1, (0, 42, 0)),
     ],
 )
-def test_what_the_producer_has_is_told_whole(producer_id: int, epoch: int, response: tuple[int, int, int]) -> None:
+def test_the_producers_id_and_epoch_are_returned(producer_id: int, epoch: int, response: tuple[int, int, int]) -> None:
     assert ask(3, producer_id=producer_id, producer_epoch=epoch) == response
 
 
-def test_who_may_comes_first() -> None:
+def test_authorization_comes_first() -> None:
     assert ask(3, acl(("bob", "WRITE", "t")), producer_id=55)[0] == Error.CLUSTER_AUTHORIZATION_FAILED
 
 

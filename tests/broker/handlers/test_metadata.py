@@ -63,7 +63,7 @@ def found(response: Any) -> list[tuple[str | None, int]]:
 
 @pytest.mark.spec("L10")
 @pytest.mark.parametrize("version", range(14))
-def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
+def test_only_addresses_of_the_requests_listener_are_returned(version: int) -> None:
     response = ask(MetadataRequest(topics=None if version else []), version)
     assert [(b.node_id, b.host, b.port) for b in response.brokers] == [(1, "client1", 9001), (2, "client2", 9002)]
     inside = ask(MetadataRequest(topics=None if version else []), version, context(listener="REPLICATION"))
@@ -147,7 +147,7 @@ def test_operations() -> None:
 @pytest.mark.parametrize(
     ("version", "wanted", "created"), [(3, False, True), (4, False, False), (4, True, True), (13, True, True)]
 )
-def test_who_decides_about_creation(version: int, wanted: bool, created: bool) -> None:
+def test_which_settings_decide_about_auto_creation(version: int, wanted: bool, created: bool) -> None:
     creation = Creation()
     more = {"allow_auto_topic_creation": wanted} if version >= 4 else {}
     ask(by_name("a", "new", **more), version, creation=creation)
@@ -173,7 +173,7 @@ def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal
         (9, (0, ""), Error.LEADER_NOT_AVAILABLE),  # created, but not yet in this broker's image
     ],
 )
-def test_the_controllers_answer_reaches_who_asked(version: int, outcome: tuple[int, str], code: Error) -> None:
+def test_the_controllers_response_reaches_the_client(version: int, outcome: tuple[int, str], code: Error) -> None:
     assert found(ask(by_name("new"), version, creation=Creation(outcome))) == [("new", code)]
 
 
@@ -263,7 +263,7 @@ def test_a_kept_answer_goes_with_the_image() -> None:
     assert "new" in {topic.name for topic in fresh.topics}
 
 
-def test_who_may_not_see_all_topics_is_given_no_kept_answer() -> None:
+def test_a_principal_that_may_not_describe_all_topics_gets_no_cached_response() -> None:
     cache = cache_of(topics=MANY)
     keeps = handler(acl(("root", "READ", "*"), ("alice", "READ", "t-1")), cache=cache)
     wanted = MetadataRequest(topics=None)

@@ -91,7 +91,7 @@ def test_records_that_are_none(running_broker: RunningBroker, records: Any, vers
     assert offset == -1
 
 
-def test_a_wrong_checksum_is_corrupt_and_its_neighbour_is_written(running_broker: RunningBroker) -> None:
+def test_a_wrong_checksum_is_corrupt_and_the_next_partition_is_written(running_broker: RunningBroker) -> None:
     running_broker.create_topic("pr-crc", 2)
     broken = batch(b"a")
     broken[-1] ^= 1

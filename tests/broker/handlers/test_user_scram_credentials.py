@@ -56,7 +56,7 @@ def described(response: Any) -> dict[str, Any]:
     }
 
 
-def test_made_told_and_removed(running_broker: RunningBroker) -> None:
+def test_create_describe_and_delete(running_broker: RunningBroker) -> None:
     assert alter(running_broker, put("alice"), put("alice", SHA_512, 8192), put("bob")) == {"alice": 0, "bob": 0}
     assert described(describe(running_broker, "alice")) == {"alice": {SHA_256: 4096, SHA_512: 8192}}
     assert alter(running_broker, deletions=[drop("alice"), drop("bob")]) == {"alice": 0, "bob": 0}

@@ -88,7 +88,7 @@ def completeness(*trails: tuple[int, bool], complete: bool = True) -> dict[str, 
     return {"brokers": rows, "topic_records": 9, "unread_records": 0, "table_rows": 9, "complete": complete}
 
 
-def test_trails_of_every_broker_are_judged(tmp_path: Path) -> None:
+def test_the_audit_sequences_of_every_broker_are_checked(tmp_path: Path) -> None:
     seen = stage(tmp_path)
     seen.cluster = ProcessCluster(tmp_path, 2)
     check_audit_sequences(seen, completeness((1, True), (2, True), (2, True)))

@@ -33,7 +33,7 @@ def test_what_would_be_wrong(cluster: Cluster, configs: Configs, fault: str | No
     assert all(str(fault) in each for each in found)
 
 
-def test_changed_are_the_keys_that_are_not_obeyed_so(cluster: Cluster) -> None:
+def test_changed_keys_are_those_not_applied_yet(cluster: Cluster) -> None:
     found = validator(cluster)
     assert found.applied == {}
     assert found.changed({}) == []

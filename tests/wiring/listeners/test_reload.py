@@ -31,7 +31,9 @@ def applied(cluster: Cluster) -> Configs:
     return cluster.nodes[1].components.reload.validator.applied
 
 
-def test_what_cannot_be_obeyed_is_said_and_the_next_change_is(alone: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_configs_are_logged_and_the_next_change_is_applied(
+    alone: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     good = {"listener.name.client.max.connections": "7"}
     bad = {**good, "max.connections.per.ip": "0"}
     with alone:

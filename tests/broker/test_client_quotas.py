@@ -57,7 +57,7 @@ def test_a_default_is_everybodys_own_and_a_users_quota_is_shared_by_its_clients(
     assert each.bucket(PRODUCER_BYTE_RATE, ALICE, "a") is not each.bucket(PRODUCER_BYTE_RATE, ALICE, "b")
 
 
-def test_changes_apply_immediately() -> None:
+def test_changes_are_reported_once_and_apply_immediately() -> None:
     changes: list[str] = []
     made = ClientQuotas(QuotaWindows(), lambda: 0.0, lambda: changes.append("changed"))
     made.take_configs("topics/t", {"retention.ms": "1"})

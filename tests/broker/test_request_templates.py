@@ -39,7 +39,7 @@ def test_a_success_makes_looks_frequent_again() -> None:
     assert templates.should_sample()
 
 
-def test_more_kinds_than_templates_are_sampled_less_often() -> None:
+def test_requests_that_do_not_repeat_are_sampled_less_often() -> None:
     templates: RequestTemplates[int] = RequestTemplates()
     learnt = 0
     for number in range(5_000):

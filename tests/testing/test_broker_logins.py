@@ -64,5 +64,5 @@ def test_the_listeners_of_brokers_are_secured_and_no_other(tmp_path: Path, contr
         ("authorizer.class.name", False),
     ],
 )
-def test_explicit_security_settings_are_kept(key: str, own: bool) -> None:
+def test_which_keys_are_security_settings(key: str, own: bool) -> None:
     assert names_own_security(["log.retention.ms", key]) == ([key] if own else [])

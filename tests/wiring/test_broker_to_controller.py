@@ -28,7 +28,7 @@ class Channel:
 
 
 @pytest.mark.parametrize("outcome", ["answer", "rejected", "broken", "cancelled"])
-def test_any_response_is_reported_once(outcome: str) -> None:
+def test_any_outcome_is_reported_once(outcome: str) -> None:
     async def scenario() -> None:
         channel, heard = Channel(), list[Any]()
         sender = ChannelAlterPartition(channel, 1000)  # type: ignore[arg-type]

@@ -90,7 +90,7 @@ def test_a_change_of_controller_and_none_at_all() -> None:
     run(scenario)
 
 
-def test_a_controller_found_by_its_registration() -> None:
+def test_a_controller_that_changes_its_privileged_listener() -> None:
     async def scenario(watching: Watching) -> None:
         await register(watching.store, registration(1))
         await watching.store.commit([Create(CONTROLLER, encode_claim(1, 0))])

@@ -40,7 +40,7 @@ def requests() -> tuple[ControlRequests, MetadataCache, Coordinator, Replicas]:
     return ControlRequests(replicas, cache, coordinator), cache, coordinator, replicas  # type: ignore[arg-type]
 
 
-def test_the_size_of_the_offsets_topic_is_logged_when_it_differs() -> None:
+def test_the_coordinator_gets_the_partition_count_of_the_offsets_topic() -> None:
     control, cache, coordinator, _ = requests()
     control.update_metadata(update({1: ["CLIENT"]}, {"t": {0: (1, [1])}}), 8)
     assert coordinator.counts == []

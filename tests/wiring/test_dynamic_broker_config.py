@@ -53,7 +53,7 @@ def test_the_nearest_counts(stored: Mapping[str, str], value: int) -> None:
     assert found[key] == value
 
 
-def test_unreadable_entries_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_stored_values_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     values({FOR_ALL: {"log.retention.ms": "soon"}})
     assert "log.retention.ms ignored: 'soon' is not a whole number" in caplog.text
 

@@ -135,7 +135,7 @@ def test_rights(rights: Any, by_name: int, by_id: tuple[str | None, int]) -> Non
         (["DELETE"], Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-def test_topic_existence_is_disclosed_only_with_describe(
+def test_topic_existence_is_disclosed_only_to_authorized_principals(
     running_broker: RunningBroker, rights: list[str], there: Error, missing: Error
 ) -> None:
     running_broker.create_topic("d-there")

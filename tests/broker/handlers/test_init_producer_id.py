@@ -63,7 +63,7 @@ def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error
         (-1, -1, (0, 42, 0)),
     ],
 )
-def test_the_producers_id_and_epoch_are_returned(producer_id: int, epoch: int, response: tuple[int, int, int]) -> None:
+def test_a_producer_id_and_epoch_in_the_request(producer_id: int, epoch: int, response: tuple[int, int, int]) -> None:
     assert ask(3, producer_id=producer_id, producer_epoch=epoch) == response
 
 

@@ -147,7 +147,7 @@ def test_operations() -> None:
 @pytest.mark.parametrize(
     ("version", "wanted", "created"), [(3, False, True), (4, False, False), (4, True, True), (13, True, True)]
 )
-def test_which_settings_decide_about_auto_creation(version: int, wanted: bool, created: bool) -> None:
+def test_which_versions_and_fields_allow_auto_creation(version: int, wanted: bool, created: bool) -> None:
     creation = Creation()
     more = {"allow_auto_topic_creation": wanted} if version >= 4 else {}
     ask(by_name("a", "new", **more), version, creation=creation)

@@ -58,7 +58,7 @@ def test_a_forwarded_request_is_counted_once_on_the_clients_broker(spark: SparkS
     assert [row["broker_id"] for row in rows(table, "decided")] == [2]
 
 
-def test_a_client_has_its_connections_last_software_name(spark: SparkSession, table: Path) -> None:
+def test_a_client_has_the_software_name_of_its_connection(spark: SparkSession, table: Path) -> None:
     opened = {"kind": "connection_open", "connection_id": "c1", "client_id": "", "client_software": ""}
     asked = {"connection_id": "c1", "client_software": "librdkafka/2.16.1"}
     silent = {"connection_id": "c2", "client_software": "/"}

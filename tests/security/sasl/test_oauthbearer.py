@@ -72,7 +72,7 @@ def test_an_invalid_token_is_reported_and_acknowledged(token: str, json: str, re
     assert not server.rejected
 
 
-def test_one_exchange_allows_one_password() -> None:
+def test_one_exchange_allows_one_token() -> None:
     server = begin()
     server.respond(client("forged").first())
     with pytest.raises(SaslError, match="invalid credentials"):

@@ -24,7 +24,7 @@ def test_only_with_the_right() -> None:
 @pytest.mark.parametrize("door", ["inter_broker", "control_plane", "privileged"])
 def test_only_on_internal_listeners(door: str) -> None:
     require_cluster_action(ALLOW_ALL, context("broker", "INTERNAL", **{door: True}))
-    with pytest.raises(KafkaError, match="do not speak on listener CLIENT") as rejected:
+    with pytest.raises(KafkaError, match="not accepted on listener CLIENT") as rejected:
         require_cluster_action(ALLOW_ALL, context("broker", "CLIENT"))
     assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
 

@@ -85,7 +85,7 @@ def test_a_metric_that_cannot_be_read_costs_only_itself(caplog: pytest.LogCaptur
 def test_a_name_has_one_kind() -> None:
     registry = MetricRegistry()
     registry.gauge(NAME, lambda: 1)
-    with pytest.raises(ValueError, match="is a gauge, and was asked for as a counter"):
+    with pytest.raises(ValueError, match="is a gauge, and was requested as a counter"):
         registry.counter(NAME)
 
 

@@ -166,7 +166,7 @@ def test_an_api_that_the_broker_lacks_is_rejected_before_anything_is_sent() -> N
         broker.max_versions[ApiKey.PRODUCE] = 3
         connection = await connect(Address(*broker.address), SETTINGS)
         before = len(broker.requests)
-        with pytest.raises(VersionUnsupported, match=r"versions 3 to 3, we speak 3 to 2"):
+        with pytest.raises(VersionUnsupported, match=r"versions 3 to 3, this client supports 3 to 2"):
             await connection.request(ProduceRequest(), max_version=2)
         assert len(broker.requests) == before
         assert connection.is_open
@@ -239,8 +239,8 @@ def test_a_response_without_a_request_closes_the_connection() -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (b"\x15\x03\x01\x00\x02\x02\x28", "speaks TLS"),
-        (b"\x16\x03\x03\x00\x7a\x02\x00", "speaks TLS"),
+        (b"\x15\x03\x01\x00\x02\x02\x28", "uses TLS"),
+        (b"\x16\x03\x03\x00\x7a\x02\x00", "uses TLS"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP"),
         (b"\x7f\xff\xff\xff", "more than the"),
         (b"\xff\xff\xff\xff", "cannot hold"),

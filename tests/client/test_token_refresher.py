@@ -103,7 +103,7 @@ def test_the_refresh_interval() -> None:
     assert metadata_updater.show() == "good"  # still valid for a while
     clock.advance(3_600_000)
     assert metadata_updater.step() == pytest.approx(0.3)  # the source's token has expired already
-    with pytest.raises(TokenUnavailable, match="has ended already"):
+    with pytest.raises(TokenUnavailable, match="already expired"):
         metadata_updater.show()
     metadata_updater.close()
     assert metadata_updater.step() is None

@@ -80,8 +80,8 @@ class BrokerConfigValidator:
         if name not in ("", str(self._node_id)):
             return (
                 Error.INVALID_REQUEST,
-                f"Unexpected broker id, expected {self._node_id} or empty string, but received {name}: only broker"
-                f" {name} can tell whether it can obey these configs",
+                f"Unexpected broker id, expected {self._node_id} or empty string, but received {name}: send the"
+                f" request to broker {name}, which validates them",
             )
         with suppress(StoreError):  # then the controller cannot store the configs either, and returns the error
             await self._catch_up()

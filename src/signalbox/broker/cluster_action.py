@@ -49,7 +49,7 @@ def require_cluster_action(
     if not _is_peer_listener(authorizer, context, peer_listeners):
         raise KafkaError(
             Error.CLUSTER_AUTHORIZATION_FAILED,
-            f"controller and brokers do not speak on listener {context.listener_name}, but on "
+            f"requests of the controller and brokers are not accepted on listener {context.listener_name}, but on "
             "inter.broker.listener.name and control.plane.listener.name",
         )
     if not acts_as_broker(authorizer, context):

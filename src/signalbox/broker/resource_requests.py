@@ -49,7 +49,7 @@ class ResourceRequests:
             raise KafkaError(
                 Error.POLICY_VIOLATION,
                 f"{count} resources in one request: at most {MAX_RESOURCES_PER_CHANGE} (MAX_RESOURCES_PER_CHANGE) are"
-                " taken. Send several requests",
+                " allowed. Send several requests",
             )
         return Counter(key for key, _ in self.entries(body))
 

@@ -51,9 +51,7 @@ def set_configs(
     if not yes and target.type is ResourceType.BROKER and any(change.name in _CONNECTION_LIMITS for change in changes):
         warnings = ask(bootstrap, lambda admin: admin.cut_off(target, changes))
         if warnings:
-            fail(
-                "\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to change it all the same."])
-            )
+            fail("\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to apply the change."]))
     report(ask(bootstrap, lambda admin: admin.alter_configs({target: changes})), "changed")
 
 

@@ -100,7 +100,8 @@ def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
 
     topic, reasons = ask(bootstrap, describe_topic)
     if topic is None or topic.error_code:
-        fail(f"{name}: {Error.of(topic.error_code).message if topic else 'no such topic'}")
+        error = Error.of(topic.error_code) if topic else Error.UNKNOWN_TOPIC_OR_PARTITION
+        fail(f"{name}: {error.message}")
         return
     table = Table("partition", "leader", "leader epoch", "replicas", "in sync", title=name)
     for index, partition in sorted(topic.partitions.items()):

@@ -58,6 +58,6 @@ class ApiRanges:
         if version < max(row.min_version, broker_range[0]):
             raise VersionUnsupported(
                 f"{row.name}: the broker takes versions {broker_range[0]} to {broker_range[1]}, "
-                f"we speak {row.min_version} to {ours_max}"
+                f"this client supports {row.min_version} to {ours_max}"
             )
         return version

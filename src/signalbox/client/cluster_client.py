@@ -99,7 +99,7 @@ class ClusterClient:
         if node is None:
             raise NoUsableNode(f"node {node_id} is not known")
         if metadata_updater.quarantine.holds((node.node_id, node.address)):
-            raise NoUsableNode(f"node {node_id} is set aside: {node.address} leads to somebody else")
+            raise NoUsableNode(f"node {node_id} is quarantined: {node.address} leads to another node")
         return await self._ask(node, message, purpose, timeout_ms, max_version)
 
     async def _ask(
@@ -166,7 +166,7 @@ class ClusterClient:
             if node is not None and asyncio.get_running_loop().time() < deadline:
                 return node
             if not await self._wait_for_view(deadline):
-                raise self.out_of_time("no broker could be asked", last)
+                raise self.out_of_time("no broker is available", last)
 
     async def _wait_for_view(self, deadline: float) -> bool:
         """Wait until the view changes or a backoff is over; False when the deadline has passed."""
@@ -192,7 +192,7 @@ class ClusterClient:
             self.metadata_updater.refresh_soon([name])
             if not await self._wait_for_view(deadline):
                 reason = Error.of(topic_view.error_code).name if topic_view is not None else "no metadata"
-                raise self.out_of_time(f"topic {name} is not to be had ({reason})", None)
+                raise self.out_of_time(f"topic {name} is not available ({reason})", None)
 
     async def leader_of(self, partition: TopicPartition, deadline: float) -> Node:
         """The leader of a partition, when it is usable; waits for one until the deadline (DeadlinePassed)."""
@@ -203,7 +203,7 @@ class ClusterClient:
                 return node
             self.metadata_updater.refresh_soon([partition.topic])
             if not await self._wait_for_view(deadline):
-                raise self.out_of_time(f"partition {partition} has no leader that can be asked", None)
+                raise self.out_of_time(f"partition {partition} has no available leader", None)
 
     def out_of_time(self, operation: str, last: ClientFailure | None) -> DeadlinePassed:
         """The error for a deadline that passed, with the failure that caused it."""

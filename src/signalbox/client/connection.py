@@ -148,7 +148,7 @@ async def connect(
         elif isinstance(error, ConnectionLost):
             failure = ConnectFailed(address, dialling.stage, error.reason)
         if stream is not None:
-            stream.fail(failure if isinstance(failure, ClientFailure) else ConnectionLost(address, "given up"))
+            stream.fail(failure if isinstance(failure, ClientFailure) else ConnectionLost(address, "cancelled"))
         if failure is error:
             raise
         raise failure from error

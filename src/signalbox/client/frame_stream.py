@@ -61,7 +61,7 @@ class FrameStream(asyncio.Protocol):
 
     def _answer(self, payload: bytes) -> None:
         if not self.waiting:
-            self.fail(PeerBroke(self.address, "frame", "an answer that nobody asked for"))
+            self.fail(PeerBroke(self.address, "frame", "a response without a request"))
             return
         correlation_id = int.from_bytes(payload[:4], "big", signed=True)
         waiting = self.waiting[0]

@@ -100,7 +100,7 @@ class ProduceSender:
         if leader_id is None:
             return NoUsableNode(f"partition {partition} has no known leader")
         return self._client.metadata_updater.last_failure or NoUsableNode(
-            f"its leader, node {leader_id}, cannot be asked"
+            f"the leader, node {leader_id}, is not available"
         )
 
     def _next_event(self, now: float) -> float:

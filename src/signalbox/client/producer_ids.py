@@ -27,7 +27,7 @@ class ProducerIds:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
         response = await self._client.request_any(request, timeout_ms=self._client.settings.request_timeout_ms)
         if response.error_code != Error.NONE:
-            raise KafkaError(Error.of(response.error_code), "there is no producer id to be had")
+            raise KafkaError(Error.of(response.error_code), "no producer id is available")
         if cluster_id != self._client.view.cluster_id:
             return None
         self.current = ProducerIdentity(response.producer_id, response.producer_epoch, cluster_id)

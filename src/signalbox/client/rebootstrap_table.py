@@ -11,8 +11,8 @@ from enum import Enum
 
 
 class Phase(Enum):
-    BOOTSTRAP = "the seeds are being asked; nothing is known, no identity is sent"
-    PAUSED = "every seed failed; waiting before they are asked again"
+    BOOTSTRAP = "bootstrapping from bootstrap.servers; the cluster is unknown, no identity is sent"
+    PAUSED = "every bootstrap server failed; waiting before the next round"
     STEADY = "the cluster is known"
     OVERDUE = "the cluster is known, but the last attempts to refresh Metadata failed; the timer runs"
 
@@ -22,10 +22,10 @@ class Signal(Enum):
     FOREIGN_CLUSTER = "Metadata of a cluster we do not accept"
     METADATA_FAILED = "an attempt to get Metadata failed, or it named no broker"
     METADATA_REJECTED = "Metadata answered 129 (KIP-1102)"
-    SEEDS_EXHAUSTED = "every seed was asked and none gave usable Metadata"
+    SEEDS_EXHAUSTED = "no bootstrap server returned usable Metadata"
     PAUSE_OVER = "the wait between two rounds over the seeds has ended"
     TRIGGER_ELAPSED = "metadata.recovery.rebootstrap.trigger.ms since the first failed attempt (KIP-1102)"
-    NO_USABLE_NODE = "no known node can be asked (KIP-899)"
+    NO_USABLE_NODE = "no known node is usable (KIP-899)"
     ROUTE_REJECTED = "a node's address answered 129 to our identity (KIP-1242)"
     ROUTE_REJECTED_AGAIN = "the same, when starting over has just been tried and did not help"
 
@@ -33,12 +33,12 @@ class Signal(Enum):
 class Action(Enum):
     IGNORE = "nothing"
     ADOPT = "take the Metadata as the view of the cluster"
-    NEXT_SEED = "ask the next seed"
-    PAUSE = "wait, then ask the seeds again"
-    ASK_SEEDS = "ask the seeds, names resolved anew"
+    NEXT_SEED = "request Metadata from the next bootstrap server"
+    PAUSE = "wait, then try the bootstrap servers again"
+    ASK_SEEDS = "bootstrap again, with host names resolved again"
     ARM_TIMER = "let the timer run from this, the first, failure"
-    START_OVER = "drop every connection and all that was learnt; ask the seeds"
-    QUARANTINE = "set this one route aside, keep everything else, ask a seed for a better address now and then"
+    START_OVER = "close every connection and discard the metadata; bootstrap again"
+    QUARANTINE = "quarantine this route, keep everything else, refresh its address from a bootstrap server"
 
 
 _P, _S, _A = Phase, Signal, Action

@@ -113,7 +113,7 @@ class ReplicaChannel:
 
     def _answer(self, frame: memoryview) -> None:
         if not self._pending:
-            raise ValueError("an answer that nobody asked for")
+            raise ValueError("a response without a request")
         correlation_id, version, response, on_response, timer = self._pending.popleft()
         timer.cancel()
         received_id = int.from_bytes(frame[:4], "big", signed=True)
@@ -177,7 +177,7 @@ async def open_replica_channel(
             return replica_channel
     except BaseException as error:
         if channel is not None:
-            channel.close("the connection attempt was given up")
+            channel.close("the connection attempt was cancelled")
         if isinstance(error, TimeoutError):
             text = f"no answer within {settings.connect_timeout_ms} ms"
             raise ConnectFailed(address, "tcp" if channel is None else "api-versions", text) from None

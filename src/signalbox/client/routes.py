@@ -95,11 +95,11 @@ class RouteProbe:
         candidates = () if expected is None else (expected.node_id,)
         node_id, grade = await self._find_node(connection, ip, cluster_id, candidates, rejected)
         if node_id is None and rejected and expected is not None:
-            text = f"node {expected.node_id} is rejected here, and who answers is unknown"
+            text = f"node {expected.node_id} is rejected here, and the answering node is unknown"
             return replace(evidence, verdict=Verdict.WRONG_NODE, grade=Grade.SEARCHED, text=text)
         if node_id is None or grade is None:
             return replace(
-                evidence, text="the broker does not tell which node it is (no ApiVersions 5, no right to see configs)"
+                evidence, text="the broker cannot be identified (no ApiVersions 5, no right to describe configs)"
             )
         is_expected = expected is None or node_id == expected.node_id
         text = (

@@ -158,7 +158,7 @@ async def _reject_live_nodes(store: MetadataStore) -> None:
         if present := await store.children(root):
             raise NotAccepted(
                 f"the store has live {kind} ({', '.join(present)}): stop the whole cluster first; nothing was changed."
-                " One that was killed is gone when its session has ended"
+                " A killed one is removed when its session expires"
             )
 
 
@@ -175,7 +175,7 @@ def _without_entry(folders: Iterable[PartitionFolder], topics: dict[str, Entry])
             folders_by_topic.setdefault((folder.topic_partition.topic, folder.topic_id), []).append(folder.path)
     return [
         f"topic {topic} (topic id {uuid_text(topic_id)}) has no entry in the store, its folders are kept:"
-        f" {', '.join(paths)}. Move them out of the log directory before a topic of this name is made again"
+        f" {', '.join(paths)}. Move them out of the log directory before a topic of this name is created again"
         for (topic, topic_id), paths in sorted(folders_by_topic.items())
     ]
 

@@ -50,7 +50,7 @@ def access_faults(values: Mapping[str, Value]) -> Iterator[ConfigFault]:
     yield from faults
     identified = module is not None or (tls is not None and tls.keystore_location)
     if values[_SET_ACL] and not identified and not faults:
-        problem = "needs an identity that ZooKeeper can tell from others"
+        problem = "needs an identity that ZooKeeper can authenticate"
         remedy = (
             f"Set zookeeper.ssl.client.enable=true and {_KEYSTORE}, "
             f"or write a section {_section(values)} into the JAAS file; else leave it out"

@@ -47,7 +47,7 @@ class CreateTopicsHandler:
         for name, times in yielding(_API.times(request.body).items()):
             allowed = anywhere or may(self._authorizer, context, AclOperation.CREATE, str(name))
             if times > 1:
-                message = f"Topic {name} stands more than once in the request"
+                message = f"Topic {name} is named more than once in the request"
                 rejected[name] = _rejection(str(name), Error.INVALID_REQUEST, message)
             elif not allowed or name == _CLUSTER_METADATA_TOPIC:
                 rejected[name] = _rejection(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")

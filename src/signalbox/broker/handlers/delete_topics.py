@@ -52,7 +52,7 @@ class DeleteTopicsHandler:
         body: DeleteTopicsRequest = request.body
         named = _API.times(body)
         if any(state.name is not None and state.topic_id != ZERO_UUID for state in yielding(body.topics)):
-            raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
+            raise KafkaError(Error.INVALID_REQUEST, "You may not specify both topic name and topic id.")
         rejected: Rejected = {}
         for topic, times in yielding(named.items()):
             rejection = self._rejection(request.context, topic, times)
@@ -95,7 +95,7 @@ class DeleteTopicsHandler:
     def _rejection(self, context: RequestContext, topic: Hashable, times: int) -> _Result | None:
         by_id = isinstance(topic, bytes)
         if topic == ZERO_UUID:
-            return _result(topic, Error.INVALID_REQUEST, "Neither topic name nor id was given.")
+            return _result(topic, Error.INVALID_REQUEST, "Neither topic name nor id were specified.")
         if times > 1:
             return _result(topic, Error.INVALID_REQUEST, f"Duplicate topic {'id' if by_id else 'name'}.")
         name = self._cache.image.topic_name(topic) if isinstance(topic, bytes) else str(topic)

@@ -42,7 +42,7 @@ class InitProducerIdHandler:
         ) and not self._authorizer.authorize_any(context, AclOperation.WRITE, ResourceType.TOPIC):
             raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "no IDEMPOTENT_WRITE on the cluster")
         if (request.body.producer_id == _NONE) != (request.body.producer_epoch == _NONE):
-            raise KafkaError(Error.INVALID_REQUEST, "a producer id and its epoch are given together or not at all")
+            raise KafkaError(Error.INVALID_REQUEST, "producer id and producer epoch must be set together")
         return self._next()
 
     async def _next(self) -> FinalResponse:

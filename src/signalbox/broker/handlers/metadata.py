@@ -72,7 +72,7 @@ class MetadataHandler:
         body: MetadataRequest = request.body
         version = request.header.api_version
         if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_is_unnamed(t) for t in body.topics):
-            raise KafkaError(Error.INVALID_REQUEST, "topics are asked for by name below version 12")
+            raise KafkaError(Error.INVALID_REQUEST, "topic ids are not supported below version 12")
         if body.topics is None or (version < _NULL_MEANS_ALL_FROM and not body.topics):
             return self._all_topics(request)
         if any(topic.topic_id != ZERO_UUID for topic in body.topics):

@@ -46,7 +46,7 @@ def read_login_token(text: str) -> LoginToken:
         except (ValueError, RecursionError):
             claims = None
     if not isinstance(claims, dict):
-        raise TokenUnavailable("what was given for a token is no JWT")
+        raise TokenUnavailable("the token is not a JWT")
     try:
         return LoginToken(text.strip(), time_claim_ms(claims, "exp"))
     except TokenRejected as error:

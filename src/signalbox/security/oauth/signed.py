@@ -42,7 +42,7 @@ class SignedTokenValidator:
             raise TokenRejected("the token has not three parts (header, payload, signature)")
         header = _object(parts[1], "header")
         if "crit" in header or header.get("b64", True) is not True:
-            raise TokenRejected("the token's header asks for what is not known here (crit, b64)")
+            raise TokenRejected("the token's header has unsupported parameters (crit, b64)")
         algorithm = header.get("alg")
         if not isinstance(algorithm, str):
             raise TokenRejected("the token's header names no algorithm")

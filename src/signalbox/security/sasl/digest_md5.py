@@ -41,7 +41,7 @@ class DigestMd5Client:
         if self._expected is None:
             return self._digest_response(directives)
         if not hmac.compare_digest(directives.get("rspauth", "").encode(), self._expected.encode()):
-            raise DigestRejected("the server could not show that it knows the password")
+            raise DigestRejected("the server could not prove that it has the password")
         self.complete = True
         return b""
 

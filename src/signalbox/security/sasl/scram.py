@@ -215,14 +215,14 @@ class ScramClientExchange:
     def respond(self, challenge: bytes) -> bytes | None:
         if self._verifier is not None:
             if not hmac.compare_digest(parse_server_final(challenge), self._verifier):
-                raise SaslError("the server could not prove that it knows the password")
+                raise SaslError("the server could not prove that it has the password")
             self.complete = True
             return None
         server = parse_server_first(challenge)
         if not server.nonce.startswith(self._nonce) or server.nonce == self._nonce:
             raise SaslError("the server's nonce does not continue ours")
         if not MIN_ITERATIONS <= server.iterations <= _MAX_CLIENT_ITERATIONS:
-            raise SaslError(f"the server asks for {server.iterations} iterations, at least {MIN_ITERATIONS} are safe")
+            raise SaslError(f"the server requires {server.iterations} iterations, at least {MIN_ITERATIONS} are safe")
         salted = _salted(self._mechanism, self._password, server.salt, server.iterations)
         bare = f"c=biws,r={server.nonce}"
         message = f"{self._bare},{server.text},{bare}".encode()

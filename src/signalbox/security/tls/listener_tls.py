@@ -60,7 +60,7 @@ def renewed_listener_tls(current: ListenerTls, settings: TlsSettings) -> Listene
     new = _make(settings, current.as_client is not None)
     if new.has_truststore and not current.has_truststore:
         raise TlsConfigError(
-            "ssl.truststore.location", "a listener that started without truststore cannot be given one"
+            "ssl.truststore.location", "a truststore cannot be added to a listener that started without one"
         )
     _check_names(current, new)
     _check_handshake(current, new)

@@ -57,6 +57,6 @@ def test_a_challenge_that_is_none(challenge: bytes, gist: str) -> None:
 def test_a_server_that_does_not_know_the_password(word: bytes) -> None:
     login = client()
     login.respond(CHALLENGE)
-    with pytest.raises(DigestRejected, match="could not show"):
+    with pytest.raises(DigestRejected, match="could not prove"):
         login.respond(word)
     assert not login.complete

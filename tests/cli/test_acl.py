@@ -66,11 +66,11 @@ def test_delegation_tokens_and_whose_they_are(acl: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("create", *ALICE, "--operation", "READ"), "say what about"),
-        (("create", *ALICE, "--topic", "t"), "which --operation"),
+        (("create", *ALICE, "--operation", "READ"), "required"),
+        (("create", *ALICE, "--topic", "t"), "--operation are required"),
         (("create", *ALICE, "--topic", "t", "--group", "g", "--operation", "READ"), "only one of"),
-        (("create", *ALICE, "--topic", "t", "--operation", "LEVITATE"), "'LEVITATE' is no operation"),
-        (("delete",), "say what about"),
+        (("create", *ALICE, "--topic", "t", "--operation", "LEVITATE"), "'LEVITATE' is not an operation"),
+        (("delete",), "required"),
     ],
 )
 def test_a_command_without_required_options(acl: Any, arguments: tuple[str, ...], says: str) -> None:

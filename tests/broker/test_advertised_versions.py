@@ -10,7 +10,7 @@ import pytest
 from signalbox.broker.advertised_versions import AdvertisedVersions, ListenerKind
 from signalbox.broker.routes import ROUTES
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 
 CLIENTS = ListenerKind.CLIENTS
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import NO_ANSWER, ApiRequest, CloseConnection, NoAnswer, RawAnswer
+from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, NoResponse, RawResponse
 from signalbox.protocol.headers import RequestHeader
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 
 
 def test_a_request_comes_from_its_client_unless_said_otherwise() -> None:
@@ -15,6 +15,6 @@ def test_a_request_comes_from_its_client_unless_said_otherwise() -> None:
 
 
 def test_the_answers_that_are_no_messages() -> None:
-    assert isinstance(NO_ANSWER, NoAnswer)
-    assert RawAnswer(b"x").payload == b"x"
+    assert isinstance(NO_RESPONSE, NoResponse)
+    assert RawResponse(b"x").payload == b"x"
     assert CloseConnection("why").reason == "why"

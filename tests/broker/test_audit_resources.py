@@ -103,7 +103,7 @@ def test_only_the_first_twenty_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
         (CreateTopicsResponse(), ""),
         (
@@ -135,5 +135,5 @@ def test_only_the_first_twenty_are_named() -> None:
         ),
     ],
 )
-def test_the_first_error(answer: Any, error: str) -> None:
-    assert first_error(answer) == error
+def test_the_first_error(response: Any, error: str) -> None:
+    assert first_error(response) == error

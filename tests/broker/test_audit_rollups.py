@@ -7,11 +7,11 @@ from signalbox.broker.fast_path_stats import FastPathStats
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
-from tests.broker.asking import Recorded, context, request_of
+from tests.broker.handler_requests import RecordingAuditSink, context, request_of
 
 
-def rollups() -> tuple[AuditRollups, Recorded, ManualClock]:
-    sink, clock = Recorded(), ManualClock()
+def rollups() -> tuple[AuditRollups, RecordingAuditSink, ManualClock]:
+    sink, clock = RecordingAuditSink(), ManualClock()
     return AuditRollups(sink, clock), sink, clock
 
 
@@ -55,16 +55,16 @@ def test_the_windows_of_a_closed_connection_are_written_at_once_and_no_others() 
     assert sink.events[-1].connection_id == "c-2"
 
 
-def test_hot_requests_join_the_same_window_and_are_asked_for_before_a_flush() -> None:
+def test_fast_path_requests_join_the_same_window_and_are_added_before_a_flush() -> None:
     rolled, sink, _ = rollups()
     request = request_of(HeartbeatRequest(), 4)
     rolled.add(request, "PRODUCE", False, 1, 0.001)
 
     def settle() -> None:
-        tally = FastPathStats()
-        tally.stand_for(request.header, request.context)
-        tally.add(100, 50, 0.002)
-        rolled.add_hot("PRODUCE", tally)
+        stats = FastPathStats()
+        stats.set_sample(request.header, request.context)
+        stats.add(100, 50, 0.002)
+        rolled.add_fast_path("PRODUCE", stats)
 
     rolled.before_flush = settle
     rolled.flush()

@@ -15,7 +15,7 @@ from signalbox.broker.authorization import (
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import AclOperation, ResourceType
-from tests.broker.asking import ALLOW_ALL, acl, context
+from tests.broker.handler_requests import ALLOW_ALL, acl, context
 
 
 def test_names_that_may_be_touched() -> None:

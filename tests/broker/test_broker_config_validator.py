@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.broker_config_validator import BrokerConfigValidator, Judgement
+from signalbox.broker.broker_config_validator import BrokerConfigValidator, Validation
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.api_table import ApiKey
@@ -47,9 +47,9 @@ class ConfigValidator:
     async def catch_up(self) -> None:
         raise StoreUnavailable("the store is away")  # validated by the configs that are already loaded
 
-    async def __call__(self, for_all: Configs | None, for_this: Configs | None) -> Judgement:
+    async def __call__(self, for_all: Configs | None, for_this: Configs | None) -> Validation:
         self.asked.append((for_all, for_this))
-        return Judgement(self._faults, self._warnings)
+        return Validation(self._faults, self._warnings)
 
 
 def resource(name: str, changes: Mapping[str, str | None], kind: int = BROKER) -> Any:
@@ -65,10 +65,10 @@ def resource(name: str, changes: Mapping[str, str | None], kind: int = BROKER) -
 
 
 def rejection(
-    judge: ConfigValidator, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS, validate_only: bool = False
+    validator: ConfigValidator, asked: Any, key: ApiKey = ApiKey.INCREMENTAL_ALTER_CONFIGS, validate_only: bool = False
 ) -> tuple[Error, str] | None:
-    own = BrokerConfigValidator(1, NODE_CONFIG, Values(), judge.catch_up)
-    own.judge, own.look_again = judge, judge.again.extend
+    own = BrokerConfigValidator(1, NODE_CONFIG, Values(), validator.catch_up)
+    own.validator, own.revalidate = validator, validator.again.extend
     return asyncio.run(own.rejection(key, asked, validate_only))
 
 
@@ -84,17 +84,17 @@ def rejection(
 def test_the_judge_is_asked_about_all_that_would_be_set(
     name: str, changes: Mapping[str, str | None], asked: tuple[Configs | None, Configs | None]
 ) -> None:
-    judge = ConfigValidator()
-    assert rejection(judge, resource(name, changes)) is None
-    assert judge.asked == [asked]
+    validator = ConfigValidator()
+    assert rejection(validator, resource(name, changes)) is None
+    assert validator.asked == [asked]
 
 
 def test_the_old_form_replaces_everything() -> None:
-    judge = ConfigValidator()
+    validator = ConfigValidator()
     entry = AlterConfigsRequest.AlterableConfig(name="max.connections", value="3")
     asked = AlterConfigsRequest.AlterConfigsResource(resource_type=BROKER, resource_name="1", configs=[entry])
-    assert rejection(judge, asked, ApiKey.ALTER_CONFIGS) is None
-    assert judge.asked == [(None, {"max.connections": "3"})]
+    assert rejection(validator, asked, ApiKey.ALTER_CONFIGS) is None
+    assert validator.asked == [(None, {"max.connections": "3"})]
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_the_old_form_replaces_everything() -> None:
     ],
 )
 def test_what_is_not_about_its_listeners_is_left_to_the_controller(asked: Any) -> None:
-    judge = ConfigValidator("never asked")
-    assert rejection(judge, asked) is None
-    assert judge.asked == []
+    validator = ConfigValidator("never asked")
+    assert rejection(validator, asked) is None
+    assert validator.asked == []
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,12 @@ def test_rejected(asked: Any, error: Error, reason: str) -> None:
 def test_a_file_named_again_is_looked_at_again(
     changes: Mapping[str, str | None], validate_only: bool, again: list[str]
 ) -> None:
-    judge = ConfigValidator()
-    assert rejection(judge, resource("1", changes), validate_only=validate_only) is None
-    assert judge.again == again
+    validator = ConfigValidator()
+    assert rejection(validator, resource("1", changes), validate_only=validate_only) is None
+    assert validator.again == again
 
 
-def test_what_would_be_cut_off_is_told_to_a_request_that_only_validates(caplog: pytest.LogCaptureFixture) -> None:
+def test_validate_only_returns_the_connections_that_would_be_closed(caplog: pytest.LogCaptureFixture) -> None:
     asked = resource("1", {"max.connections.per.ip": "1"})
     warned = ConfigValidator(warnings=["10.0.0.7 has 3", "10.0.0.8 has 2"])
     assert rejection(warned, asked, validate_only=True) == (Error.NONE, "10.0.0.7 has 3; 10.0.0.8 has 2")

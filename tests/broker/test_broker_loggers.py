@@ -36,7 +36,7 @@ def config(name: str, operation: int, value: str | None = None) -> Any:
 @pytest.mark.parametrize(
     ("level", "number"), [("TRACE", 5), ("DEBUG", 10), ("INFO", 20), ("WARN", 30), ("ERROR", 40), ("FATAL", 50)]
 )
-def test_every_level_is_set_and_told(level: str, number: int) -> None:
+def test_every_level_is_set_and_described(level: str, number: int) -> None:
     LOGGERS.alter("1", [config(NAME, SET, level)], validate_only=False)
     assert logging.getLogger(NAME).level == number
     assert LOGGERS.levels()[NAME] == level
@@ -53,9 +53,9 @@ def test_a_level_taken_back_is_that_of_the_logger_above() -> None:
 
 
 def test_pythons_other_levels_have_a_name_too() -> None:
-    for number, told in ((1, "TRACE"), (25, "WARN"), (50, "FATAL"), (99, "FATAL")):
+    for number, recorded in ((1, "TRACE"), (25, "WARN"), (50, "FATAL"), (99, "FATAL")):
         logging.getLogger(NAME).setLevel(number)
-        assert LOGGERS.levels()[NAME] == told
+        assert LOGGERS.levels()[NAME] == recorded
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.security.principal import ANONYMOUS
 from signalbox.security.request_context import RequestContext
-from tests.broker.asking import acl, context
+from tests.broker.handler_requests import acl, context
 
 pytestmark = pytest.mark.spec("F15")
 
@@ -38,7 +38,7 @@ def test_changes_are_rejected_where_clients_speak_and_there_alone(operation: Acl
     assert may(rule, context("alice"), operation)
 
 
-def test_it_takes_the_right_and_the_door_to_be_known_as_a_broker() -> None:
+def test_a_broker_principal_needs_the_right_and_an_internal_listener() -> None:
     rule = BrokerPrincipalRule(acl(("broker", "CLUSTER_ACTION", "cluster"), ("mallory", "CREATE", "t")))
     assert not acts_as_broker(rule, context("mallory", "REPLICATION", inter_broker=True))
     assert may(rule, context("mallory"))
@@ -65,7 +65,7 @@ def test_anonymous_never_counts() -> None:
     assert may(rule, at_clients)
 
 
-def test_what_came_forwarded_was_judged_where_it_came_in() -> None:
+def test_a_forwarded_request_was_authorized_on_the_first_broker() -> None:
     """Its context has the listener of the forwarding broker's connection."""
     rule = BrokerPrincipalRule(AllowAllAuthorizer())
     hop = context("broker", "REPLICATION", inter_broker=True)

@@ -57,7 +57,7 @@ def test_a_default_is_everybodys_own_and_a_users_quota_is_shared_by_its_clients(
     assert each.bucket(PRODUCER_BYTE_RATE, ALICE, "a") is not each.bucket(PRODUCER_BYTE_RATE, ALICE, "b")
 
 
-def test_changes_are_told_once_and_count_at_once() -> None:
+def test_changes_are_reported_once_and_apply_immediately() -> None:
     changes: list[str] = []
     made = ClientQuotas(QuotaWindows(), lambda: 0.0, lambda: changes.append("changed"))
     made.take_configs("topics/t", {"retention.ms": "1"})
@@ -77,14 +77,14 @@ def test_changes_are_told_once_and_count_at_once() -> None:
     assert changes == ["changed"] * 3
 
 
-def test_what_is_no_number_is_not_obeyed(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_value_that_is_not_a_number_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     made = quotas(**{"users/alice": 5.0})
     made.take_configs("users/alice", {PRODUCER_BYTE_RATE: "much"})
     assert "users/alice" in caplog.text
     assert made.holds_for(PRODUCER_BYTE_RATE, ALICE, "a"), "the old one holds on"
 
 
-def test_who_was_not_heard_of_for_longest_is_forgotten_first() -> None:
+def test_the_least_recently_used_bucket_is_evicted_first() -> None:
     made = quotas(**{"clients/<default>": 1.0})
     first, second = (made.bucket(PRODUCER_BYTE_RATE, ALICE, name) for name in ("first", "second"))
     for number in range(MAX_QUOTA_BUCKETS - 2):

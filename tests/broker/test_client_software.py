@@ -8,7 +8,7 @@ from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.common.limits import MAX_CLIENT_SOFTWARE_COUNTED, MAX_CLIENT_SOFTWARE_LENGTH
 from signalbox.security.request_context import RequestContext
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 
 pytestmark = pytest.mark.spec("F16")
 
@@ -29,7 +29,7 @@ def peer(number: int, name: str = "", version: str = "") -> RequestContext:
     return made
 
 
-def test_a_connection_is_unknown_until_it_names_itself_and_gone_when_it_is_closed() -> None:
+def test_a_connection_is_unknown_until_api_versions_and_removed_when_it_is_closed() -> None:
     registry = MetricRegistry()
     software = ClientSoftware(registry)
     first, second = peer(1), peer(2)

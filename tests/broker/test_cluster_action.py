@@ -9,7 +9,7 @@ from signalbox.broker.cluster_action import acts_as_broker, acts_as_replica, may
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
-from tests.broker.asking import ALLOW_ALL, acl, context
+from tests.broker.handler_requests import ALLOW_ALL, acl, context
 
 
 def test_only_with_the_right() -> None:
@@ -22,9 +22,9 @@ def test_only_with_the_right() -> None:
 
 
 @pytest.mark.parametrize("door", ["inter_broker", "control_plane", "privileged"])
-def test_only_by_the_doors_of_brokers(door: str) -> None:
+def test_only_on_internal_listeners(door: str) -> None:
     require_cluster_action(ALLOW_ALL, context("broker", "INTERNAL", **{door: True}))
-    with pytest.raises(KafkaError, match="do not speak on listener CLIENT") as rejected:
+    with pytest.raises(KafkaError, match="not accepted on listener CLIENT") as rejected:
         require_cluster_action(ALLOW_ALL, context("broker", "CLIENT"))
     assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
 

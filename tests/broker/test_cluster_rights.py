@@ -7,7 +7,7 @@ import pytest
 from signalbox.broker.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
-from tests.broker.asking import acl, context
+from tests.broker.handler_requests import acl, context
 
 
 @pytest.mark.spec("F6")

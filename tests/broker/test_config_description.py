@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.broker.config_description import ConfigDescription, DescribedConfig
-from signalbox.broker.dynamic_keys_of_kafka import DYNAMIC_KEYS_OF_KAFKA
+from signalbox.broker.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.common.config_table import ConfigType
 from signalbox.metadata.effective_config import ConfigSource
 from signalbox.wiring.configuration import NODE_CONFIG
@@ -171,4 +171,4 @@ def test_a_key_with_others_that_stand_in_for_it_names_them_behind_itself() -> No
 
 
 def test_keys_of_kafka_have_no_row_of_our_own() -> None:
-    assert [row.name for row in DYNAMIC_KEYS_OF_KAFKA if row.name in NODE_CONFIG] == []
+    assert [row.name for row in KAFKA_DYNAMIC_CONFIGS if row.name in NODE_CONFIG] == []

@@ -7,7 +7,7 @@ import pytest
 from signalbox.broker.config_resources import ConfigResourceType, rejection
 from signalbox.protocol.error_table import Error
 from signalbox.security.acl import AclOperation
-from tests.broker.asking import ALLOW_ALL, acl, context
+from tests.broker.handler_requests import ALLOW_ALL, acl, context
 
 NOBODY = acl()
 

@@ -11,9 +11,9 @@ from signalbox.common.cooperative_task import yield_if_due
 from signalbox.transport.task_scheduler import TaskScheduler
 
 
-def order(name: str, steps: int, told: list[str]) -> str:
+def order(name: str, steps: int, recorded: list[str]) -> str:
     for _ in range(steps):
-        told.append(name)
+        recorded.append(name)
         yield_if_due()
     return name
 
@@ -21,14 +21,14 @@ def order(name: str, steps: int, told: list[str]) -> str:
 @pytest.mark.spec("C5")
 def test_a_long_order_lets_the_loop_turn_but_no_other_order_begin() -> None:
     async def main() -> None:
-        told: list[str] = []
+        recorded: list[str] = []
         turns = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop(), slice_us=0))
-        first = turns.take(lambda: order("first", 3, told))
-        second = turns.take(lambda: order("second", 2, told))
-        assert (told, first.done, second.done) == (["first"], False, False), "the first slice runs at once"
-        asyncio.get_running_loop().call_soon(told.append, "another connection")
+        first = turns.take(lambda: order("first", 3, recorded))
+        second = turns.take(lambda: order("second", 2, recorded))
+        assert (recorded, first.done, second.done) == (["first"], False, False), "the first slice runs at once"
+        asyncio.get_running_loop().call_soon(recorded.append, "another connection")
         assert (await first, await second) == ("first", "second")
-        assert told == ["first", "first", "another connection", "first", "second", "second"]
+        assert recorded == ["first", "first", "another connection", "first", "second", "second"]
 
     asyncio.run(main())
 
@@ -44,11 +44,11 @@ def test_a_short_order_is_answered_at_once() -> None:
 
 def test_one_that_fails_does_not_stop_the_next() -> None:
     async def main() -> None:
-        told: list[str] = []
+        recorded: list[str] = []
         turns = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop(), slice_us=0))
-        first = turns.take(lambda: order("first", 2, told))
+        first = turns.take(lambda: order("first", 2, recorded))
         turns.take(lambda: 1 // 0)
-        last = turns.take(lambda: order("last", 1, told))
+        last = turns.take(lambda: order("last", 1, recorded))
         assert (await first, await last) == ("first", "last")
         assert turns.take(lambda: 3).value == 3
 

@@ -17,6 +17,6 @@ def test_the_same_bytes_for_everybody() -> None:
     assert MetadataResponse.decode(first, VERSION).controller_id == 3
 
 
-def test_who_counts_answers_finds_its_error() -> None:
+def test_the_error_code_of_an_encoded_body() -> None:
     assert EncodedBody([b""]).error_code == Error.NONE
     assert EncodedBody([b""], Error.INVALID_REQUEST).error_code == Error.INVALID_REQUEST

@@ -14,7 +14,7 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
-from tests.broker.asking import context, request_of
+from tests.broker.handler_requests import context, request_of
 
 SERDE = DefaultPrincipalBuilder()
 ALICE = SERDE.serialize(KafkaPrincipal("User", "alice"))

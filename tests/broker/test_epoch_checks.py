@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.epoch_checks import STORE_TIMEOUT_S, EpochChecks, Unproven
+from signalbox.broker.epoch_checks import STORE_TIMEOUT_S, EpochChecks, UnverifiedEpochs
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.metadata.store.port import StoreUnavailable
@@ -18,7 +18,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from tests.broker.asking import from_broker, request_of
+from tests.broker.handler_requests import from_broker, request_of
 
 pytestmark = pytest.mark.spec("M3")
 
@@ -76,7 +76,7 @@ def leader_and_isr(*states: tuple[str, int, int], version: int = 7, controller_e
 
 def outcome(body: Any, version: int, store: Store | None = None) -> Error:
     made = checks(store)
-    return asyncio.run(made.prove(request_of(body, version, from_broker()), made.unproven(body)))
+    return asyncio.run(made.verify(request_of(body, version, from_broker()), made.epochs_to_verify(body)))
 
 
 @pytest.mark.parametrize("kind", [LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest])
@@ -95,8 +95,8 @@ def outcome(body: Any, version: int, store: Store | None = None) -> Error:
 )
 def test_controller_epochs(kind: Any, controller_epoch: int, broker_epoch: int, error: Error | None) -> None:
     body = kind(controller_epoch=controller_epoch, broker_epoch=broker_epoch)
-    unproven = checks().unproven(body)
-    assert bool(unproven) is (error is not None)
+    epochs_to_verify = checks().epochs_to_verify(body)
+    assert bool(epochs_to_verify) is (error is not None)
     if error is not None:
         version = {LeaderAndIsrRequest: 7, UpdateMetadataRequest: 8, StopReplicaRequest: 4}[kind]
         assert outcome(body, version) is error
@@ -105,9 +105,9 @@ def test_controller_epochs(kind: Any, controller_epoch: int, broker_epoch: int, 
 @pytest.mark.parametrize("version", [1, 7])
 def test_leader_epochs(version: int) -> None:
     usual = leader_and_isr(("t", 0, 6), ("t", 1, 3), ("new", 0, 0), ("t", 1, 1), version=version)
-    assert not checks().unproven(usual), "the next epoch of each, a new topic, and an old one"
+    assert not checks().epochs_to_verify(usual), "the next epoch of each, a new topic, and an old one"
     later = leader_and_isr(("t", 0, 7), ("new", 0, 9), ("damaged", 0, 9), version=version)
-    assert checks().unproven(later).leader_epochs == {("t", 0): 7, ("new", 0): 9, ("damaged", 0): 9}
+    assert checks().epochs_to_verify(later).leader_epochs == {("t", 0): 7, ("new", 0): 9, ("damaged", 0): 9}
     assert outcome(later, version) is Error.NONE
     forged = leader_and_isr(("t", 1, 3), ("t", 0, 8), version=version)
     store = Store()
@@ -140,9 +140,9 @@ def test_the_log_names_the_sender_and_is_not_flooded(caplog: pytest.LogCaptureFi
     request = request_of(UpdateMetadataRequest(controller_epoch=1_005), 8, from_broker())
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            asyncio.run(made.prove(request, Unproven(1_005)))
+            asyncio.run(made.verify(request, UnverifiedEpochs(1_005)))
         clock.advance(60_000)
-        asyncio.run(made.prove(request, Unproven(1_005)))
+        asyncio.run(made.verify(request, UnverifiedEpochs(1_005)))
     assert len(caplog.records) == 2
     text = caplog.records[0].message
     assert "listener=REPLICATION client_address=10.0.0.7 principal=User:alice" in text

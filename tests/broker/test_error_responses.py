@@ -19,7 +19,7 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest
 from signalbox.protocol.messages.produce import ProduceRequest
-from tests.broker.asking import as_read, context, request_of
+from tests.broker.handler_requests import as_read, context, request_of
 
 ERROR = Error.CLUSTER_AUTHORIZATION_FAILED
 # Responses without a field for an error of the whole request: before version 3 DescribeLogDirs returns an empty list.
@@ -60,11 +60,11 @@ def served() -> Iterator[Any]:
             yield pytest.param(row.api_key, version, id=f"{api.name}-{version}")
 
 
-def codes(answer: Any) -> set[int]:
+def codes(response: Any) -> set[int]:
     """All error codes in a response, at any depth."""
     found = set()
-    for name in answer._attributes:
-        value = getattr(answer, name)
+    for name in response._attributes:
+        value = getattr(response, name)
         if name == "error_code":
             found.add(int(value))
         for part in value if isinstance(value, list) else ():
@@ -77,8 +77,8 @@ def codes(answer: Any) -> set[int]:
 def test_whatever_was_asked_is_answered_with_the_error(api_key: ApiKey, version: int) -> None:
     body = filled(API_TABLE[api_key].request, version)
     request = ApiRequest(RequestHeader(api_key, version, 1, "c"), body, context(), b"", 0.0)
-    answer = as_read(request, error_response(request, ERROR, "no"))
-    assert (ERROR in codes(answer)) == ((api_key, version) not in SPEECHLESS)
+    response = as_read(request, error_response(request, ERROR, "no"))
+    assert (ERROR in codes(response)) == ((api_key, version) not in SPEECHLESS)
 
 
 @pytest.mark.parametrize(("api_key", "version"), list(served()))
@@ -101,39 +101,39 @@ def test_offset_fetch_1_has_no_code_at_the_top() -> None:
     [partition] = answered.partitions
     assert (partition.partition_index, partition.error_code) == (3, Error.GROUP_AUTHORIZATION_FAILED)
     request = request_of(OffsetFetchRequest(group_id="g", topics=[topic]), 2)
-    answer = as_read(request, error_response(request, Error.GROUP_AUTHORIZATION_FAILED))
-    assert (answer.error_code, answer.topics) == (Error.GROUP_AUTHORIZATION_FAILED, [])
+    response = as_read(request, error_response(request, Error.GROUP_AUTHORIZATION_FAILED))
+    assert (response.error_code, response.topics) == (Error.GROUP_AUTHORIZATION_FAILED, [])
 
 
 def test_coordinators_are_rejected_one_by_one_from_version_4() -> None:
     request = request_of(FindCoordinatorRequest(coordinator_keys=["a", "b"]), 4)
-    answer = as_read(request, error_response(request, Error.UNKNOWN_SERVER_ERROR, "why"))
-    assert [(c.key, c.node_id, c.error_code, c.error_message) for c in answer.coordinators] == [
+    response = as_read(request, error_response(request, Error.UNKNOWN_SERVER_ERROR, "why"))
+    assert [(c.key, c.node_id, c.error_code, c.error_message) for c in response.coordinators] == [
         ("a", -1, -1, "why"),
         ("b", -1, -1, "why"),
     ]
     request = request_of(FindCoordinatorRequest(key="a"), 3)
-    answer = as_read(request, error_response(request, Error.UNKNOWN_SERVER_ERROR, "why"))
-    assert (answer.error_code, answer.node_id, answer.error_message) == (-1, -1, "why")
+    response = as_read(request, error_response(request, Error.UNKNOWN_SERVER_ERROR, "why"))
+    assert (response.error_code, response.node_id, response.error_message) == (-1, -1, "why")
 
 
 def test_no_producer_id_is_minus_one() -> None:
     request = request_of(InitProducerIdRequest(), 4)
-    answer = as_read(request, error_response(request, ERROR))
-    assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
+    response = as_read(request, error_response(request, ERROR))
+    assert (response.producer_id, response.producer_epoch) == (-1, -1)
 
 
 def test_leader_and_isr_names_every_partition() -> None:
     state = LeaderAndIsrRequest.LeaderAndIsrPartitionState(partition_index=2)
     topic = LeaderAndIsrRequest.LeaderAndIsrTopicState(topic_name="t", topic_id=b"\1" * 16, partition_states=[state])
     request = request_of(LeaderAndIsrRequest(topic_states=[topic]), 7)
-    answer = as_read(request, error_response(request, ERROR))
-    assert answer.error_code == ERROR
-    assert answer.topics[0].partition_errors[0].error_code == ERROR
+    response = as_read(request, error_response(request, ERROR))
+    assert response.error_code == ERROR
+    assert response.topics[0].partition_errors[0].error_code == ERROR
 
 
 @pytest.mark.parametrize("acks", [0, 1])
-def test_who_wants_no_acknowledgement_gets_no_error_but_the_end_of_its_connection(acks: int) -> None:
+def test_with_acks_0_an_error_closes_the_connection(acks: int) -> None:
     request = request_of(ProduceRequest(acks=acks, timeout_ms=1), 9)
-    answer = failure(request, Error.UNKNOWN_SERVER_ERROR)
-    assert isinstance(answer, CloseConnection) == (acks == 0)
+    response = failure(request, Error.UNKNOWN_SERVER_ERROR)
+    assert isinstance(response, CloseConnection) == (acks == 0)

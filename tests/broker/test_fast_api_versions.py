@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.test_fast_path import AskVersions, Twins, twins_in
+from tests.broker.test_fast_path import ApiVersionsCall, FastPathPair, twins_in
 
 
 @pytest.fixture
-def twins(tmp_path: Path) -> Iterator[Twins]:
+def pair(tmp_path: Path) -> Iterator[FastPathPair]:
     with twins_in(tmp_path) as pair:
         yield pair
 
 
-def test_another_name_is_taken_note_of(twins: Twins) -> None:
+def test_another_name_is_taken_note_of(pair: FastPathPair) -> None:
     for name in ("first", "first", "first", "other", "other", "first"):
-        twins.send(AskVersions(3, name))
-        assert twins.hot.connections[0].context.client_software_name == name
-        assert twins.generic.connections[0].context.client_software_name == name
+        pair.send(ApiVersionsCall(3, name))
+        assert pair.fast.connections[0].context.client_software_name == name
+        assert pair.generic.connections[0].context.client_software_name == name
 
 
-def test_a_bad_name_is_never_hot(twins: Twins) -> None:
+def test_an_invalid_name_never_takes_the_fast_path(pair: FastPathPair) -> None:
     for _ in range(4):
-        twins.send(AskVersions(3, "-bad"))
-    assert twins.hot.hits == 0
+        pair.send(ApiVersionsCall(3, "-bad"))
+    assert pair.fast.hits == 0

@@ -18,7 +18,7 @@ from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.produce import ProduceRequest
-from tests.broker.twins import PARTITIONS, TwinSide
+from tests.broker.fast_path_pair import PARTITIONS, PairSide
 from tests.protocol.records.poison import MISNUMBERED, poisoned
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, batch_of
 
@@ -42,20 +42,20 @@ class Produce:
     step: int = 1  # increment of the sequence: 0 repeats it, 2 leaves a gap
     size: int = 5
 
-    def frame(self, twins: Twins, correlation_id: int) -> bytes:
+    def frame(self, pair: FastPathPair, correlation_id: int) -> bytes:
         data = [
-            ProduceRequest.PartitionProduceData(index=index, records=self._batch(twins, index))
+            ProduceRequest.PartitionProduceData(index=index, records=self._batch(pair, index))
             for index in self.partitions
         ]
         topic = ProduceRequest.TopicProduceData(name=TOPIC, topic_id=TOPIC_ID, partition_data=data)
         body = ProduceRequest(acks=self.acks, timeout_ms=500, topic_data=[topic]).encode(self.version)
         return request(ApiKey.PRODUCE, self.version, body, correlation_id)
 
-    def _batch(self, twins: Twins, index: int) -> bytes:
+    def _batch(self, pair: FastPathPair, index: int) -> bytes:
         key = (self.producer_id, index)
-        sequence = twins.sequences.get(key, -1) + self.step if key in twins.sequences else 0
+        sequence = pair.sequences.get(key, -1) + self.step if key in pair.sequences else 0
         if self.producer_id >= 0 and not self.damage and self.step == 1:
-            twins.sequences[key] = sequence
+            pair.sequences[key] = sequence
         batch = batch_of(b"v" * self.size, producer_id=self.producer_id, sequence=max(sequence, 0))
         if self.damage == "crc":
             batch[-1] ^= 1
@@ -82,7 +82,7 @@ class Fetch:
     session_epoch: int = -1
     wait_ms: int = 100
 
-    def frame(self, twins: Twins, correlation_id: int) -> bytes:
+    def frame(self, pair: FastPathPair, correlation_id: int) -> bytes:
         asked = FetchRequest.FetchPartition(
             partition=self.partition,
             fetch_offset=self.offset,
@@ -102,12 +102,12 @@ class Fetch:
 
 
 @dataclass
-class AskVersions:
+class ApiVersionsCall:
     version: int
     name: str = "lib"
     identity: bool = False
 
-    def frame(self, twins: Twins, correlation_id: int) -> bytes:
+    def frame(self, pair: FastPathPair, correlation_id: int) -> bytes:
         body = ApiVersionsRequest(client_software_name=self.name, client_software_version="1.0")
         if self.identity and self.version >= 5:
             body.cluster_id, body.node_id = "cluster", 1
@@ -115,25 +115,25 @@ class AskVersions:
 
 
 @dataclass
-class Twins:
+class FastPathPair:
     """Both brokers, and the last sequence of each producer and partition."""
 
-    hot: TwinSide
-    generic: TwinSide
+    fast: PairSide
+    generic: PairSide
     sequences: dict[tuple[int, int], int] = field(default_factory=dict)
     correlation_id: int = 100
 
-    def send(self, kind: Produce | Fetch | AskVersions, connection: int = 0) -> list[bytes | str | None]:
+    def send(self, kind: Produce | Fetch | ApiVersionsCall, connection: int = 0) -> list[bytes | str | None]:
         self.correlation_id += 1
         return self.send_raw(kind.frame(self, self.correlation_id), connection)
 
     def send_raw(self, frame: bytes, connection: int = 0) -> list[bytes | str | None]:
-        answered = self.hot.send(frame, connection)
+        answered = self.fast.send(frame, connection)
         assert answered == self.generic.send(frame, connection)
         return answered
 
     def change(self, what: str) -> None:
-        for side in (self.hot, self.generic):
+        for side in (self.fast, self.generic):
             if what == "elect":
                 for index in range(PARTITIONS):
                     side.cluster.elect(1, index)
@@ -149,23 +149,23 @@ class Twins:
                 side.cluster.run()
 
     def check(self) -> None:
-        assert self.hot.told() == self.generic.told()
-        assert self.hot.logs() == self.generic.logs()
+        assert self.fast.recorded() == self.generic.recorded()
+        assert self.fast.logs() == self.generic.logs()
 
 
 @contextmanager
-def twins_in(folder: Path) -> Iterator[Twins]:
-    pair = Twins(TwinSide(folder / "hot", hot=True), TwinSide(folder / "generic", hot=False))
+def twins_in(folder: Path) -> Iterator[FastPathPair]:
+    pair = FastPathPair(PairSide(folder / "fast", fast=True), PairSide(folder / "generic", fast=False))
     try:
         yield pair
         pair.check()
     finally:
-        pair.hot.close()
+        pair.fast.close()
         pair.generic.close()
 
 
 @pytest.fixture
-def twins(tmp_path: Path) -> Iterator[Twins]:
+def pair(tmp_path: Path) -> Iterator[FastPathPair]:
     with twins_in(tmp_path) as pair:
         yield pair
 
@@ -193,7 +193,7 @@ fetches = st.builds(
     st.sampled_from([-1, -1, 0]),
     st.sampled_from([0, 100]),
 )
-asks = st.builds(AskVersions, st.integers(0, 5), st.sampled_from(["lib", "-bad"]), st.booleans())
+asks = st.builds(ApiVersionsCall, st.integers(0, 5), st.sampled_from(["lib", "-bad"]), st.booleans())
 changes = st.sampled_from(["elect", "deny", "image", "forget", "delete"])
 steps = st.lists(
     st.one_of(
@@ -208,116 +208,118 @@ steps = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(steps)
 def test_random_requests_are_answered_alike(plan: list[object]) -> None:
-    with tempfile.TemporaryDirectory() as folder, twins_in(Path(folder)) as twins:
+    with tempfile.TemporaryDirectory() as folder, twins_in(Path(folder)) as pair:
         for step in plan:
             if isinstance(step, str):
-                twins.change(step)
+                pair.change(step)
                 continue
             assert isinstance(step, tuple)
             kind, times, connection = step
             for _ in range(times):
                 if not isinstance(kind, bytes):
-                    twins.send(kind, connection)
+                    pair.send(kind, connection)
                 elif len(kind) >= 1:
                     # random bytes behind a valid header of an API that has a fast path
                     key = (ApiKey.PRODUCE, ApiKey.FETCH)[kind[0] % 2]
                     version = API_TABLE[key].max_version
-                    twins.send_raw(request(key, version, kind), connection)
+                    pair.send_raw(request(key, version, kind), connection)
 
 
 @pytest.mark.parametrize("version", PRODUCE_VERSIONS)
 @pytest.mark.parametrize("partitions", [(0,), (3, 1, 2), tuple(range(8))])
-def test_a_repeated_produce_is_hot_where_zstd_is_known(twins: Twins, version: int, partitions: tuple[int, ...]) -> None:
+def test_a_repeated_produce_takes_the_fast_path_from_version_7(
+    pair: FastPathPair, version: int, partitions: tuple[int, ...]
+) -> None:
     for number in range(6):
-        answered = twins.send(
+        answered = pair.send(
             Produce(version, (-1, 1, 0)[version % 3], partitions, producer_id=5, size=10 + 40 * number)
         )
         assert len(answered) == 1
-    assert twins.hot.hits == (4 if version >= 7 else 0)  # the first two requests build the template
+    assert pair.fast.hits == (4 if version >= 7 else 0)  # the first two requests build the template
 
 
-def test_a_request_for_nine_partitions_is_never_hot(twins: Twins) -> None:
+def test_a_request_for_nine_partitions_never_takes_the_fast_path(pair: FastPathPair) -> None:
     for _ in range(5):
-        twins.send(Produce(9, 1, tuple(range(9))))
-    assert twins.hot.hits == 0
+        pair.send(Produce(9, 1, tuple(range(9))))
+    assert pair.fast.hits == 0
 
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
-def test_a_repeated_fetch_is_hot_at_every_version(twins: Twins, version: int) -> None:
+def test_a_repeated_fetch_takes_the_fast_path_at_every_version(pair: FastPathPair, version: int) -> None:
     for _ in range(4):
-        twins.send(Produce(9, 1, (2,), size=300))
-    before = twins.hot.hits
+        pair.send(Produce(9, 1, (2,), size=300))
+    before = pair.fast.hits
     for offset in (0, 0, 1, 3, 2):
-        [answer] = twins.send(Fetch(version, 2, offset, isolation=version % 2))
-        assert isinstance(answer, bytes)
-        assert len(answer) > 300
-    assert twins.hot.hits - before == 3
+        [response] = pair.send(Fetch(version, 2, offset, isolation=version % 2))
+        assert isinstance(response, bytes)
+        assert len(response) > 300
+    assert pair.fast.hits - before == 3
 
 
-def test_a_fetch_at_the_end_waits_on_the_long_way(twins: Twins) -> None:
+def test_a_fetch_at_the_end_waits_on_the_long_way(pair: FastPathPair) -> None:
     for offset in (0, 0, 0):
-        [answer] = twins.send(Fetch(12, 2, offset))
-        assert isinstance(answer, bytes)
-    assert twins.hot.hits == 0
+        [response] = pair.send(Fetch(12, 2, offset))
+        assert isinstance(response, bytes)
+    assert pair.fast.hits == 0
 
 
-def test_a_fetch_within_a_session_takes_the_long_way(twins: Twins) -> None:
-    twins.send(Produce(9, 1, (2,)))
+def test_a_fetch_within_a_session_takes_the_long_way(pair: FastPathPair) -> None:
+    pair.send(Produce(9, 1, (2,)))
     for _ in range(3):
-        twins.hot.send(Fetch(12, 2, 0, session_epoch=0).frame(twins, 1))
-        twins.generic.send(Fetch(12, 2, 0, session_epoch=0).frame(twins, 1))
-    assert twins.hot.hits == 0
+        pair.fast.send(Fetch(12, 2, 0, session_epoch=0).frame(pair, 1))
+        pair.generic.send(Fetch(12, 2, 0, session_epoch=0).frame(pair, 1))
+    assert pair.fast.hits == 0
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_repeated_api_versions_are_hot(twins: Twins, version: int) -> None:
+def test_repeated_api_versions_take_the_fast_path(pair: FastPathPair, version: int) -> None:
     for _ in range(4):
-        twins.send(AskVersions(version))
-    assert twins.hot.hits == 2
+        pair.send(ApiVersionsCall(version))
+    assert pair.fast.hits == 2
 
 
-def test_an_identity_is_looked_at_every_time(twins: Twins) -> None:
+def test_an_identity_is_looked_at_every_time(pair: FastPathPair) -> None:
     for _ in range(4):
-        twins.send(AskVersions(5, identity=True))
-    assert twins.hot.hits == 0
+        pair.send(ApiVersionsCall(5, identity=True))
+    assert pair.fast.hits == 0
 
 
 @pytest.mark.parametrize("what", ["elect", "deny", "image", "forget", "delete"])
-def test_a_change_is_seen_by_the_next_request(twins: Twins, what: str) -> None:
+def test_a_change_is_seen_by_the_next_request(pair: FastPathPair, what: str) -> None:
     kinds = (Produce(13, -1, (0,)), Produce(13, 1, (0, 1)), Fetch(13, 0, 0))
     for _ in range(4):
         for kind in kinds:
-            twins.send(kind)
-    hits = twins.hot.hits
+            pair.send(kind)
+    hits = pair.fast.hits
     assert hits == 7
-    twins.change(what)
+    pair.change(what)
     for kind in kinds:
-        twins.send(kind)
-    assert twins.hot.hits == hits
+        pair.send(kind)
+    assert pair.fast.hits == hits
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
-def test_rejected_batches_are_answered_by_the_hot_path(twins: Twins, acks: int) -> None:
+def test_rejected_batches_are_answered_by_the_fast_path(pair: FastPathPair, acks: int) -> None:
     for damage in ("", "", "", "crc", "number", "magic"):
-        twins.send(Produce(9, acks, (0,), damage))
-    twins.send(Produce(9, acks, (0,), producer_id=3))
-    twins.send(Produce(9, acks, (0,), producer_id=3, step=0))  # a duplicate
-    twins.send(Produce(9, acks, (0,), producer_id=3, step=3))  # a gap in the sequence
-    assert twins.hot.hits == 7
+        pair.send(Produce(9, acks, (0,), damage))
+    pair.send(Produce(9, acks, (0,), producer_id=3))
+    pair.send(Produce(9, acks, (0,), producer_id=3, step=0))  # a duplicate
+    pair.send(Produce(9, acks, (0,), producer_id=3, step=3))  # a gap in the sequence
+    assert pair.fast.hits == 7
 
 
-def test_connections_do_not_share_shapes(twins: Twins) -> None:
+def test_connections_do_not_share_templates(pair: FastPathPair) -> None:
     for _ in range(3):
-        twins.send(Produce(9, 1, (0,)), 0)
-    hits = twins.hot.hits
-    twins.send(Produce(9, 1, (0,)), 1)
-    assert twins.hot.hits == hits
+        pair.send(Produce(9, 1, (0,)), 0)
+    hits = pair.fast.hits
+    pair.send(Produce(9, 1, (0,)), 1)
+    assert pair.fast.hits == hits
 
 
-def test_what_was_counted_is_told_when_the_connection_ends(twins: Twins) -> None:
-    assert twins.hot.fast_path is not None
+def test_stats_are_flushed_when_the_connection_closes(pair: FastPathPair) -> None:
+    assert pair.fast.fast_path is not None
     for _ in range(5):
-        twins.send(AskVersions(3))
-    twins.hot.fast_path.forget(twins.hot.connections[0])
-    assert any(row[1:3] == ("API_VERSIONS", 5) for row in twins.hot.told())
-    twins.generic.told()
+        pair.send(ApiVersionsCall(3))
+    pair.fast.fast_path.forget(pair.fast.connections[0])
+    assert any(row[1:3] == ("API_VERSIONS", 5) for row in pair.fast.recorded())
+    pair.generic.recorded()

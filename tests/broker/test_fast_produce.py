@@ -15,12 +15,12 @@ from signalbox.protocol.headers import decode_response_header
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.replication.ports import TopicSettings
-from tests.broker.test_fast_path import Produce, Twins, request, twins_in
+from tests.broker.test_fast_path import FastPathPair, Produce, request, twins_in
 from tests.replication.memory_cluster import TOPIC, batch_of
 
 
 @pytest.fixture
-def twins(tmp_path: Path) -> Iterator[Twins]:
+def pair(tmp_path: Path) -> Iterator[FastPathPair]:
     with twins_in(tmp_path) as pair:
         yield pair
 
@@ -31,57 +31,57 @@ def errors(answer: object, version: int) -> list[int]:
     return [row.error_code for topic in response.responses for row in topic.partition_responses]
 
 
-def test_too_few_in_sync_is_said_at_once(twins: Twins) -> None:
+def test_too_few_in_sync_is_said_at_once(pair: FastPathPair) -> None:
     for _ in range(3):
-        twins.send(Produce(9, -1, (0,)))
-    for side in (twins.hot, twins.generic):
+        pair.send(Produce(9, -1, (0,)))
+    for side in (pair.fast, pair.generic):
         side.cluster.configs.topic = TopicSettings(min_insync_replicas=1)
         partition = side.broker.partition()
         partition.replicas = (1, 2)
         partition.take_settings(TopicSettings(min_insync_replicas=2))
-    hits = twins.hot.hits
-    [answer] = twins.send(Produce(9, -1, (0,)))
-    assert errors(answer, 9) == [Error.NOT_ENOUGH_REPLICAS]
-    assert twins.hot.hits == hits + 1
+    hits = pair.fast.hits
+    [response] = pair.send(Produce(9, -1, (0,)))
+    assert errors(response, 9) == [Error.NOT_ENOUGH_REPLICAS]
+    assert pair.fast.hits == hits + 1
 
 
-def test_one_bad_batch_of_three_fails_alone(twins: Twins) -> None:
+def test_one_bad_batch_of_three_fails_alone(pair: FastPathPair) -> None:
     for _ in range(4):
-        twins.send(Produce(9, 1, (0, 1, 2)))
-    hits = twins.hot.hits
-    frame = bytearray(Produce(9, 1, (0, 1, 2)).frame(twins, 9))
+        pair.send(Produce(9, 1, (0, 1, 2)))
+    hits = pair.fast.hits
+    frame = bytearray(Produce(9, 1, (0, 1, 2)).frame(pair, 9))
     frame[-5] ^= 1  # corrupts the last record of the last batch
-    [answer] = twins.send_raw(bytes(frame))
-    assert errors(answer, 9) == [0, 0, Error.CORRUPT_MESSAGE]
-    assert twins.hot.hits == hits + 1
+    [response] = pair.send_raw(bytes(frame))
+    assert errors(response, 9) == [0, 0, Error.CORRUPT_MESSAGE]
+    assert pair.fast.hits == hits + 1
 
 
-def test_the_same_head_with_another_second_partition_is_learnt_anew(twins: Twins) -> None:
+def test_the_same_head_with_another_second_partition_gets_a_new_template(pair: FastPathPair) -> None:
     for partitions in ((0, 1), (0, 1), (0, 1), (0, 2), (0, 2), (0, 2)):
-        twins.send(Produce(9, 1, partitions))
-    assert twins.hot.hits >= 1
+        pair.send(Produce(9, 1, partitions))
+    assert pair.fast.hits >= 1
 
 
-def test_a_partition_that_comes_twice_is_never_hot(twins: Twins) -> None:
+def test_a_partition_named_twice_never_takes_the_fast_path(pair: FastPathPair) -> None:
     for _ in range(4):
-        [answer] = twins.send(Produce(9, 1, (0, 1, 0)))
-        assert errors(answer, 9) == [0, 0]
-    assert twins.hot.hits == 0
+        [response] = pair.send(Produce(9, 1, (0, 1, 0)))
+        assert errors(response, 9) == [0, 0]
+    assert pair.fast.hits == 0
 
 
 @pytest.mark.parametrize(("version", "error"), [(6, Error.UNSUPPORTED_COMPRESSION_TYPE), (7, Error.NONE)])
-def test_zstd_needs_version_7_however_often_it_comes(twins: Twins, version: int, error: Error) -> None:
+def test_zstd_needs_version_7_however_often_it_comes(pair: FastPathPair, version: int, error: Error) -> None:
     packed = encode_batch([Record(value=b"v", timestamp=ManualClock().now_ms())], compression="zstd")
     for records in (batch_of(b"v"), batch_of(b"v"), batch_of(b"v"), packed, packed):
         data = ProduceRequest.PartitionProduceData(index=0, records=bytes(records))
         topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
         body = ProduceRequest(acks=1, timeout_ms=500, topic_data=[topic]).encode(version)
-        [answer] = twins.send_raw(request(ApiKey.PRODUCE, version, body))
-    assert errors(answer, version) == [error]
+        [response] = pair.send_raw(request(ApiKey.PRODUCE, version, body))
+    assert errors(response, version) == [error]
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
-def test_a_long_queue_of_sequences(twins: Twins, acks: int) -> None:
+def test_a_long_queue_of_sequences(pair: FastPathPair, acks: int) -> None:
     for _ in range(20):
-        twins.send(Produce(9, acks, (0,), producer_id=9))
-    assert twins.hot.hits == 18
+        pair.send(Produce(9, acks, (0,), producer_id=9))
+    assert pair.fast.hits == 18

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse
 from signalbox.broker.cluster_rights import CLUSTER_RIGHTS
 from signalbox.broker.error_responses import error_response
 from signalbox.broker.filtering_forwarder import Filter, FilteringForwarder, forwarding_filters
@@ -21,7 +21,7 @@ from signalbox.protocol.headers import decode_request_header, encode_response_he
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from signalbox.transport.task_scheduler import TaskScheduler
-from tests.broker.asking import acl, request_of
+from tests.broker.handler_requests import acl, request_of
 
 _Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -31,10 +31,10 @@ def request(*names: str) -> ApiRequest:
     return request_of(AlterConfigsRequest(resources=resources), 2)
 
 
-def raw(asked: ApiRequest, answer: Any) -> RawAnswer:
+def raw(asked: ApiRequest, response: Any) -> RawResponse:
     header = asked.header
     head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
-    return RawAnswer(head + answer.encode(header.api_version))
+    return RawResponse(head + response.encode(header.api_version))
 
 
 class Forwarder:
@@ -42,9 +42,9 @@ class Forwarder:
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
-        self.answer: FinalAnswer | None = None
+        self.answer: FinalResponse | None = None
 
-    async def forward(self, request: ApiRequest) -> FinalAnswer:
+    async def forward(self, request: ApiRequest) -> FinalResponse:
         self.frames.append(bytes(request.frame))
         if self.answer is not None:
             return self.answer
@@ -58,38 +58,40 @@ def keep_out_b(request: ApiRequest) -> Rejected:
     return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
 
 
-class NoLane:
+class NoScheduler:
     """A scheduler that must not be used: a request that is not split needs no cooperative task."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
         raise AssertionError
 
 
-class LetsPass:
+class AllowingFilter:
     def rejected(self, request: ApiRequest) -> Rejected:
         return {}
 
-    def __call__(self, request: ApiRequest) -> FinalAnswer:
+    def __call__(self, request: ApiRequest) -> FinalResponse:
         raise AssertionError("not on the controller")
 
 
 def filters(*entries: tuple[str, str, str]) -> dict[int, Filter]:
     routed = (row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER)
-    return forwarding_filters(acl(*entries), {key: LetsPass() for key in routed if key not in CLUSTER_RIGHTS})
+    return forwarding_filters(acl(*entries), {key: AllowingFilter() for key in routed if key not in CLUSTER_RIGHTS})
 
 
 async def keep_out_b_later(request: ApiRequest) -> Rejected:
     return keep_out_b(request)
 
 
-def forwarded(asked: ApiRequest, answer: FinalAnswer | None = None, judge: Any = keep_out_b) -> tuple[Any, list[bytes]]:
+def forwarded(
+    asked: ApiRequest, response: FinalResponse | None = None, judge: Any = keep_out_b
+) -> tuple[Any, list[bytes]]:
     async def scenario() -> Any:
         forwarder = FilteringForwarder(behind, TaskScheduler(asyncio.get_running_loop()))
         forwarder.install({int(ApiKey.ALTER_CONFIGS): judge})
         return await forwarder.forward(asked)
 
     behind = Forwarder()
-    behind.answer = answer
+    behind.answer = response
     return asyncio.run(scenario()), behind.frames
 
 
@@ -98,23 +100,23 @@ def forwarded(asked: ApiRequest, answer: FinalAnswer | None = None, judge: Any =
 def test_all_allowed_goes_untouched(judge: Any) -> None:
     asked = request("a", "c")
     asked.frame = bytes(asked.frame) + b"which no decoder looks at"
-    answer, frames = forwarded(asked, judge=judge)
+    response, frames = forwarded(asked, judge=judge)
     assert frames == [asked.frame]
-    assert isinstance(answer, RawAnswer)
-    assert asked.sent_on
+    assert isinstance(response, RawResponse)
+    assert asked.was_forwarded
 
 
 @pytest.mark.spec("F6")
 @pytest.mark.parametrize("judge", [keep_out_b, keep_out_b_later])
 def test_the_rest_is_forwarded_and_the_answers_are_merged(judge: Any) -> None:
     asked = request("c", "b", "a")
-    answer, [frame] = forwarded(asked, judge=judge)
-    assert [(each.resource_name, each.error_code) for each in answer.responses] == [("c", 0), ("b", 29), ("a", 0)]
-    assert answer.throttle_time_ms == 70
+    response, [frame] = forwarded(asked, judge=judge)
+    assert [(each.resource_name, each.error_code) for each in response.responses] == [("c", 0), ("b", 29), ("a", 0)]
+    assert response.throttle_time_ms == 70
     header, offset = decode_request_header(frame)
     assert header == asked.header
     assert [each.resource_name for each in AlterConfigsRequest.decode(frame, 2, offset).resources] == ["c", "a"]
-    assert asked.sent_on
+    assert asked.was_forwarded
 
 
 def test_many_are_taken_apart_and_put_together_in_slices() -> None:
@@ -125,23 +127,23 @@ def test_many_are_taken_apart_and_put_together_in_slices() -> None:
         return await forwarder.forward(request(*names)), scheduler.slices
 
     behind, names = Forwarder(), ["b", *(f"r-{number}" for number in range(5_000))]
-    answer, slices = asyncio.run(scenario())
-    assert [each.resource_name for each in answer.responses] == names
+    response, slices = asyncio.run(scenario())
+    assert [each.resource_name for each in response.responses] == names
     assert slices > 20
 
 
 def test_an_answer_that_is_none_fails_this_request_alone() -> None:
     with pytest.raises(DecodeError):
-        forwarded(request("a", "b"), RawAnswer(b"\0\0\0\7\0\xff"))
+        forwarded(request("a", "b"), RawResponse(b"\0\0\0\7\0\xff"))
 
 
 @pytest.mark.spec("F6")
 def test_nothing_is_forwarded_when_nothing_is_left() -> None:
     asked = request("b")
-    answer, frames = forwarded(asked)
-    assert [each.resource_name for each in answer.responses] == ["b"]
+    response, frames = forwarded(asked)
+    assert [each.resource_name for each in response.responses] == ["b"]
     assert frames == []
-    assert not asked.sent_on
+    assert not asked.was_forwarded
 
 
 def test_the_clients_header_travels_as_it_is_with_its_unknown_tags() -> None:
@@ -154,16 +156,16 @@ def test_the_clients_header_travels_as_it_is_with_its_unknown_tags() -> None:
 
 def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> None:
     late = error_response(request("a"), Error.REQUEST_TIMED_OUT)
-    answer, _ = forwarded(request("a", "b"), late)
-    assert [each.error_code for each in answer.responses] == [Error.REQUEST_TIMED_OUT, 29]
+    response, _ = forwarded(request("a", "b"), late)
+    assert [each.error_code for each in response.responses] == [Error.REQUEST_TIMED_OUT, 29]
     closed = CloseConnection("negotiate again")
     assert forwarded(request("a", "b"), closed)[0] is closed
 
 
 @pytest.mark.spec("F6")
-def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
+def test_without_the_cluster_right_nothing_is_forwarded() -> None:
     behind = Forwarder()
-    forwarder = FilteringForwarder(behind, NoLane())
+    forwarder = FilteringForwarder(behind, NoScheduler())
     forwarder.install(filters(("alice", "DESCRIBE", "cluster")))
     with pytest.raises(KafkaError) as rejected:
         forwarder.forward(request_of(ElectLeadersRequest(), 2))
@@ -172,13 +174,13 @@ def test_who_lacks_the_right_on_the_cluster_is_not_forwarded_at_all() -> None:
 
 
 @pytest.mark.spec("F6")
-def test_who_has_it_is_forwarded_byte_for_byte() -> None:
+def test_with_the_right_the_request_is_forwarded_unchanged() -> None:
     async def scenario() -> Any:
         return await forwarder.forward(asked)
 
     behind, asked = Forwarder(), request_of(ElectLeadersRequest(), 2)
     behind.answer = raw(asked, ElectLeadersResponse())
-    forwarder = FilteringForwarder(behind, NoLane())
+    forwarder = FilteringForwarder(behind, NoScheduler())
     forwarder.install(filters(("alice", "ALTER", "cluster")))
     assert asyncio.run(scenario()) is behind.answer
     assert behind.frames == [bytes(asked.frame)]
@@ -186,14 +188,14 @@ def test_who_has_it_is_forwarded_byte_for_byte() -> None:
 
 def test_an_answer_of_the_filters_own_is_the_whole_answer() -> None:
     own = AlterConfigsResponse(throttle_time_ms=1)
-    answer, frames = forwarded(request("a"), judge=lambda request: own)
-    assert answer is own
+    response, frames = forwarded(request("a"), judge=lambda request: own)
+    assert response is own
     assert frames == []
 
 
 @pytest.mark.spec("F2", "F6")
-def test_nothing_is_forwarded_without_a_look_at_who_may() -> None:
+def test_every_forwarded_api_has_an_authorization_filter() -> None:
     assert not CLUSTER_RIGHTS.keys() & RESOURCE_REQUESTS.keys()
     assert all(API_TABLE[key].forwardable for key in filters())
-    with pytest.raises(ValueError, match="without a look at who may: CREATE_TOPICS, DELETE_TOPICS"):
+    with pytest.raises(ValueError, match="without an authorization filter: CREATE_TOPICS, DELETE_TOPICS"):
         forwarding_filters(acl(), {})

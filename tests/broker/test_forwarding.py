@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, RawAnswer
+from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
 from signalbox.broker.forwarding import EnvelopeForwarder
+from signalbox.broker.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.clock import ManualClock
 from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
@@ -21,7 +21,7 @@ from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.security.principal import DefaultPrincipalBuilder
-from tests.broker.asking import as_read, request_of
+from tests.broker.handler_requests import as_read, request_of
 
 INNER = encode_response_header(ApiKey.CREATE_TOPICS, 7, 7) + CreateTopicsResponse().encode(7)
 
@@ -60,16 +60,16 @@ def request() -> ApiRequest:
 
 def forwarded(outcome: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
     channel, metrics = Channel(outcome), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
-    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, ForwardingNumbers(Life()))
+    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, ForwardingIds(Life()))
     asked = request()
     return as_read(asked, asyncio.run(forwarder.forward(asked))), metrics, channel
 
 
 @pytest.mark.spec("F3", "F5")
 def test_the_inner_answer_is_passed_on_as_it_is() -> None:
-    answer, metrics, channel = forwarded(EnvelopeResponse(response_data=INNER))
-    assert isinstance(answer, RawAnswer)
-    assert answer.payload == INNER
+    response, metrics, channel = forwarded(EnvelopeResponse(response_data=INNER))
+    assert isinstance(response, RawResponse)
+    assert response.payload == INNER
     [(data, principal, address, timeout_ms)] = channel.sent
     assert data == request().frame
     assert principal is not None
@@ -96,29 +96,29 @@ def test_the_inner_answer_is_passed_on_as_it_is() -> None:
     ],
 )
 def test_errors(outcome: EnvelopeResponse | Exception, error: Error) -> None:
-    answer, metrics, _ = forwarded(outcome)
-    assert [(topic.name, topic.error_code) for topic in answer.topics] == [("t", error)]
+    response, metrics, _ = forwarded(outcome)
+    assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", error)]
     assert metrics.in_flight == 0
 
 
 @pytest.mark.spec("F14")
 @pytest.mark.parametrize("version", range(2, 8))
-def test_who_is_told_to_wait_by_the_controller_is_held_back_here(version: int) -> None:
+def test_the_controllers_throttle_time_is_applied_here(version: int) -> None:
     """KIP-219: the client is connected to this broker, so only this broker can mute the connection."""
     asked = request_of(CreateTopicsRequest(), version)
     inner = encode_response_header(ApiKey.CREATE_TOPICS, version, 7)
     inner += CreateTopicsResponse(throttle_time_ms=70_000).encode(version)
     channel = Channel(EnvelopeResponse(response_data=inner))
-    numbers, metrics = ForwardingNumbers(Life()), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
+    numbers, metrics = ForwardingIds(Life()), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
     forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, numbers)
-    answer = asyncio.run(forwarder.forward(asked))
-    assert NO_THROTTLING.settle(asked, answer) == 70_000
+    response = asyncio.run(forwarder.forward(asked))
+    assert NO_THROTTLING.settle(asked, response) == 70_000
 
 
 @pytest.mark.spec("F5")
 def test_a_version_the_controller_lacks_closes_the_connection() -> None:
-    answer, _, _ = forwarded(EnvelopeResponse(error_code=Error.UNSUPPORTED_VERSION))
-    assert isinstance(answer, CloseConnection)
+    response, _, _ = forwarded(EnvelopeResponse(error_code=Error.UNSUPPORTED_VERSION))
+    assert isinstance(response, CloseConnection)
 
 
 @pytest.mark.spec("F5")

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.api_request import CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.api_request import CloseConnection, FinalResponse, RawResponse
 from signalbox.broker.forwarding import EnvelopeForwarder
+from signalbox.broker.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.controller_channel import ControllerChannel
@@ -29,7 +29,7 @@ from signalbox.protocol.headers import decode_request_header, encode_response_he
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.security.principal import DefaultPrincipalBuilder
-from tests.broker.asking import request_of
+from tests.broker.handler_requests import request_of
 from tests.client.loopback_cluster import LoopbackCluster
 
 pytestmark = pytest.mark.spec("F5")
@@ -43,8 +43,8 @@ Script = Callable[[Any, int], Any]
 CLOSED = "the connection is closed"
 
 
-def says(answer: EnvelopeResponse) -> Script:
-    return lambda request, version: answer
+def says(response: EnvelopeResponse) -> Script:
+    return lambda request, version: response
 
 
 def done(request: Any, version: int) -> EnvelopeResponse:
@@ -179,7 +179,7 @@ class Life:
 
 @dataclass
 class Outcome:
-    answer: FinalAnswer
+    answer: FinalResponse
     took_s: float
     metrics: ForwardingMetrics
     failures: dict[str, float]
@@ -197,12 +197,12 @@ async def outcome_of(row: Row) -> Outcome:
                 broker.max_versions[ApiKey.ENVELOPE] = -1
         channel = ControllerChannel(Lookup(cluster, row), "cluster-A", _SETTINGS)
         channel.start()
-        numbers = ForwardingNumbers(Life())
+        numbers = ForwardingIds(Life())
         deadline_ms = _DEADLINE_MS if row.sees is LATE else _AMPLE_MS
         forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, deadline_ms, numbers)
         wanted = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])
         began = time.monotonic()
-        answer = await forwarder.forward(request_of(wanted, 7))
+        response = await forwarder.forward(request_of(wanted, 7))
         took_s = time.monotonic() - began
         await channel.close()
         asked = {node_id: len(broker.seen(ApiKey.ENVELOPE)) for node_id, broker in cluster.brokers.items()}
@@ -211,16 +211,16 @@ async def outcome_of(row: Row) -> Outcome:
         for sample in registry.samples()
         if sample.name.name == "ForwardingFailures"
     }
-    return Outcome(answer, took_s, metrics, failures, asked)
+    return Outcome(response, took_s, metrics, failures, asked)
 
 
-def seen_by_client(answer: FinalAnswer) -> Error | str:
-    if isinstance(answer, CloseConnection):
+def seen_by_client(response: FinalResponse) -> Error | str:
+    if isinstance(response, CloseConnection):
         return CLOSED
-    if isinstance(answer, RawAnswer):
+    if isinstance(response, RawResponse):
         return Error.NONE
-    assert isinstance(answer, CreateTopicsResponse)
-    [topic] = answer.topics
+    assert isinstance(response, CreateTopicsResponse)
+    [topic] = response.topics
     assert topic.name == "t"
     return Error.of(topic.error_code)
 
@@ -240,6 +240,6 @@ def test_the_client_sees(row: Row, caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("what", ["NOT_CONTROLLER for ever", "hangs up for ever"])
-def test_who_fails_for_ever_is_asked_at_a_measured_pace(what: str) -> None:
+def test_permanent_failures_are_retried_with_a_backoff(what: str) -> None:
     row = next(row for row in ROWS if row.what == what)
     assert 2 <= sum(asyncio.run(outcome_of(row)).asked.values()) <= _DEADLINE_MS / 25

@@ -46,7 +46,7 @@ def test_its_error_is_the_callers() -> None:
         asyncio.run(scenario())
 
 
-def test_nobody_waits_any_more() -> None:
+def test_the_future_was_cancelled() -> None:
     class Later:
         def run(self, work: Callable[[], None], again: bool = False) -> None:
             self.work = work

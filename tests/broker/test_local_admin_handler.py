@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.local_admin_handler import LocalAdminRequests, OwnTopicWriter, OwnWriter
+from signalbox.broker.local_admin_handler import DirectTopicWriter, DirectWriter, LocalAdminRequests
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
@@ -17,7 +17,7 @@ from signalbox.protocol.messages.create_acls import CreateAclsRequest, CreateAcl
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest
-from tests.broker.asking import context, request_of
+from tests.broker.handler_requests import context, request_of
 
 pytestmark = pytest.mark.spec("F17")
 STORED = {ApiKey.ALTER_CLIENT_QUOTAS}
@@ -38,7 +38,7 @@ class Recording:
 
 
 def asked(controller: Recording, own: Recording, api_key: ApiKey) -> Any:
-    return asyncio.run(OwnWriter(controller, own, STORED).handle(api_key, "a request", context()))
+    return asyncio.run(DirectWriter(controller, own, STORED).handle(api_key, "a request", context()))
 
 
 def test_off_the_controller_a_broker_stores_what_it_may() -> None:
@@ -54,13 +54,13 @@ def test_the_controller_decides_itself_until_it_is_none_any_more() -> None:
     assert own.asked == []
     resigning = Recording(is_active=True, error=Error.NOT_CONTROLLER)
     assert asked(resigning, own, ApiKey.ALTER_CLIENT_QUOTAS) is own.answer
-    assert OwnWriter(controller, own, STORED).is_active
-    assert not OwnWriter(Recording(), own, STORED).is_active
+    assert DirectWriter(controller, own, STORED).is_active
+    assert not DirectWriter(Recording(), own, STORED).is_active
 
 
 def test_topics_that_a_broker_needs_are_never_anybody_elses_business() -> None:
     controller, own = Recording(), Recording()
-    creation = OwnTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
+    creation = DirectTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
     assert creation.is_active
     assert asyncio.run(creation.handle(ApiKey.CREATE_TOPICS, "a request", context())) is own.answer
 
@@ -73,21 +73,21 @@ def test_topics_that_a_broker_needs_are_never_anybody_elses_business() -> None:
         CreatePartitionsRequest(topics=[CreatePartitionsRequest.CreatePartitionsTopic(name="t", count=3)]),
     ],
 )
-def test_topics_are_the_controllers_whoever_asks(body: Any) -> None:
+def test_topic_changes_are_always_the_controllers(body: Any) -> None:
     """As in Kafka, before authorization: the handler is not called."""
-    answer: Any = asyncio.run(LocalAdminRequests().forward(request_of(body, API_TABLE[body.api_key].max_version)))
-    rows = [row for name in ("topics", "responses", "results") for row in getattr(answer, name, ())]
+    response: Any = asyncio.run(LocalAdminRequests().forward(request_of(body, API_TABLE[body.api_key].max_version)))
+    rows = [row for name in ("topics", "responses", "results") for row in getattr(response, name, ())]
     assert [(row.name, row.error_code) for row in rows] == [("t", Error.NOT_CONTROLLER)]
 
 
 @pytest.mark.parametrize("later", [True, False])
 def test_the_rest_is_its_handlers_business(later: bool) -> None:
-    answer = CreateAclsResponse()
+    response = CreateAclsResponse()
 
     async def in_time() -> Any:
-        return answer
+        return response
 
     row = next(row for row in ROUTES if row.api_key is ApiKey.CREATE_ACLS)
     requests = LocalAdminRequests()
-    requests.install({int(row.api_key): Route(row, lambda request: in_time() if later else answer)})
-    assert asyncio.run(requests.forward(request_of(CreateAclsRequest(), 2))) is answer
+    requests.install({int(row.api_key): Route(row, lambda request: in_time() if later else response)})
+    assert asyncio.run(requests.forward(request_of(CreateAclsRequest(), 2))) is response

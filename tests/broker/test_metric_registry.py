@@ -85,11 +85,11 @@ def test_a_metric_that_cannot_be_read_costs_only_itself(caplog: pytest.LogCaptur
 def test_a_name_has_one_kind() -> None:
     registry = MetricRegistry()
     registry.gauge(NAME, lambda: 1)
-    with pytest.raises(ValueError, match="is a gauge, and was asked for as a counter"):
+    with pytest.raises(ValueError, match="is a gauge, and was requested as a counter"):
         registry.counter(NAME)
 
 
-def test_what_is_removed_is_gone() -> None:
+def test_removed_metrics_are_not_exported() -> None:
     registry = MetricRegistry()
     registry.counter(NAME, {"a": "1"}).add()
     registry.counter_from(NAME, lambda: 1)

@@ -9,12 +9,12 @@ from signalbox.broker.misroutes import MisrouteLog
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
-from tests.broker.asking import Recorded, request_of
+from tests.broker.handler_requests import RecordingAuditSink, request_of
 
 
 @pytest.mark.spec("R3")
 def test_each_rejection_is_counted_and_audited_and_logged_once_an_interval(caplog: pytest.LogCaptureFixture) -> None:
-    registry, sink, clock = MetricRegistry(), Recorded(), ManualClock()
+    registry, sink, clock = MetricRegistry(), RecordingAuditSink(), ManualClock()
     misroutes = MisrouteLog(registry, sink, clock)
     request = request_of(ApiVersionsRequest(), 5)
     misroutes.rejected(request, ("mine", 2), ("mine", 1))

@@ -6,7 +6,7 @@ import pytest
 
 from signalbox.broker.node_endpoints import node_endpoints
 from signalbox.protocol.messages.fetch import FetchResponse
-from tests.broker.asking import cache_of
+from tests.broker.handler_requests import cache_of
 
 
 @pytest.mark.spec("L10")

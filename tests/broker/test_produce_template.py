@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.produce_template import read_shape
+from signalbox.broker.produce_template import build_template
 from signalbox.protocol.headers import decode_request_header, encode_request_header
 from signalbox.protocol.messages.produce import ProduceRequest
 
@@ -11,7 +11,7 @@ Data = ProduceRequest.PartitionProduceData
 
 def shape_of(body: ProduceRequest, version: int, tail: bytes = b"") -> object:
     frame = memoryview(bytearray(encode_request_header(0, version, 1, "c") + body.encode(version) + tail))
-    return read_shape(frame, *decode_request_header(frame))
+    return build_template(frame, *decode_request_header(frame))
 
 
 def request(*batches: bytes, transactional_id: str | None = None) -> ProduceRequest:
@@ -30,8 +30,8 @@ def test_the_key_does_not_depend_on_the_records(version: int) -> None:
 
 
 def test_gaps_name_the_next_partition() -> None:
-    shape = shape_of(request(b"a" * 61, b"b" * 61), 9)
-    assert shape.gaps == (b"\0\0\0\0\1", b"\0\0\0")  # type: ignore[attr-defined]
+    template = shape_of(request(b"a" * 61, b"b" * 61), 9)
+    assert template.gaps == (b"\0\0\0\0\1", b"\0\0\0")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("version", [3, 9, 13])

@@ -36,17 +36,17 @@ def test_the_fast_path_is_settled_before_a_reading() -> None:
     registry = MetricRegistry()
     metrics = RequestMetrics(registry)
     metrics.ended(("Fetch", "FetchConsumer"), 12, (1, 1), 0.0, 0.5)
-    tally = FastPathStats()
-    tally.durations = metrics.fast_durations(ApiKey.FETCH)
+    stats = FastPathStats()
+    stats.durations = metrics.fast_durations(ApiKey.FETCH)
 
     def settle() -> None:
-        if tally.count:
-            metrics.fast_path(ApiKey.FETCH, 12, tally)
-            tally.clear()
+        if stats.count:
+            metrics.fast_path(ApiKey.FETCH, 12, stats)
+            stats.clear()
 
     metrics.before_reading = settle
-    tally.add(5, 6, 0.001)
-    tally.add(5, 6, 0.001)
+    stats.add(5, 6, 0.001)
+    stats.add(5, 6, 0.001)
     for found in metric_values(registry), metric_values(registry):  # a second scrape adds nothing
         assert (found["RequestsPerSec", "FetchConsumer", "12"], found["RequestBytes_sum", "Fetch"]) == (3, 11)
         assert (found["TotalTimeMs_count", "Fetch"], found["TotalTimeMs", "FetchConsumer", "0.5"]) == (3, 1)

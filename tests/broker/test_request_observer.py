@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, RawAnswer
+from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
 from signalbox.broker.audit_rollups import AuditRollups
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.request_metrics import RequestMetrics
@@ -19,19 +19,19 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
-from tests.broker.asking import Recorded, context, request_of
+from tests.broker.handler_requests import RecordingAuditSink, context, request_of
 
 BROKER: dict[str, Any] = {"listener": "REPLICATION", "inter_broker": True}
 CREATE = CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")])
 FAILED = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name="t", error_code=36)])
 
 
-def observed(request: ApiRequest, answer: Any) -> tuple[list[Any], float]:
+def observed(request: ApiRequest, response: Any) -> tuple[list[Any], float]:
     """The audit events of one request (roll-ups flushed), and the number of requests in the metrics."""
-    registry, sink = MetricRegistry(), Recorded()
+    registry, sink = MetricRegistry(), RecordingAuditSink()
     rollups = AuditRollups(sink, ManualClock())
     row = next(row for row in ROUTES if row.api_key == request.header.api_key)
-    AuditingObserver(RequestMetrics(registry), rollups, sink).observe(request, row, answer, 10, 0.002)
+    AuditingObserver(RequestMetrics(registry), rollups, sink).observe(request, row, response, 10, 0.002)
     rollups.flush()
     return sink.events, next(s.value for s in registry.samples() if s.name.name == "RequestsPerSec")
 
@@ -52,11 +52,11 @@ def test_an_admin_request_is_an_event_of_its_own() -> None:
     assert (event.correlation_id, event.duration_us, event.forwarding_principal, count) == (7, 2000, "", 1)
 
 
-@pytest.mark.parametrize("answer", [RawAnswer(b"x"), CloseConnection("negotiate again"), FAILED])
-def test_what_was_sent_on_was_forwarded_whoever_answered(answer: Any) -> None:
+@pytest.mark.parametrize("response", [RawResponse(b"x"), CloseConnection("negotiate again"), FAILED])
+def test_a_forwarded_request_is_recorded_as_forwarded_whatever_the_response(response: Any) -> None:
     request = request_of(CREATE, 7)
-    request.sent_on = True
-    [event], _ = observed(request, answer)
+    request.was_forwarded = True
+    [event], _ = observed(request, response)
     assert event.kind == AuditKind.FORWARDED
 
 

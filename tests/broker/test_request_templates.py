@@ -8,44 +8,44 @@ from signalbox.protocol.api_table import ApiKey
 
 
 def test_keys_end_where_they_end() -> None:
-    shapes: RequestTemplates[str] = RequestTemplates()
-    shapes.remember(b"four", "a")
-    shapes.remember(b"seven!!", "b")
-    assert sorted(shapes.ends) == [KEY_AT + 4, KEY_AT + 7]
-    shapes.forget(b"four")
-    assert shapes.ends == (KEY_AT + 7,)
-    assert shapes.by_key == {b"seven!!": "b"}
+    templates: RequestTemplates[str] = RequestTemplates()
+    templates.add(b"four", "a")
+    templates.add(b"seven!!", "b")
+    assert sorted(templates.ends) == [KEY_AT + 4, KEY_AT + 7]
+    templates.forget(b"four")
+    assert templates.ends == (KEY_AT + 7,)
+    assert templates.by_key == {b"seven!!": "b"}
 
 
-def test_the_oldest_shape_goes_first() -> None:
-    shapes: RequestTemplates[int] = RequestTemplates()
+def test_the_oldest_template_is_evicted_first() -> None:
+    templates: RequestTemplates[int] = RequestTemplates()
     for number in range(MAX_HOT_SHAPES_PER_CONNECTION + 1):
-        shapes.remember(b"%d" % number, number)
-    assert len(shapes.by_key) == MAX_HOT_SHAPES_PER_CONNECTION
-    assert b"0" not in shapes.by_key
+        templates.add(b"%d" % number, number)
+    assert len(templates.by_key) == MAX_HOT_SHAPES_PER_CONNECTION
+    assert b"0" not in templates.by_key
 
 
 def test_looks_in_vain_become_seldom() -> None:
-    shapes: RequestTemplates[int] = RequestTemplates()
-    looks = sum(shapes.may_learn() for _ in range(10_000))
+    templates: RequestTemplates[int] = RequestTemplates()
+    looks = sum(templates.should_sample() for _ in range(10_000))
     assert 10 <= looks <= 25
 
 
 def test_a_success_makes_looks_frequent_again() -> None:
-    shapes: RequestTemplates[int] = RequestTemplates()
+    templates: RequestTemplates[int] = RequestTemplates()
     for _ in range(100):
-        shapes.may_learn()
-    shapes.remember(b"key", 1)
-    assert shapes.may_learn()
+        templates.should_sample()
+    templates.add(b"key", 1)
+    assert templates.should_sample()
 
 
-def test_more_kinds_than_there_is_room_for_are_not_learnt_all_the_time() -> None:
-    shapes: RequestTemplates[int] = RequestTemplates()
+def test_requests_that_do_not_repeat_are_sampled_less_often() -> None:
+    templates: RequestTemplates[int] = RequestTemplates()
     learnt = 0
     for number in range(5_000):
-        if shapes.may_learn():
+        if templates.should_sample():
             learnt += 1
-            shapes.remember(b"%d" % number, number)
+            templates.add(b"%d" % number, number)
     assert learnt < 100
 
 

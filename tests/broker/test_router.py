@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from signalbox.broker.api_request import NO_ANSWER, ApiRequest, CloseConnection, RawAnswer
+from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, RawResponse
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.broker.throttling import NO_THROTTLING
@@ -24,7 +24,7 @@ from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRes
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.replication.promise import Promise
 from signalbox.security.request_context import RequestContext
-from tests.broker.asking import context
+from tests.broker.handler_requests import context
 
 ROWS = {row.api_key: row for row in ROUTES}
 
@@ -83,14 +83,14 @@ class Forwarder:
 
     async def forward(self, request: ApiRequest) -> Any:
         self.forwarded.append(request)
-        return RawAnswer(b"raw")
+        return RawResponse(b"raw")
 
 
 class Observer:
     def __init__(self) -> None:
         self.seen: list[tuple[str, int]] = []
 
-    def observe(self, request: ApiRequest, row: Any, answer: Any, response_bytes: int, duration_s: float) -> None:
+    def observe(self, request: ApiRequest, row: Any, response: Any, response_bytes: int, duration_s: float) -> None:
         self.seen.append((row.api_key.name, response_bytes))
 
 
@@ -101,7 +101,7 @@ class Inline:
         work()
 
 
-class House:
+class RunningBroker:
     """A router with one handler for everything."""
 
     def __init__(self, handler: Callable[[ApiRequest], Any]) -> None:
@@ -159,10 +159,10 @@ class Broken:
 
 
 def test_an_answer_now() -> None:
-    house = House(lambda request: HeartbeatResponse(error_code=25))
-    inbound = house.submit(heartbeat())
+    running_broker = RunningBroker(lambda request: HeartbeatResponse(error_code=25))
+    inbound = running_broker.submit(heartbeat())
     assert inbound.answer.error_code == 25
-    assert house.observer.seen == [("HEARTBEAT", len(inbound.ends[0]))]
+    assert running_broker.observer.seen == [("HEARTBEAT", len(inbound.ends[0]))]
 
 
 def test_an_answer_later_by_coroutine_and_by_pending() -> None:
@@ -171,13 +171,13 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
             await asyncio.sleep(0)
             return HeartbeatResponse(error_code=26)
 
-        inbound = House(later).submit(heartbeat())
+        inbound = RunningBroker(later).submit(heartbeat())
         assert inbound.ends == []
         await turns()
         assert inbound.answer.error_code == 26
 
         pending: Promise[Any] = Promise()
-        inbound = House(lambda request: pending).submit(heartbeat())
+        inbound = RunningBroker(lambda request: pending).submit(heartbeat())
         assert inbound.ends == []
         pending.complete(HeartbeatResponse(error_code=27))
         pending.complete(HeartbeatResponse(error_code=28))
@@ -187,9 +187,9 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
 
 
 def test_the_answers_that_are_no_messages() -> None:
-    assert House(lambda request: NO_ANSWER).submit(heartbeat()).ends == [None]
-    assert House(lambda request: RawAnswer(b"xy")).submit(heartbeat()).ends == [b"xy"]
-    assert House(lambda request: CloseConnection("why")).submit(heartbeat()).closed_for == "why"
+    assert RunningBroker(lambda request: NO_RESPONSE).submit(heartbeat()).ends == [None]
+    assert RunningBroker(lambda request: RawResponse(b"xy")).submit(heartbeat()).ends == [b"xy"]
+    assert RunningBroker(lambda request: CloseConnection("why")).submit(heartbeat()).closed_for == "why"
 
 
 @pytest.mark.parametrize("how", [fails, fails_later])
@@ -203,7 +203,7 @@ def test_the_answers_that_are_no_messages() -> None:
 )
 def test_a_handler_that_fails_is_answered_for(how: Any, error: Exception, code: Error) -> None:
     async def scenario() -> None:
-        inbound = House(how(error)).submit(heartbeat())
+        inbound = RunningBroker(how(error)).submit(heartbeat())
         await turns()
         assert inbound.answer.error_code == code
 
@@ -213,7 +213,7 @@ def test_a_handler_that_fails_is_answered_for(how: Any, error: Exception, code: 
 @pytest.mark.parametrize("how", [fails, fails_later])
 def test_without_acknowledgements_a_failure_closes(how: Any) -> None:
     async def scenario() -> None:
-        inbound = House(how(KafkaError(Error.INVALID_REQUEST))).submit(produce(acks=0))
+        inbound = RunningBroker(how(KafkaError(Error.INVALID_REQUEST))).submit(produce(acks=0))
         await turns()
         assert "INVALID_REQUEST" in inbound.closed_for
 
@@ -226,8 +226,8 @@ def test_an_answer_without_bytes_closes_the_connection_instead_of_muting_it(late
         async def coroutine(request: ApiRequest) -> Any:
             return Broken()
 
-        house = House(coroutine if later else lambda request: Broken())
-        inbound = house.submit(heartbeat())
+        running_broker = RunningBroker(coroutine if later else lambda request: Broken())
+        inbound = running_broker.submit(heartbeat())
         await turns()
         assert inbound.closed_for == "internal error"
 
@@ -236,41 +236,41 @@ def test_an_answer_without_bytes_closes_the_connection_instead_of_muting_it(late
 
 def test_a_field_the_version_lacks_becomes_an_error_answer() -> None:
     response = CreateTopicsResponse(topics=[CreateTopicsResponse.CreatableTopicResult(name=None)])  # type: ignore[arg-type]
-    inbound = House(lambda request: response).submit(create_topics())
+    inbound = RunningBroker(lambda request: response).submit(create_topics())
     assert [topic.error_code for topic in inbound.answer.topics] == [Error.UNKNOWN_SERVER_ERROR]
 
 
 def test_a_body_that_does_not_parse_closes() -> None:
     inbound = heartbeat()
     inbound.frame = inbound.frame[:-4]
-    House(lambda request: HeartbeatResponse()).submit(inbound)
+    RunningBroker(lambda request: HeartbeatResponse()).submit(inbound)
     assert "HEARTBEAT v4 does not parse" in inbound.closed_for
 
 
 def test_bytes_after_the_body_are_ignored() -> None:
     inbound = heartbeat()
     inbound.frame += b"\0\0\0"
-    assert House(lambda request: HeartbeatResponse()).submit(inbound).answer.error_code == 0
+    assert RunningBroker(lambda request: HeartbeatResponse()).submit(inbound).answer.error_code == 0
 
 
 def test_an_api_without_a_route_closes() -> None:
     inbound = Inbound(RequestHeader(ApiKey.END_TXN, 1, 1, None), b"")
-    assert "not served" in House(lambda request: None).submit(inbound).closed_for
+    assert "not served" in RunningBroker(lambda request: None).submit(inbound).closed_for
     with pytest.raises(DecodeError):
-        House(lambda request: None).router.decode(ApiKey.END_TXN, b"", 0, 0)
+        RunningBroker(lambda request: None).router.decode(ApiKey.END_TXN, b"", 0, 0)
 
 
 @pytest.mark.spec("F9")
 def test_a_version_above_its_ceiling_closes_and_is_none_inside_an_envelope() -> None:
-    house = House(lambda request: CreateTopicsResponse())
+    running_broker = RunningBroker(lambda request: CreateTopicsResponse())
     routes = {int(key): Route(row, lambda request: CreateTopicsResponse(), 5) for key, row in ROWS.items()}
-    house.router.install(routes, NO_THROTTLING)
+    running_broker.router.install(routes, NO_THROTTLING)
     body = CreateTopicsRequest().encode(5)
-    assert house.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 5, 1, "c"), body)).answer.topics == []
-    held_back = house.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 6, 1, "c"), body))
+    assert running_broker.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 5, 1, "c"), body)).answer.topics == []
+    held_back = running_broker.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 6, 1, "c"), body))
     assert "forwarded.api.versions.max" in held_back.closed_for
     with pytest.raises(DecodeError, match="above version 5"):
-        house.router.decode(ApiKey.CREATE_TOPICS, body, 6, 0)
+        running_broker.router.decode(ApiKey.CREATE_TOPICS, body, 6, 0)
 
 
 @pytest.mark.parametrize("version", [6, 99, 32767, -1])
@@ -279,40 +279,40 @@ def test_api_versions_reaches_its_handler_at_any_version(version: int) -> None:
 
     def handler(request: ApiRequest) -> Any:
         seen.append(request)
-        return RawAnswer(b"")
+        return RawResponse(b"")
 
-    House(handler).submit(Inbound(RequestHeader(ApiKey.API_VERSIONS, version, 1, "c"), b"\xff garbage"))
+    RunningBroker(handler).submit(Inbound(RequestHeader(ApiKey.API_VERSIONS, version, 1, "c"), b"\xff garbage"))
     assert [request.body for request in seen] == [None]
 
 
 @pytest.mark.spec("F2")
 def test_the_controllers_business_is_forwarded_once_and_only_off_the_controller() -> None:
     async def scenario() -> None:
-        house = House(lambda request: CreateTopicsResponse())
-        assert house.submit(create_topics()).answer.topics == []
-        house.controller.is_active = False
-        inbound = house.submit(create_topics())
+        running_broker = RunningBroker(lambda request: CreateTopicsResponse())
+        assert running_broker.submit(create_topics()).answer.topics == []
+        running_broker.controller.is_active = False
+        inbound = running_broker.submit(create_topics())
         await turns()
         assert inbound.ends == [b"raw"]
-        [asked] = house.forwarder.forwarded
+        [asked] = running_broker.forwarder.forwarded
         assert bytes(asked.frame) == inbound.frame
         asked.forwarded_by = "User:broker"  # received in an Envelope: not forwarded again
-        assert isinstance(house.router.answer(asked), CreateTopicsResponse)
-        assert house.submit(heartbeat()).ends  # handled locally
-        assert len(house.forwarder.forwarded) == 1
+        assert isinstance(running_broker.router.answer(asked), CreateTopicsResponse)
+        assert running_broker.submit(heartbeat()).ends  # handled locally
+        assert len(running_broker.forwarder.forwarded) == 1
 
     asyncio.run(scenario())
 
 
-def test_a_stop_ends_whoever_still_waits() -> None:
+def test_a_stop_ends_waiting_requests() -> None:
     async def scenario() -> None:
         async def never(request: ApiRequest) -> Any:
             await asyncio.get_running_loop().create_future()
 
-        house = House(never)
-        inbound = house.submit(heartbeat())
+        running_broker = RunningBroker(never)
+        inbound = running_broker.submit(heartbeat())
         await turns()
-        house.router.close()
+        running_broker.router.close()
         await turns()
         assert inbound.closed_for == "the broker is stopping"
         assert len(asyncio.all_tasks()) == 1
@@ -321,9 +321,9 @@ def test_a_stop_ends_whoever_still_waits() -> None:
 
 
 def test_an_observer_sees_what_ended_and_nothing_else() -> None:
-    house = House(lambda request: ApiVersionsResponse())
-    house.submit(heartbeat(0))
+    running_broker = RunningBroker(lambda request: ApiVersionsResponse())
+    running_broker.submit(heartbeat(0))
     inbound = heartbeat()
     inbound.frame = inbound.frame[:-4]
-    house.submit(inbound)
-    assert [name for name, _ in house.observer.seen] == ["HEARTBEAT"]
+    running_broker.submit(inbound)
+    assert [name for name, _ in running_broker.observer.seen] == ["HEARTBEAT"]

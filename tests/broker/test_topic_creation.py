@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.topic_creation import TopicCreationSettings, TopicCreator, TopicShape
+from signalbox.broker.topic_creation import InternalTopicSettings, TopicCreationSettings, TopicCreator
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_request_header, encode_response_header
@@ -16,10 +16,10 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.envelope import EnvelopeResponse
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security.principal import DefaultPrincipalBuilder
-from tests.broker.asking import context, request_of
+from tests.broker.handler_requests import context, request_of
 
 SERDE = DefaultPrincipalBuilder()
-SHAPES = {"__consumer_offsets": TopicShape(50, 3, {"cleanup.policy": "compact"})}
+SHAPES = {"__consumer_offsets": InternalTopicSettings(50, 3, {"cleanup.policy": "compact"})}
 
 
 class Cluster:
@@ -59,11 +59,11 @@ class Cluster:
         if principal is not None:
             self.principals.append(str(SERDE.deserialize(principal)))
             assert header == (ApiKey.CREATE_TOPICS, 7, 7, "test")
-        answer = self._answer("envelope", CreateTopicsRequest.decode(request_data, 7, offset))
-        if isinstance(answer, EnvelopeResponse):
-            return answer
+        response = self._answer("envelope", CreateTopicsRequest.decode(request_data, 7, offset))
+        if isinstance(response, EnvelopeResponse):
+            return response
         head = encode_response_header(ApiKey.CREATE_TOPICS, 7, header.correlation_id)
-        return EnvelopeResponse(response_data=head + answer.encode(7))
+        return EnvelopeResponse(response_data=head + response.encode(7))
 
     def creator(self) -> TopicCreator:
         settings = TopicCreationSettings(SHAPES, 1234)
@@ -97,7 +97,7 @@ def test_the_way_and_in_whose_name(here: bool, request_: Any, way: str, principa
     assert cluster.principals == principals
 
 
-def test_shapes() -> None:
+def test_settings_of_internal_topics() -> None:
     cluster = Cluster(here=True)
     created(cluster, "__consumer_offsets")
     created(cluster, "t")
@@ -127,7 +127,7 @@ def test_outcomes(outcome: Any, code: int) -> None:
 
 
 @pytest.mark.spec("F10")
-def test_who_asks_for_the_same_topic_joins_and_a_later_one_asks_anew() -> None:
+def test_requests_for_the_same_topic_share_one_creation_and_a_later_one_starts_another() -> None:
     async def scenario() -> None:
         cluster = Cluster()
         creator = cluster.creator()

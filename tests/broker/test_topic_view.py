@@ -6,7 +6,7 @@ import pytest
 
 from signalbox.broker.topic_view import TopicView
 from signalbox.protocol.error_table import Error
-from tests.broker.asking import cache_of, topic_id
+from tests.broker.handler_requests import cache_of, topic_id
 
 # Broker 3 lacks CLIENT, broker 9 is not alive.
 CACHE = cache_of(

@@ -66,14 +66,14 @@ def test_delegation_tokens_and_whose_they_are(acl: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("create", *ALICE, "--operation", "READ"), "say what about"),
-        (("create", *ALICE, "--topic", "t"), "which --operation"),
+        (("create", *ALICE, "--operation", "READ"), "required"),
+        (("create", *ALICE, "--topic", "t"), "--operation are required"),
         (("create", *ALICE, "--topic", "t", "--group", "g", "--operation", "READ"), "only one of"),
-        (("create", *ALICE, "--topic", "t", "--operation", "LEVITATE"), "'LEVITATE' is no operation"),
-        (("delete",), "say what about"),
+        (("create", *ALICE, "--topic", "t", "--operation", "LEVITATE"), "'LEVITATE' is not an operation"),
+        (("delete",), "required"),
     ],
 )
-def test_a_command_that_says_too_little(acl: Any, arguments: tuple[str, ...], says: str) -> None:
+def test_a_command_without_required_options(acl: Any, arguments: tuple[str, ...], says: str) -> None:
     result = acl(*arguments)
     assert result.exit_code == 2
     assert says in result.stderr
@@ -85,7 +85,7 @@ def test_an_acl_that_cannot_be(acl: Any) -> None:
     assert "not of the form Type:name" in result.stderr
 
 
-def test_where_nobody_obeys_them(run: Any) -> None:
+def test_acls_without_an_authorizer(run: Any) -> None:
     result = run("acl", "list")
     assert result.exit_code == 1
     assert "authorizer.class.name" in result.stderr

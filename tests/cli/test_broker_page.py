@@ -27,16 +27,16 @@ def test_samples_are_added_up_by_labels() -> None:
     assert [value for labels, value in page.all("things") if labels["of"] == "x"] == [2, 7]
 
 
-def test_a_page_of_somebody_else_ends_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_that_is_not_a_brokers_ends_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit):
         BrokerPage("host:1", "up 1.0\n")
-    assert "host:1 is no metrics page of a broker" in capsys.readouterr().err
+    assert "host:1 is not the metrics page of a broker" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["127.0.0.1:{}", "http://127.0.0.1:{}/metrics", "http://127.0.0.1:{}"])
-def test_nobody_there(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_connection(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
     with pytest.raises(typer.Exit):
         page_of(form.format(port))
-    assert "metrics.http.port says where a broker has it" in capsys.readouterr().err
+    assert "check metrics.http.port of the broker" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from signalbox.testing.cluster import Cluster
 
 
 def test_id_and_brokers(run: Any, cluster: Cluster) -> None:
-    cluster_id = cluster.nodes[1].parts.cluster_id
+    cluster_id = cluster.nodes[1].components.cluster_id
     assert run("cluster", "id").stdout == f"{cluster_id}\n"
     described = run("cluster", "describe").stdout
     assert cluster_id in described

@@ -37,7 +37,7 @@ def test_a_broker_and_all_brokers(run: Any) -> None:
 @pytest.mark.spec("L5")
 def test_a_limit_that_would_cut_off_open_connections_needs_a_yes(run: Any, cluster: Cluster) -> None:
     change = ("config", "set", "broker:", "max.connections.per.ip=2")
-    client = cluster.nodes[1].parts.server.table.row("CLIENT")
+    client = cluster.nodes[1].components.server.table.row("CLIENT")
     with ExitStack() as open_connections:
         for _ in range(3):
             open_connections.enter_context(socket.create_connection(("127.0.0.1", client.port)))

@@ -27,7 +27,7 @@ def test_what_is_no_pair(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == f"--config takes key=value, not {text!r}\n"
 
 
-def test_one_rejection_among_many_is_said_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_rejection_among_many_is_printed_and_sets_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = {
         "a": Outcome(name="a"),
         "[b]": Outcome(name="[b]", error=Error.TOPIC_ALREADY_EXISTS, message="it is there"),
@@ -40,7 +40,7 @@ def test_one_rejection_among_many_is_said_and_counts(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "nonsense", "", "127.0.0.1:port"])
-def test_nobody_there(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_connection(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit) as ended:
         ask(bootstrap, lambda admin: admin.describe_cluster(), timeout_ms=200)
     told = capsys.readouterr()

@@ -58,7 +58,7 @@ def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:
     assert watched_until_ctrl_c(["planes", page_of(measured), "--every", "0.1"], word="REPLICATION") == 0
 
 
-def test_a_page_of_somebody_else(run: Any) -> None:
+def test_a_page_that_is_not_a_brokers(run: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
     done = run("planes", f"127.0.0.1:{port}", "--once")

@@ -22,7 +22,7 @@ def create(cluster: Cluster, topic: str, *replicas: int) -> None:
 def test_replicas_move(cluster: Cluster, run: Any) -> None:
     create(cluster, "moved", 1)
     assert run("reassign", "start", "moved", "0", "2,1").stdout == "moved-0: moves to 2,1\n"
-    assert until(lambda: run("reassign", "list").stdout == "nothing moves\n")
+    assert until(lambda: run("reassign", "list").stdout == "no partition reassignments in progress\n")
     assert until(lambda: "│ 2,1 " in run("topic", "describe", "moved").stdout)
 
 
@@ -47,7 +47,7 @@ def test_what_moves_is_a_table_and_can_go_back(run: Any) -> None:
         own = {"bootstrap": cluster.bootstrap_servers}
 
         async def fetch_no_more() -> None:
-            cluster.nodes[3].parts.data.replicas.fetchers.close()
+            cluster.nodes[3].components.data.replicas.fetchers.close()
 
         cluster.run(fetch_no_more())
         assert run("reassign", "start", "slow", "0", "3,1", **own).exit_code == 0
@@ -55,4 +55,4 @@ def test_what_moves_is_a_table_and_can_go_back(run: Any) -> None:
         row = [each.strip() for each in listed.splitlines()[-2].split("│")[1:-1]]
         assert row == ["slow-0", "3,1,2", "3", "2"]
         assert run("reassign", "cancel", "slow", "0", **own).stdout == "slow-0: moves back\n"
-        assert run("reassign", "list", **own).stdout == "nothing moves\n"
+        assert run("reassign", "list", **own).stdout == "no partition reassignments in progress\n"

@@ -63,7 +63,7 @@ def test_a_start_that_this_machine_rejects_is_one_line_with_the_key(tmp_path: Pa
     assert done.stderr.splitlines()[-1] == errors[0]
 
 
-def test_faults_are_told_with_exit_code_2(tmp_path: Path) -> None:
+def test_faults_exit_with_code_2(tmp_path: Path) -> None:
     done = subprocess.run(
         [*SIGNALBOX, "start", str(tmp_path / "nope.properties")], capture_output=True, text=True, check=False
     )

@@ -39,7 +39,7 @@ def test_a_cluster_goes_on_from_its_copy_and_from_its_backup(tmp_path: Path) -> 
     with Cluster(brokers=2, folder=folder) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 2})
         admin.create_topics([NewTopic("kept", 2, 2)])["kept"].result(20)
-        cluster_id = cluster.nodes[1].parts.cluster_id
+        cluster_id = cluster.nodes[1].components.cluster_id
         running = store("copy", "--from", first, "--to", f"sqlite:{tmp_path / 'too-early.db'}")
         assert running.exit_code == 1
         assert "live brokers (1, 2)" in running.stderr
@@ -56,7 +56,7 @@ def test_a_cluster_goes_on_from_its_copy_and_from_its_backup(tmp_path: Path) -> 
         assert done.exit_code == 0, done.stderr
         assert f"cluster {cluster_id}:" in done.stdout
         with Cluster(brokers=2, folder=folder, overrides={"metadata.store": target}) as cluster:
-            assert cluster.nodes[1].parts.cluster_id == cluster_id
+            assert cluster.nodes[1].components.cluster_id == cluster_id
             assert produced(cluster, "kept") == "None"
 
 

@@ -52,11 +52,11 @@ def test_create_describe_renew_and_expire(told: CliRunner) -> None:
     assert rows(shown.stdout) == [[token_id, *rest]]
     assert shown.stdout.splitlines()[-1] == f"id={token_id} hmac={hmac}"
     renewed = told.invoke(app, ["token", "renew", "--period-ms", "30000"], input=f"{hmac}\n")
-    assert "the token is good until 20" in renewed.stdout
+    assert "the token expires at 20" in renewed.stdout
     assert hmac not in renewed.output
     env = {"SIGNALBOX_TOKEN_HMAC": hmac}
-    assert "the token ends at 20" in told.invoke(app, ["token", "expire", "--period-ms", "9000"], env=env).stdout
-    assert "the token has ended at 20" in told.invoke(app, ["token", "expire"], env=env).stdout
+    assert "the token expires at 20" in told.invoke(app, ["token", "expire", "--period-ms", "9000"], env=env).stdout
+    assert "the token expired at 20" in told.invoke(app, ["token", "expire"], env=env).stdout
     assert rows(told.invoke(app, ["token", "describe"]).stdout) == []
 
 

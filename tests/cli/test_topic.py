@@ -47,7 +47,7 @@ def test_rejections_are_on_standard_error(run: Any) -> None:
     assert run("topic", "create", "d", "--config", "nonsense").exit_code == 2
 
 
-def test_internal_topics_only_if_asked_for(run: Any) -> None:
+def test_internal_topics_are_listed_only_with_the_option(run: Any) -> None:
     names = run("topic", "list").stdout.split()
     everything = run("topic", "list", "--internal").stdout.split()
     assert set(names) <= set(everything)

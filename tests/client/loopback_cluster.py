@@ -154,20 +154,20 @@ class LoopbackBroker:
         api_key, version = ApiKey(header.api_key), header.api_version
         if api_key == ApiKey.API_VERSIONS and version > self.api_versions_max:
             row = ApiVersionsResponse.ApiVersion(api_key=18, min_version=0, max_version=self.api_versions_max)
-            answer = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION, api_keys=[row])
+            response = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION, api_keys=[row])
             self.requests.append((api_key, version, None))
             version = 0
         else:
             request = API_TABLE[api_key].request.decode(frame, version, offset)
             self.requests.append((api_key, version, request))
             script = self.scripts.get(api_key)
-            answer = script(request, version) if script is not None else self._answer(api_key, request)
-            if asyncio.iscoroutine(answer):
-                answer = await answer
-        if answer is None:
+            response = script(request, version) if script is not None else self._answer(api_key, request)
+            if asyncio.iscoroutine(response):
+                response = await response
+        if response is None:
             writer.transport.abort()
             return
-        body = answer.encode(version) if not isinstance(answer, bytes) else answer
+        body = response.encode(version) if not isinstance(response, bytes) else response
         payload = encode_response_header(api_key, header.api_version, header.correlation_id) + body
         writer.write(len(payload).to_bytes(4, "big") + payload)
         await writer.drain()
@@ -249,12 +249,12 @@ class LoopbackBroker:
             rows = []
             for data in topic.partition_data:
                 partition = self._partition(name, data.index)
-                answer = ProduceResponse.PartitionProduceResponse(
+                response = ProduceResponse.PartitionProduceResponse(
                     index=data.index, error_code=Error.NOT_LEADER_OR_FOLLOWER
                 )
                 if partition is not None:
-                    answer.error_code, answer.base_offset = partition.append(bytes(data.records))
-                rows.append(answer)
+                    response.error_code, response.base_offset = partition.append(bytes(data.records))
+                rows.append(response)
             responses.append(
                 ProduceResponse.TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=rows)
             )
@@ -271,22 +271,22 @@ class LoopbackBroker:
         return FetchResponse(responses=responses)
 
     def _fetched(self, name: str, asked: Any) -> Any:
-        answer = FetchResponse.PartitionData(partition_index=asked.partition)
+        response = FetchResponse.PartitionData(partition_index=asked.partition)
         partition = self._partition(name, asked.partition)
         if partition is None:
-            answer.error_code = Error.NOT_LEADER_OR_FOLLOWER
-            return answer
-        answer.high_watermark = partition.end_offset
+            response.error_code = Error.NOT_LEADER_OR_FOLLOWER
+            return response
+        response.high_watermark = partition.end_offset
         if not 0 <= asked.fetch_offset <= partition.end_offset:
-            answer.error_code = Error.OFFSET_OUT_OF_RANGE
-            return answer
+            response.error_code = Error.OFFSET_OUT_OF_RANGE
+            return response
         for batch in partition.batches:
             (header,) = iter_batch_headers(batch)
             if header.last_offset >= asked.fetch_offset:
-                answer.records = batch
-                return answer
-        answer.records = b""
-        return answer
+                response.records = batch
+                return response
+        response.records = b""
+        return response
 
     def list_offsets(self, request: Any) -> Any:
         topics = []

@@ -20,7 +20,7 @@ from tests.client.test_topic_admin import created
 from tests.waiting import until_true
 
 
-def test_only_what_waiting_heals_is_asked_again() -> None:
+def test_only_retriable_errors_are_retried() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         broker = cluster.brokers[1]
         answers = [(0, Error.NOT_CONTROLLER, Error.TOPIC_ALREADY_EXISTS), (Error.THROTTLING_QUOTA_EXCEEDED,), (0,)]
@@ -39,7 +39,7 @@ def test_only_what_waiting_heals_is_asked_again() -> None:
     with_admin(test)
 
 
-def test_a_cluster_without_a_controller_costs_the_deadline_and_says_so() -> None:
+def test_without_a_controller_the_call_fails_at_its_deadline_with_the_reason() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         cluster.brokers[1].scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(
             request, Error.NOT_CONTROLLER
@@ -63,7 +63,7 @@ def test_a_lost_connection_moves_the_request_to_another_node() -> None:
 
 
 @pytest.mark.spec("F13")
-def test_each_change_goes_to_the_least_loaded_broker_and_nobody_looks_for_the_controller() -> None:
+def test_each_change_goes_to_the_least_loaded_broker_without_a_controller_lookup() -> None:
     """Every broker's Metadata names broker 1 as the controller; the least loaded broker gets the request anyway."""
 
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:

@@ -16,14 +16,14 @@ SETTINGS = ConnectionSettings(connect_timeout_ms=1_000, request_timeout_ms=1_000
 async def asked(seeds: Seeds, stop_after: int = 99) -> list[tuple[Address, str | None]]:
     found: list[tuple[Address, str | None]] = []
     async with aclosing(seeds.ask(MetadataRequest(topics=[]), 1_000)) as answers:
-        async for address, answer in answers:
-            found.append((address, answer.cluster_id))
+        async for address, response in answers:
+            found.append((address, response.cluster_id))
             if len(found) == stop_after:
                 break
     return found
 
 
-def test_seeds_are_asked_in_turn_without_identity_and_let_go() -> None:
+def test_bootstrap_servers_are_tried_in_turn_without_identity_and_closed() -> None:
     async def run() -> None:
         async with LoopbackCluster() as cluster:
             addresses = [Address(*(await cluster.add_broker(node_id)).address) for node_id in (1, 2, 3)]

@@ -158,7 +158,7 @@ def test_a_request_that_was_given_up_is_not_sent() -> None:
     with_channel(test)
 
 
-def test_a_request_that_cannot_be_written_fails_alone() -> None:
+def test_an_encode_error_fails_only_its_request() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         impossible = channel.send(LeaderAndIsrRequest(controller_epoch="two"))  # type: ignore[arg-type]
         behind = channel.send(UpdateMetadataRequest(controller_epoch=1))
@@ -202,7 +202,7 @@ def test_what_a_broker_could_not_compare_with_the_store_is_sent_again_before_any
         first = channel.send(UpdateMetadataRequest(controller_epoch=7))
         second = channel.send(LeaderAndIsrRequest(controller_epoch=7))
         answers = await asyncio.wait_for(asyncio.gather(first, second), 3)
-        assert [answer.error_code for answer in answers] == [0, 0]
+        assert [response.error_code for response in answers] == [0, 0]
         assert [row[0] for row in control(broker)] == [*[ApiKey.UPDATE_METADATA] * 3, ApiKey.LEADER_AND_ISR]
         assert broker.connections == 1
 

@@ -112,7 +112,7 @@ def test_the_password_is_never_sent_to_the_wrong_node() -> None:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_wrong_password_is_final_and_says_so(name: str) -> None:
+def test_a_wrong_password_is_not_retriable_and_is_reported(name: str) -> None:
     async def test(broker: LoopbackBroker) -> None:
         authenticate_with(broker, MECHANISMS[name]())
         with pytest.raises(AuthenticationRejected, match="Authentication failed") as rejection:
@@ -183,7 +183,7 @@ def test_tls_to_a_plaintext_port_fails_at_its_stage() -> None:
     with_broker(test)
 
 
-def test_all_faults_of_the_security_keys_are_told_at_once() -> None:
+def test_all_faults_of_the_security_keys_are_reported_together() -> None:
     with pytest.raises(ConfigRejected) as rejection:
         ClientSettings.from_properties(
             {

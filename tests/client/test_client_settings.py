@@ -32,7 +32,7 @@ def test_keys_reach_their_fields() -> None:
     assert (connections.client_id, connections.identity_enabled) == ("me", False)
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_all_faults_are_reported_together() -> None:
     with pytest.raises(ConfigRejected) as rejection:
         ClientSettings.from_properties({"cluster.id.policy": "pin:", "request.timeout.ms": "soon"})
     for said in ("cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):

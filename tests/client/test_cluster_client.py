@@ -43,8 +43,8 @@ async def rejected(client: ClusterClient, node_id: int) -> Misrouted:
 @pytest.mark.spec("R4")
 def test_a_client_learns_the_cluster_and_asks_nodes_with_their_identity() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
-        answer = await client.request_any(NO_TOPICS)
-        assert answer.cluster_id == client.view.cluster_id == "cluster-A"
+        response = await client.request_any(NO_TOPICS)
+        assert response.cluster_id == client.view.cluster_id == "cluster-A"
         assert sorted(client.view.nodes) == [1, 2, 3]
         for node_id in (1, 2, 3):
             await client.request(node_id, NO_TOPICS)
@@ -132,7 +132,7 @@ def test_swapped_addresses_are_rejected_and_healed_without_the_callers_help() ->
 
 
 @pytest.mark.spec("R6")
-def test_a_permanent_swap_costs_few_rebootstraps_and_leaves_the_third_node_alone() -> None:
+def test_a_permanent_swap_costs_few_rebootstraps_and_does_not_affect_the_third_node() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
         board.swap("2", "3")
@@ -169,7 +169,7 @@ def test_metadata_with_a_better_address_ends_the_quarantine() -> None:
 
 
 @pytest.mark.spec("R6")
-def test_all_seeds_of_another_cluster_a_pinned_client_rejects_and_says_so() -> None:
+def test_a_pinned_client_rejects_bootstrap_servers_of_another_cluster() -> None:
     async def run() -> None:
         async with crossed_cluster(1, "cluster-B") as (cluster, _):
             settings = hurried(cluster.bootstrap, api_timeout_ms=300, cluster_id_policy="pin:cluster-A")
@@ -242,10 +242,10 @@ def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
     with_client(test, reconnect_backoff_ms=200, reconnect_backoff_max_ms=200)
 
 
-def test_a_deadline_says_what_stood_in_the_way() -> None:
+def test_a_deadline_error_names_the_last_failure() -> None:
     async def run() -> None:
         async with ClusterClient(hurried("127.0.0.1:1", api_timeout_ms=200)) as client:
-            with pytest.raises(DeadlinePassed, match=r"no broker could be asked: .*127\.0\.0\.1:1"):
+            with pytest.raises(DeadlinePassed, match=r"no broker is available: .*127\.0\.0\.1:1"):
                 await client.request_any(NO_TOPICS)
 
     asyncio.run(run())
@@ -272,7 +272,7 @@ def test_topics_and_leaders_are_waited_for() -> None:
         assert [row.leader_id for row in topic.partitions.values()] == [2, 3]
         node = await client.leader_of(TopicPartition("late", 1), client.deadline())
         assert node.node_id == 3
-        with pytest.raises(DeadlinePassed, match=r"topic never is not to be had \(UNKNOWN_TOPIC_OR_PARTITION\)"):
+        with pytest.raises(DeadlinePassed, match=r"topic never is not available \(UNKNOWN_TOPIC_OR_PARTITION\)"):
             await client.topic("never", timeout_ms=200)
 
     with_client(test)

@@ -12,7 +12,7 @@ ADDRESS = Address("h", 1)
 NAME = ConnectFailed(ADDRESS, "tls", "h on listener X: another name")
 
 
-def test_the_same_reason_is_told_once_per_interval(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_same_failure_is_logged_once_per_interval(caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
     connect_log = ConnectLog("there", lambda: now[0])
     with caplog.at_level(logging.DEBUG):

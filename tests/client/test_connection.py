@@ -62,9 +62,9 @@ def test_a_request_is_answered_at_the_highest_common_version() -> None:
     async def test(broker: LoopbackBroker) -> None:
         broker.max_versions[ApiKey.METADATA] = 9
         connection = await connect(Address(*broker.address), SETTINGS)
-        answer = await connection.request(MetadataRequest(topics=None))
-        assert answer.cluster_id == "cluster-A"
-        assert [topic.name for topic in answer.topics] == ["t"]
+        response = await connection.request(MetadataRequest(topics=None))
+        assert response.cluster_id == "cluster-A"
+        assert [topic.name for topic in response.topics] == ["t"]
         assert broker.requests[-1][:2] == (ApiKey.METADATA, 9)
         assert connection.version_for(MetadataRequest(), max_version=4) == 4
         connection.close()
@@ -78,7 +78,7 @@ def test_pipelined_requests_are_matched_with_their_answers() -> None:
         connection = await connect(Address(*broker.address), SETTINGS)
         asked = [MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=f"t{i}")]) for i in range(20)]
         answers = await asyncio.gather(*(connection.request(message) for message in asked))
-        assert [answer.topics[0].name for answer in answers] == [f"t{i}" for i in range(20)]
+        assert [response.topics[0].name for response in answers] == [f"t{i}" for i in range(20)]
         connection.close()
 
     with_broker(test)
@@ -118,7 +118,7 @@ def test_without_the_check_nothing_is_sent() -> None:
 
 
 @pytest.mark.parametrize("highest", [0, 2, 3, 4])
-def test_an_older_broker_is_asked_again_at_its_own_version(highest: int) -> None:
+def test_an_older_broker_gets_the_request_at_its_own_version(highest: int) -> None:
     async def test(broker: LoopbackBroker) -> None:
         broker.api_versions_max = highest
         connection = await connect(Address(*broker.address), SETTINGS, Identity("cluster-A", 1))
@@ -166,7 +166,7 @@ def test_an_api_that_the_broker_lacks_is_rejected_before_anything_is_sent() -> N
         broker.max_versions[ApiKey.PRODUCE] = 3
         connection = await connect(Address(*broker.address), SETTINGS)
         before = len(broker.requests)
-        with pytest.raises(VersionUnsupported, match=r"versions 3 to 3, we speak 3 to 2"):
+        with pytest.raises(VersionUnsupported, match=r"versions 3 to 3, this client supports 3 to 2"):
             await connection.request(ProduceRequest(), max_version=2)
         assert len(broker.requests) == before
         assert connection.is_open
@@ -217,13 +217,13 @@ def test_an_answer_with_a_foreign_correlation_id_ends_the_connection() -> None:
         await reader.read()
 
     async def test(address: Address) -> None:
-        with pytest.raises(PeerBroke, match="answered request 77"):
+        with pytest.raises(PeerBroke, match=r"Correlation id for response \(77\)"):
             await connect(address, SETTINGS)
 
     with_server(serve, test)
 
 
-def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
+def test_a_response_without_a_request_closes_the_connection() -> None:
     async def test(broker: LoopbackBroker) -> None:
         connection = await connect(Address(*broker.address), SETTINGS)
         (writer,) = broker._writers
@@ -239,8 +239,8 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (b"\x15\x03\x01\x00\x02\x02\x28", "speaks TLS"),
-        (b"\x16\x03\x03\x00\x7a\x02\x00", "speaks TLS"),
+        (b"\x15\x03\x01\x00\x02\x02\x28", "uses TLS"),
+        (b"\x16\x03\x03\x00\x7a\x02\x00", "uses TLS"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP"),
         (b"\x7f\xff\xff\xff", "more than the"),
         (b"\xff\xff\xff\xff", "cannot hold"),
@@ -305,8 +305,8 @@ def test_a_cancelled_request_leaves_the_connection_usable() -> None:
         given_up = asyncio.ensure_future(connection.request(MetadataRequest()))
         await asyncio.sleep(0)
         given_up.cancel()
-        answer = await connection.request(ApiVersionsRequest(), version=3)
-        assert answer.error_code == 0
+        response = await connection.request(ApiVersionsRequest(), version=3)
+        assert response.error_code == 0
         connection.close()
 
     with_broker(test)

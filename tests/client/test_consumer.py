@@ -93,7 +93,7 @@ def test_control_batches_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(("reset", "expected"), [("earliest", b"0"), ("latest", b"new")])
-def test_an_offset_that_is_gone_is_reset_as_told(reset: str, expected: bytes) -> None:
+def test_an_offset_out_of_range_is_reset_by_auto_offset_reset(reset: str, expected: bytes) -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         fill(cluster, "t1", b"0")
         consumer = Consumer(client, ConsumerSettings(auto_offset_reset=reset))
@@ -107,7 +107,7 @@ def test_an_offset_that_is_gone_is_reset_as_told(reset: str, expected: bytes) ->
     with_client(test)
 
 
-def test_without_a_reset_a_gone_offset_is_an_error() -> None:
+def test_without_auto_offset_reset_an_offset_out_of_range_is_an_error() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         consumer = Consumer(client, ConsumerSettings(auto_offset_reset="none"))
         await consumer.assign({T1: 77})

@@ -63,8 +63,8 @@ def with_channel(test: Callable[[LoopbackCluster, Lookup, ControllerChannel], Aw
 
 def test_an_envelope_carries_the_request_byte_for_byte_with_principal_and_address() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
-        answer = await channel.envelope(b"request", b"principal", b"\x7f\0\0\1")
-        assert (answer.error_code, answer.response_data) == (Error.NONE, b"request")
+        response = await channel.envelope(b"request", b"principal", b"\x7f\0\0\1")
+        assert (response.error_code, response.response_data) == (Error.NONE, b"request")
         (sent,) = cluster.brokers[1].seen(ApiKey.ENVELOPE)
         assert (sent.request_principal, sent.client_host_address) == (b"principal", b"\x7f\0\0\1")
         assert cluster.brokers[1].seen(ApiKey.API_VERSIONS)[0].node_id == 1
@@ -104,7 +104,7 @@ def test_many_requests_are_under_way_at_once() -> None:
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = slow
         asked = [channel.envelope(b"%d" % i, b"", b"") for i in range(40)]
         answers = await asyncio.gather(*asked)
-        assert [answer.response_data for answer in answers] == [b"%d" % i for i in range(40)]
+        assert [response.response_data for response in answers] == [b"%d" % i for i in range(40)]
         assert most == 4
 
     with_channel(test)
@@ -117,15 +117,15 @@ def test_not_controller_is_looked_up_again_and_never_reaches_the_caller() -> Non
             return not_controller(request, version)
 
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = moved
-        answer = await channel.envelope(b"x", b"", b"")
-        assert answer.response_data == b"x"
+        response = await channel.envelope(b"x", b"", b"")
+        assert response.response_data == b"x"
         assert len(cluster.brokers[2].seen(ApiKey.ENVELOPE)) == 1
         assert channel.retries_total == 1
 
     with_channel(test)
 
 
-def test_while_nobody_is_the_controller_it_is_asked_at_a_measured_pace_until_the_deadline() -> None:
+def test_without_an_active_controller_the_lookup_is_retried_with_a_backoff_until_the_deadline() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = not_controller
         with pytest.raises(KafkaError) as outcome:
@@ -187,8 +187,8 @@ def test_one_not_controller_among_the_topics_is_enough() -> None:
             return answer_with(0, Error.NOT_CONTROLLER)
 
         cluster.brokers[1].scripts[ApiKey.CREATE_TOPICS] = moved
-        answer = await channel.request(CreateTopicsRequest())
-        assert [row.error_code for row in answer.topics] == [0, 0]
+        response = await channel.request(CreateTopicsRequest())
+        assert [row.error_code for row in response.topics] == [0, 0]
 
     with_channel(test)
 
@@ -211,8 +211,8 @@ def test_other_requests_of_brokers_go_the_same_way() -> None:
         cluster.brokers[1].scripts[ApiKey.ALLOCATE_PRODUCER_IDS] = lambda request, version: AllocateProducerIdsResponse(
             producer_id_start=1_000, producer_id_len=500
         )
-        answer = await channel.request(AllocateProducerIdsRequest(broker_id=9, broker_epoch=3))
-        assert (answer.producer_id_start, answer.producer_id_len) == (1_000, 500)
+        response = await channel.request(AllocateProducerIdsRequest(broker_id=9, broker_epoch=3))
+        assert (response.producer_id_start, response.producer_id_len) == (1_000, 500)
 
     with_channel(test)
 

@@ -38,7 +38,7 @@ def with_lanes(
     asyncio.run(run())
 
 
-def test_lanes_are_added_while_all_are_busy_and_no_more_than_allowed() -> None:
+def test_connections_are_added_while_all_are_busy_up_to_the_limit() -> None:
     async def test(
         cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
     ) -> None:
@@ -59,7 +59,7 @@ def test_lanes_are_added_while_all_are_busy_and_no_more_than_allowed() -> None:
     with_lanes(test)
 
 
-def test_a_lane_that_is_cut_is_opened_again_without_being_asked() -> None:
+def test_a_lost_connection_is_reopened_without_a_request() -> None:
     async def test(
         cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
     ) -> None:
@@ -73,7 +73,7 @@ def test_a_lane_that_is_cut_is_opened_again_without_being_asked() -> None:
     with_lanes(test)
 
 
-def test_only_a_controller_that_was_reached_and_then_refuses_is_told() -> None:
+def test_only_a_controller_that_was_connected_and_then_refuses_connections_is_reported() -> None:
     async def test(
         cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
     ) -> None:
@@ -111,7 +111,7 @@ def test_a_controller_that_hangs_up_at_once_is_not_hammered() -> None:
     with_lanes(test)
 
 
-def test_credentials_that_are_rejected_are_told() -> None:
+def test_rejected_credentials_are_reported() -> None:
     async def test(
         cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
     ) -> None:

@@ -14,7 +14,7 @@ def at(host: str, port: int) -> Endpoint:
     return Endpoint("CONTROL", host, port, SecurityProtocol.PLAINTEXT)
 
 
-def test_only_a_broker_whose_every_address_refuses_is_dead() -> None:
+def test_a_broker_is_dead_only_if_every_address_refuses_connections() -> None:
     async def run() -> None:
         async with LoopbackCluster() as cluster:
             alive, dead = await cluster.add_broker(1), await cluster.add_broker(2)
@@ -29,7 +29,7 @@ def test_only_a_broker_whose_every_address_refuses_is_dead() -> None:
     asyncio.run(run())
 
 
-def test_a_connection_to_itself_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_to_itself_counts_as_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         with monkeypatch.context() as patched:
             port = dial_themselves(patched)

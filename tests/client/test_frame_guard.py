@@ -16,11 +16,11 @@ def test_a_believable_length() -> None:
         (b"\0\0\0\x65", "101 bytes is more than the 100"),
         (b"\0\0\0\x03", "cannot hold"),
         (b"\xff\xff\xff\xff", "cannot hold"),
-        (b"\x15\x03\x03\x00", "speaks TLS"),
-        (b"\x16\x03\x01\x02", "speaks TLS"),
-        (b"HTTP", "speaks HTTP"),
+        (b"\x15\x03\x03\x00", "uses TLS"),
+        (b"\x16\x03\x01\x02", "uses TLS"),
+        (b"HTTP", "uses HTTP"),
     ],
 )
-def test_an_unbelievable_one_says_who_may_be_there(prefix: bytes, said: str) -> None:
+def test_an_implausible_frame_length_names_the_likely_peer(prefix: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         frame_length(prefix, 100)

@@ -32,7 +32,7 @@ def script_metadata(cluster: LoopbackCluster, change: Any) -> None:
 def test_the_least_loaded_node_is_one_with_a_connection_and_little_to_do() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
-        keeper = client.keeper
+        metadata_updater = client.metadata_updater
         for node_id in (1, 2, 3):
             await client.request(node_id, NO_TOPICS)
 
@@ -43,13 +43,13 @@ def test_the_least_loaded_node_is_one_with_a_connection_and_little_to_do() -> No
         for node_id in (1, 2):
             cluster.brokers[node_id].scripts[ApiKey.METADATA] = slow
         busy = [asyncio.ensure_future(client.request(node_id, NO_TOPICS)) for node_id in (1, 2)]
-        await until_true(lambda: all(keeper.pool.load(node_id)[1] for node_id in (1, 2)))
-        nodes = [keeper.least_loaded_node() for _ in range(4)]
+        await until_true(lambda: all(metadata_updater.pool.load(node_id)[1] for node_id in (1, 2)))
+        nodes = [metadata_updater.least_loaded_node() for _ in range(4)]
         assert {node.node_id for node in nodes if node is not None} == {3}
-        one = keeper.least_loaded_node(exclude=[3])
+        one = metadata_updater.least_loaded_node(exclude=[3])
         assert one is not None
         assert one.node_id in (1, 2)
-        assert keeper.least_loaded_node(exclude=[1, 2, 3]) is None
+        assert metadata_updater.least_loaded_node(exclude=[1, 2, 3]) is None
         await asyncio.gather(*busy)
 
     with_client(test)
@@ -61,15 +61,15 @@ def test_metadata_with_129_makes_the_client_start_over() -> None:
         await client.request_any(NO_TOPICS)
         rejections: list[Any] = []
 
-        def reject_once(answer: Any) -> Any:
+        def reject_once(response: Any) -> Any:
             if not rejections:
-                rejections.append(answer)
-                answer.error_code = Error.REBOOTSTRAP_REQUIRED
-            return answer
+                rejections.append(response)
+                response.error_code = Error.REBOOTSTRAP_REQUIRED
+            return response
 
         script_metadata(cluster, reject_once)
-        client.keeper.refresh_soon()
-        await until_true(lambda: client.rebootstraps == 1 and client.keeper.machine.phase is Phase.STEADY)
+        client.metadata_updater.refresh_soon()
+        await until_true(lambda: client.rebootstraps == 1 and client.metadata_updater.rebootstrap.phase is Phase.STEADY)
         assert sorted(client.view.nodes) == [1, 2, 3]
 
     with_client(test)
@@ -79,18 +79,18 @@ def test_metadata_without_brokers_is_not_adopted() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
 
-        def empty(answer: Any) -> Any:
-            answer.brokers = []
-            return answer
+        def empty(response: Any) -> Any:
+            response.brokers = []
+            return response
 
         script_metadata(cluster, empty)
-        client.keeper.refresh_soon()
-        await until_true(lambda: client.keeper.machine.phase is Phase.OVERDUE)
+        client.metadata_updater.refresh_soon()
+        await until_true(lambda: client.metadata_updater.rebootstrap.phase is Phase.OVERDUE)
         assert sorted(client.view.nodes) == [1, 2, 3]
         assert client.rebootstraps == 0
         for broker in cluster.brokers.values():
             broker.scripts.clear()
-        await until_true(lambda: client.keeper.machine.phase is Phase.STEADY)
+        await until_true(lambda: client.metadata_updater.rebootstrap.phase is Phase.STEADY)
 
     with_client(test)
 
@@ -100,11 +100,11 @@ def test_metadata_that_cannot_be_had_for_long_makes_the_client_start_over() -> N
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
 
-        def nothing(answer: Any) -> Any:
+        def nothing(response: Any) -> Any:
             return None
 
         script_metadata(cluster, nothing)
-        client.keeper.refresh_soon()
+        client.metadata_updater.refresh_soon()
         await until_true(lambda: client.rebootstraps >= 1)
         for broker in cluster.brokers.values():
             broker.scripts.clear()
@@ -119,33 +119,33 @@ def test_metadata_that_cannot_be_had_for_long_makes_the_client_start_over() -> N
 
 
 @pytest.mark.spec("R5")
-def test_a_late_answer_to_a_forgotten_generation_is_not_adopted() -> None:
+def test_a_late_response_of_an_older_generation_is_not_adopted() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
-        keeper = client.keeper
+        metadata_updater = client.metadata_updater
         node = client.view.nodes[1]
-        old = keeper.machine.generation
-        keeper.note_misroute(node, old)
-        assert keeper.machine.generation == old + 1
-        keeper.note_misroute(node, old)
-        assert keeper.machine.generation == old + 1
+        old = metadata_updater.rebootstrap.generation
+        metadata_updater.note_misroute(node, old)
+        assert metadata_updater.rebootstrap.generation == old + 1
+        metadata_updater.note_misroute(node, old)
+        assert metadata_updater.rebootstrap.generation == old + 1
         await until_true(lambda: len(client.view.nodes) == 3)
 
     with_client(test)
 
 
 @pytest.mark.spec("R5")
-def test_starting_over_forgets_the_nodes_and_closes_every_connection() -> None:
+def test_rebootstrapping_discards_the_nodes_and_closes_every_connection() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.topic("t1")
         for node_id in (1, 2, 3):
             await client.request(node_id, NO_TOPICS)
-        keeper = client.keeper
-        assert {key.node_id for key, _ in keeper.pool.connections()} >= {1, 2, 3}
-        keeper.note_misroute(client.view.nodes[1], keeper.machine.generation)
-        assert keeper.machine.phase is Phase.BOOTSTRAP
+        metadata_updater = client.metadata_updater
+        assert {key.node_id for key, _ in metadata_updater.pool.connections()} >= {1, 2, 3}
+        metadata_updater.note_misroute(client.view.nodes[1], metadata_updater.rebootstrap.generation)
+        assert metadata_updater.rebootstrap.phase is Phase.BOOTSTRAP
         assert (client.view.cluster_id, client.view.nodes, client.view.topics) == (None, {}, {})
-        assert list(keeper.pool.connections()) == []
+        assert list(metadata_updater.pool.connections()) == []
         before = {node_id: broker.connections for node_id, broker in cluster.brokers.items()}
         await until_true(lambda: len(client.view.nodes) == 3)
         for node_id, broker in cluster.brokers.items():
@@ -155,14 +155,14 @@ def test_starting_over_forgets_the_nodes_and_closes_every_connection() -> None:
     with_client(test)
 
 
-def test_topics_that_were_asked_for_stay_asked_for() -> None:
+def test_requested_topics_stay_in_later_metadata_requests() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.topic("t1")
         await client.topic("t2")
-        client.keeper.refresh_soon()
+        client.metadata_updater.refresh_soon()
         requests = [row for broker in cluster.brokers.values() for row in broker.seen(ApiKey.METADATA)]
         await until_true(lambda: any([t.name for t in row.topics] == ["t1", "t2"] for row in requests), 2)
-        keys = {key.purpose for key, _ in client.keeper.pool.connections()}
+        keys = {key.purpose for key, _ in client.metadata_updater.pool.connections()}
         assert Purpose.METADATA in keys
 
     with_client(test)

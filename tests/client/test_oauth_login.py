@@ -111,7 +111,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("handler", ["", OAUTH + "internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"])
-def test_a_token_that_nobody_signs(handler: str) -> None:
+def test_an_unsigned_token(handler: str) -> None:
     given = properties('unsecuredLoginStringClaim_sub="alice"', **({HANDLER: handler} if handler else {}))
     assert shown(given).token.endswith(".")
 

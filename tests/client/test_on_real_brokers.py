@@ -106,11 +106,11 @@ def test_replicas_move_and_leaders_are_elected_through_any_broker(cluster: Cross
 
 def test_a_topic_is_deleted_while_it_moves() -> None:
     async def fetch_no_more() -> None:
-        own.nodes[3].parts.data.replicas.fetchers.close()
+        own.nodes[3].components.data.replicas.fetchers.close()
 
     def held_by() -> list[int]:
         moved = TopicPartition("doomed", 0)
-        return [each for each, node in own.nodes.items() if node.parts.data.replicas.logs.get(moved) is not None]
+        return [each for each, node in own.nodes.items() if node.components.data.replicas.logs.get(moved) is not None]
 
     async def test(client: ClusterClient) -> None:
         admin = AdminClient(client)
@@ -179,7 +179,7 @@ def test_every_route_is_verified_and_a_swap_is_named(cluster: CrossedCluster) ->
 
 
 @pytest.mark.spec("R5", "R6")
-def test_two_swapped_brokers_lose_nothing_repeat_nothing_and_leave_the_third_alone(
+def test_two_swapped_brokers_cause_no_loss_no_duplicates_and_do_not_affect_the_third(
     cluster: CrossedCluster,
 ) -> None:
     async def test(client: ClusterClient) -> None:

@@ -40,7 +40,7 @@ def test_partitions_of_one_leader_share_a_request_and_there_is_one_at_a_time() -
     with_client(test)
 
 
-def test_a_lone_record_lingers_as_long_as_told_and_no_longer() -> None:
+def test_a_lone_record_is_sent_after_linger_ms() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         loop = asyncio.get_running_loop()
         async with Producer(client, ProducerSettings(linger_ms=60)) as producer:
@@ -53,7 +53,7 @@ def test_a_lone_record_lingers_as_long_as_told_and_no_longer() -> None:
     with_client(test)
 
 
-def test_a_broker_that_gives_no_producer_id_is_asked_again() -> None:
+def test_init_producer_id_is_retried() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         answers = [Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE]
 
@@ -71,7 +71,7 @@ def test_a_broker_that_gives_no_producer_id_is_asked_again() -> None:
     with_client(test)
 
 
-def test_without_any_producer_id_the_delivery_timeout_says_why() -> None:
+def test_without_a_producer_id_the_delivery_timeout_names_the_reason() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         for broker in cluster.brokers.values():
             broker.scripts[ApiKey.INIT_PRODUCER_ID] = lambda request, version: InitProducerIdResponse(

@@ -36,7 +36,7 @@ def reject_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append:
     def script(request: Any, version: int) -> Any:
         del broker.scripts[ApiKey.PRODUCE]
         rejected.append(request)
-        answer = broker.produce(request) if append else None
+        response = broker.produce(request) if append else None
         rows = [
             ProduceResponse.TopicProduceResponse(
                 name=topic.name,
@@ -48,7 +48,7 @@ def reject_once(cluster: LoopbackCluster, node_id: int, error: Error, *, append:
             )
             for topic in request.topic_data
         ]
-        assert answer is None or answer.responses
+        assert response is None or response.responses
         return ProduceResponse(responses=rows)
 
     broker.scripts[ApiKey.PRODUCE] = script
@@ -156,10 +156,10 @@ def test_a_leader_hint_in_the_answer_is_followed_at_once() -> None:
         partition.leader, partition.leader_epoch = 2, 5
 
         def hint(request: Any, version: int) -> Any:
-            answer = cluster.brokers[1].produce(request)
-            row = answer.responses[0].partition_responses[0]
+            response = cluster.brokers[1].produce(request)
+            row = response.responses[0].partition_responses[0]
             row.current_leader = ProduceResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=5)
-            return answer
+            return response
 
         cluster.brokers[1].scripts[ApiKey.PRODUCE] = hint
         for broker in cluster.brokers.values():
@@ -254,7 +254,7 @@ def test_a_rejected_batch_leaves_no_gap_in_the_sequence() -> None:
     with_client(test)
 
 
-def test_a_broker_that_forgot_the_producer_is_met_under_a_new_id() -> None:
+def test_after_unknown_producer_id_a_new_producer_id_is_used() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         async with Producer(client, EAGER) as producer:
             await (await producer.send("t1", b"a"))
@@ -271,16 +271,16 @@ def test_a_batch_that_is_too_large_for_the_broker_is_split() -> None:
 
         def at_most_two(request: Any, version: int) -> Any:
             (header,) = iter_batch_headers(request.topic_data[0].partition_data[0].records)
-            answer = broker.produce(request) if header.record_count <= 2 else ProduceResponse()
-            if not answer.responses:
+            response = broker.produce(request) if header.record_count <= 2 else ProduceResponse()
+            if not response.responses:
                 row = ProduceResponse.PartitionProduceResponse(index=0, error_code=Error.MESSAGE_TOO_LARGE)
                 topic = request.topic_data[0]
-                answer.responses = [
+                response.responses = [
                     ProduceResponse.TopicProduceResponse(
                         name=topic.name, topic_id=topic.topic_id, partition_responses=[row]
                     )
                 ]
-            return answer
+            return response
 
         broker.scripts[ApiKey.PRODUCE] = at_most_two
         async with Producer(client, ProducerSettings(linger_ms=100)) as producer:
@@ -301,7 +301,7 @@ def test_a_record_that_no_broker_would_take_is_rejected_at_once() -> None:
     with_client(test)
 
 
-def test_send_waits_for_room_in_the_buffer() -> None:
+def test_send_waits_for_free_buffer_memory() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         async with Producer(client, ProducerSettings(buffer_memory_bytes=2_000, linger_ms=1)) as producer:
             for i in range(50):

@@ -25,7 +25,7 @@ def test_probes_come_quickly_at_first_and_then_at_the_interval() -> None:
     assert gaps == [50, 100, 200, 400, 500, 500, 500]
 
 
-def test_a_seed_is_asked_at_once_and_then_1_2_4_up_to_60_seconds_apart() -> None:
+def test_a_bootstrap_server_is_tried_at_once_and_then_1_2_4_up_to_60_seconds_apart() -> None:
     quarantine = Quarantine()
     quarantine.note_rejection(ROUTE, 0)
     quarantine.set_aside(ROUTE, 0)
@@ -44,18 +44,18 @@ def test_the_next_event_is_the_earlier_of_probe_and_seed() -> None:
     assert quarantine.next_event_ms() == 50
 
 
-def test_a_route_that_metadata_no_longer_names_is_forgotten_and_a_verified_one_released() -> None:
+def test_a_route_missing_in_metadata_is_removed_and_a_verified_one_released() -> None:
     quarantine = Quarantine()
     for route in (ROUTE, OTHER):
         quarantine.note_rejection(route, 0)
         quarantine.set_aside(route, 0)
-    quarantine.keep_only({OTHER})
+    quarantine.retain({OTHER})
     assert (quarantine.holds(ROUTE), quarantine.holds(OTHER)) == (False, True)
     quarantine.release(OTHER)
     assert quarantine.routes == {}
 
 
-def test_an_old_rejection_says_nothing_about_today() -> None:
+def test_an_old_rejection_expires() -> None:
     quarantine = Quarantine()
     assert quarantine.note_rejection(ROUTE, 0).rejections == 1
     assert quarantine.note_rejection(ROUTE, 1_000).rejections == 2

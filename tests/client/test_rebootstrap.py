@@ -17,7 +17,7 @@ A, B = "cluster-A", "cluster-B"
 NODE_1, NODE_2 = (1, Address("h1", 9092)), (2, Address("h2", 9092))
 
 
-def machine(cluster_id_policy: str = "follow", **policy: Any) -> Rebootstrap:
+def rebootstrap(cluster_id_policy: str = "follow", **policy: Any) -> Rebootstrap:
     return Rebootstrap(RecoveryPolicy(**policy), ClusterIdPolicy(cluster_id_policy), Quarantine())
 
 
@@ -26,14 +26,14 @@ def learn(it: Rebootstrap, cluster_id: str | None = A, now_ms: float = 0) -> Act
 
 
 def steady(cluster_id_policy: str = "follow", **policy: Any) -> Rebootstrap:
-    it = machine(cluster_id_policy, **policy)
+    it = rebootstrap(cluster_id_policy, **policy)
     assert learn(it) is Action.ADOPT
     return it
 
 
 @pytest.mark.spec("R4")
 def test_nothing_is_sent_while_bootstrapping_and_both_halves_afterwards() -> None:
-    it = machine()
+    it = rebootstrap()
     assert it.identity_of(1) is None
     assert learn(it) is Action.ADOPT
     assert it.identity_of(1) == Identity(A, 1)
@@ -48,13 +48,13 @@ def test_a_client_that_cannot_act_on_a_rejection_sends_no_identity(policy: dict[
 
 @pytest.mark.spec("R4")
 def test_a_cluster_without_an_id_is_adopted_and_no_half_identity_is_sent() -> None:
-    it = machine()
+    it = rebootstrap()
     assert learn(it, None) is Action.ADOPT
     assert it.identity_of(1) is None
 
 
 @pytest.mark.spec("R5")
-def test_a_rejected_route_starts_over_and_forgets_the_cluster() -> None:
+def test_a_rejected_route_rebootstraps_and_discards_the_cluster() -> None:
     it = steady()
     assert it.route_rejected(NODE_1, it.generation, 5_000) is Action.START_OVER
     assert (it.phase, it.cluster_id, it.generation, it.starts_over) == (Phase.BOOTSTRAP, None, 1, 1)
@@ -151,14 +151,14 @@ def test_metadata_with_129_starts_over() -> None:
     assert it.metadata_received(it.generation, A, 3, 129, 5_000) is Action.START_OVER
 
 
-def test_a_seed_that_says_129_is_passed_over_without_starting_over_again() -> None:
-    it = machine()
+def test_a_bootstrap_server_that_returns_129_is_skipped_without_another_rebootstrap() -> None:
+    it = rebootstrap()
     assert it.metadata_received(it.generation, A, 3, 129, 0) is Action.NEXT_SEED
     assert it.starts_over == 0
 
 
 def test_metadata_without_brokers_is_no_success() -> None:
-    it = machine()
+    it = rebootstrap()
     assert it.metadata_received(0, A, 0, 0, 0) is Action.NEXT_SEED
     it = steady()
     assert it.metadata_received(it.generation, A, 0, 0, 0) is Action.ARM_TIMER
@@ -166,7 +166,7 @@ def test_metadata_without_brokers_is_no_success() -> None:
 
 
 def test_failed_rounds_over_the_seeds_are_paused_longer_and_longer() -> None:
-    it = machine(seed_pause_ms=50, seed_pause_max_ms=1_000)
+    it = rebootstrap(seed_pause_ms=50, seed_pause_max_ms=1_000)
     now, pauses = 0.0, list[float]()
     for _ in range(7):
         assert it.seeds_exhausted(it.generation, now) is Action.PAUSE
@@ -180,7 +180,7 @@ def test_failed_rounds_over_the_seeds_are_paused_longer_and_longer() -> None:
 
 
 def test_a_weaker_signal_does_not_disturb_a_round_over_the_seeds() -> None:
-    it = machine()
+    it = rebootstrap()
     assert it.no_usable_node(0) is Action.IGNORE
     assert it.tick(10**9) is Action.IGNORE
     assert it.route_rejected(NODE_1, it.generation, 0) is Action.IGNORE
@@ -216,7 +216,7 @@ def test_a_pinned_client_passes_over_seeds_of_another_cluster(policy: str) -> No
 
 @pytest.mark.spec("R6")
 def test_a_pin_holds_from_the_first_seed_on() -> None:
-    it = machine("pin:cluster-A")
+    it = rebootstrap("pin:cluster-A")
     assert learn(it, B) is Action.NEXT_SEED
     assert it.foreign_cluster_id == B
 

@@ -24,6 +24,6 @@ def test_starting_over_always_leads_to_the_seeds_and_adopting_to_a_steady_client
 @pytest.mark.spec("R5")
 def test_a_rebootstrap_under_way_is_not_started_again_nor_cancelled() -> None:
     for (before, signal), (after, action) in TRANSITIONS.items():
-        if before is Phase.BOOTSTRAP and signal is not Signal.CLUSTER_LEARNT:
+        if before is Phase.BOOTSTRAP and signal is not Signal.CLUSTER_ID_OBSERVED:
             assert action is not Action.START_OVER
             assert after in (Phase.BOOTSTRAP, Phase.PAUSED)

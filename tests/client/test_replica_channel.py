@@ -47,14 +47,14 @@ def fetch(offset: int = 0) -> FetchRequest:
 
 async def ask(channel: ReplicaChannel, message: FetchRequest, version: int = 12) -> tuple[int, bytes]:
     """(error code, records) of the one partition; the records are copied while they are valid."""
-    answered: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
+    future: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
 
-    def take(answer: Any) -> None:
-        row = answer.responses[0].partitions[0]
-        answered.set_result((row.error_code, bytes(row.records or b"")))
+    def take(response: Any) -> None:
+        row = response.responses[0].partitions[0]
+        future.set_result((row.error_code, bytes(row.records or b"")))
 
     channel.send(message, version, take)
-    return await asyncio.wait_for(answered, 60)
+    return await asyncio.wait_for(future, 60)
 
 
 def test_fetches_are_answered_in_the_data_loop_small_and_large() -> None:
@@ -82,7 +82,7 @@ def test_a_bad_route_is_rejected_before_anything_is_fetched() -> None:
     with_broker(test)
 
 
-def test_nobody_there_and_nobody_who_answers() -> None:
+def test_a_refused_connection_and_a_missing_response() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         async def silent(request: Any, version: int) -> Any:
             await asyncio.sleep(60)
@@ -100,7 +100,7 @@ def test_nobody_there_and_nobody_who_answers() -> None:
     with_broker(test)
 
 
-def test_the_owner_is_told_once_when_the_leader_hangs_up() -> None:
+def test_the_owner_is_notified_once_when_the_leader_closes_the_connection() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []
@@ -126,7 +126,7 @@ def test_an_answer_that_does_not_come_closes_the_channel() -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []
         channel.on_closed = told.append
-        channel.send(fetch(), 12, lambda answer: None, timeout_ms=50)
+        channel.send(fetch(), 12, lambda response: None, timeout_ms=50)
         await until_true(lambda: bool(told))
         assert "no answer within 50 ms" in str(told[0])
 
@@ -139,7 +139,7 @@ def test_garbage_closes_the_channel_and_not_the_loop() -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []
         channel.on_closed = told.append
-        channel.send(fetch(), 12, lambda answer: None)
+        channel.send(fetch(), 12, lambda response: None)
         await until_true(lambda: bool(told))
         assert isinstance(told[0], PeerBroke)
         del broker.scripts[ApiKey.FETCH]
@@ -150,7 +150,7 @@ def test_garbage_closes_the_channel_and_not_the_loop() -> None:
     with_broker(test)
 
 
-def test_a_channel_that_its_owner_closed_tells_nobody() -> None:
+def test_a_channel_closed_by_its_owner_notifies_no_callback() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         told: list[ClientFailure] = []

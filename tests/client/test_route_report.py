@@ -9,17 +9,17 @@ from tests.client.crossed_cluster import with_client
 from tests.client.loopback_cluster import LoopbackCluster
 
 
-def test_a_report_tells_connected_verified_and_rejected_nodes_apart() -> None:
+def test_a_report_distinguishes_connected_verified_and_rejected_nodes() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(MetadataRequest(topics=[]))
         await client.request(1, MetadataRequest(topics=[]))
-        keeper = client.keeper
+        metadata_updater = client.metadata_updater
         route = (2, Address(*cluster.advertised[2]))
-        keeper.pool.drop_node(3, "so that it is not connected")
-        keeper.pool.drop_node(2, "so that it is not connected")
-        keeper.quarantine.note_rejection(route, keeper.now_ms())
-        keeper.quarantine.set_aside(route, keeper.now_ms())
-        rows = {row.node_id: row for row in report_routes(keeper)}
+        metadata_updater.pool.drop_node(3, "so that it is not connected")
+        metadata_updater.pool.drop_node(2, "so that it is not connected")
+        metadata_updater.quarantine.note_rejection(route, metadata_updater.now_ms())
+        metadata_updater.quarantine.set_aside(route, metadata_updater.now_ms())
+        rows = {row.node_id: row for row in report_routes(metadata_updater)}
         assert (rows[1].connected, rows[1].verified, rows[1].set_aside, rows[1].rejections) == (True, True, False, 0)
         assert (rows[2].connected, rows[2].set_aside, rows[2].rejections) == (False, True, 1)
         assert (rows[3].connected, rows[3].verified, rows[3].rejections) == (False, False, 0)

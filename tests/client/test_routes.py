@@ -62,14 +62,14 @@ def test_every_route_of_a_healthy_cluster_is_verified() -> None:
     with_cluster(test)
 
 
-def test_crossed_routes_are_told_apart_and_the_true_nodes_named() -> None:
+def test_crossed_routes_are_detected_and_the_true_nodes_named() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         board.swap("2", "3")
         found = await probe_cluster(Address(*cluster.advertised[1]), SETTINGS)
         assert verdicts(found) == [
             (1, Verdict.ROUTE_OK, Grade.VERIFIED, 1),
-            (2, Verdict.WRONG_NODE, Grade.SWEPT, 3),
-            (3, Verdict.WRONG_NODE, Grade.SWEPT, 2),
+            (2, Verdict.WRONG_NODE, Grade.SEARCHED, 3),
+            (3, Verdict.WRONG_NODE, Grade.SEARCHED, 2),
         ]
         assert found[1].text == "node 3 answers, expected was node 2"
 
@@ -87,7 +87,7 @@ def test_an_address_that_leads_to_another_cluster() -> None:
     with_cluster(test)
 
 
-def test_old_brokers_are_told_apart_by_their_own_configs() -> None:
+def test_old_brokers_are_identified_by_their_broker_configs() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         for broker in cluster.brokers.values():
             broker.api_versions_max = 3
@@ -112,7 +112,7 @@ def test_a_server_that_takes_any_identity_proves_nothing_by_taking_ours() -> Non
     with_cluster(test)
 
 
-def test_a_broker_that_tells_nothing_stays_unverified() -> None:
+def test_a_broker_that_cannot_be_identified_stays_unverified() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         broker = cluster.brokers[1]
         broker.api_versions_max = 3
@@ -128,7 +128,7 @@ def test_a_broker_that_tells_nothing_stays_unverified() -> None:
     with_cluster(test)
 
 
-def test_addresses_where_nobody_answers() -> None:
+def test_addresses_without_a_response() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         probe = RouteProbe(SETTINGS)
         await board.refuse("2")

@@ -15,7 +15,7 @@ from signalbox.client.connection_settings import ConnectionSecurity, ConnectionS
 from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed
 from signalbox.client.node import Address, Node
 from signalbox.client.replica_channel import open_replica_channel
-from signalbox.client.session_end import LEAVING, login_ready, seconds_to_stay
+from signalbox.client.session_end import LEAVING, login_ready, seconds_until_session_end
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -57,7 +57,7 @@ async def closed(on_closed: Callable[[Callable[[], None]], None]) -> None:
 
 
 def test_kafkas_shares() -> None:
-    stays = [seconds_to_stay(10_000) for _ in range(200)]
+    stays = [seconds_until_session_end(10_000) for _ in range(200)]
     assert 8.5 <= min(stays) < max(stays) <= 9.5
 
 
@@ -92,13 +92,13 @@ def test_a_busy_connection_is_left_when_its_answers_are_there_and_the_pool_makes
         pool = ConnectionPool(SECURED, lambda _: None)
         node = Node(1, Address(*broker.address))
         first = await pool.get(node)
-        answer = asyncio.ensure_future(first.request(MetadataRequest(topics=[])))
+        response = asyncio.ensure_future(first.request(MetadataRequest(topics=[])))
         await until_true(lambda: first.leaving)
         second = await pool.get(node)
         assert second is not first
         assert first.is_open
         release.set()
-        await answer
+        await response
         await closed(first.on_closed)
         pool.drop_all("over")
 
@@ -126,7 +126,7 @@ def test_a_replica_channel_is_left_between_two_fetches() -> None:
     with_broker(400, test)
 
 
-def test_a_token_is_waited_for_before_connecting_and_its_lack_is_told() -> None:
+def test_a_connection_waits_for_a_token_and_reports_a_missing_one() -> None:
     def reject() -> str:
         raise TokenUnavailable("the provider is down")
 

@@ -101,7 +101,7 @@ def test_logging_in_by_one(one: Cluster) -> None:
         (lambda admin: admin.describe_tokens([":"]), "User:alice"),
     ],
 )
-def test_what_cannot_be_asked(call: Any, says: str) -> None:
+def test_invalid_arguments(call: Any, says: str) -> None:
     async def run() -> None:
         admin = AdminClient(ClusterClient(ClientSettings.of("127.0.0.1:1")))
         with pytest.raises(ValueError, match=says) as told:

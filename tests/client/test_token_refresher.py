@@ -39,71 +39,71 @@ def lasting(seconds: float, text: str = "token") -> LoginToken:
 def test_the_first_connection_waits_and_the_others_do_not() -> None:
     source = Source(lasting(3600))
     source.release.clear()
-    keeper = TokenRefresher(source, RefreshWindow())
+    metadata_updater = TokenRefresher(source, RefreshWindow())
 
     async def main() -> None:
-        waits = [asyncio.ensure_future(keeper.ready()) for _ in range(5)]
+        waits = [asyncio.ensure_future(metadata_updater.ready()) for _ in range(5)]
         await asyncio.sleep(0)
         assert not any(wait.done() for wait in waits)
         source.release.set()
         await asyncio.gather(*waits)
-        assert keeper.show() == "token"
-        await keeper.ready()
+        assert metadata_updater.show() == "token"
+        await metadata_updater.ready()
         assert source.asked == 1
 
     asyncio.run(main())
-    keeper.close()
+    metadata_updater.close()
 
 
-def test_nobody_waits_for_ever() -> None:
+def test_waiting_ends_at_a_deadline() -> None:
     source = Source(lasting(3600))
     source.release.clear()
-    keeper = TokenRefresher(source, RefreshWindow())
+    metadata_updater = TokenRefresher(source, RefreshWindow())
 
     async def main() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await keeper.ready()
+                await metadata_updater.ready()
 
     asyncio.run(main())
     source.release.set()
-    keeper.close()
+    metadata_updater.close()
 
 
-def test_a_failure_is_told_to_who_waits_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_raised_to_waiting_callers_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     source = Source(TokenUnavailable("status 401"), RuntimeError("secret text"), lasting(60, "second"))
     permits = source.permits = threading.Semaphore(1)
-    keeper = TokenRefresher(source, RefreshWindow(), backoff=0.01)
+    metadata_updater = TokenRefresher(source, RefreshWindow(), backoff=0.01)
 
     async def main() -> None:
         with pytest.raises(TokenUnavailable, match="status 401"):
-            await keeper.ready()
-        second = asyncio.ensure_future(keeper.ready())
+            await metadata_updater.ready()
+        second = asyncio.ensure_future(metadata_updater.ready())
         await asyncio.sleep(0)
         permits.release()
         with pytest.raises(TokenUnavailable, match="Source failed with RuntimeError"):
             await second
         permits.release(20)
-        await keeper.ready()
-        assert keeper.show() == "second"
+        await metadata_updater.ready()
+        assert metadata_updater.show() == "second"
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
-    keeper.close()
+    metadata_updater.close()
     assert [record.getMessage() for record in caplog.records] == ["Access token not obtained: status 401"]
 
 
-def test_how_often_it_is_asked() -> None:
+def test_the_refresh_interval() -> None:
     clock = ManualClock()
     good = LoginToken("good", clock.now_ms() + 3_600_000)
     source = Source(good, TokenUnavailable("down"), TokenUnavailable("down"), TokenUnavailable("down"), good)
-    keeper = TokenRefresher(source, RefreshWindow(jitter=0), 0.1, 0.3, clock)
-    assert keeper.step() == pytest.approx(2880)
-    assert [keeper.step() for _ in range(3)] == [0.1, 0.2, 0.3]
-    assert keeper.show() == "good"  # still valid for a while
+    metadata_updater = TokenRefresher(source, RefreshWindow(jitter=0), 0.1, 0.3, clock)
+    assert metadata_updater.step() == pytest.approx(2880)
+    assert [metadata_updater.step() for _ in range(3)] == [0.1, 0.2, 0.3]
+    assert metadata_updater.show() == "good"  # still valid for a while
     clock.advance(3_600_000)
-    assert keeper.step() == pytest.approx(0.3)  # the source's token has expired already
-    with pytest.raises(TokenUnavailable, match="has ended already"):
-        keeper.show()
-    keeper.close()
-    assert keeper.step() is None
+    assert metadata_updater.step() == pytest.approx(0.3)  # the source's token has expired already
+    with pytest.raises(TokenUnavailable, match="already expired"):
+        metadata_updater.show()
+    metadata_updater.close()
+    assert metadata_updater.step() is None

@@ -38,14 +38,14 @@ def test_the_password_is_the_one_that_was_set(one: Cluster) -> None:
         async with AdminClient.of(one.bootstrap_servers) as admin:
             await admin.set_user("bob", "pässword, with = all", "SCRAM-SHA-512")
             await admin.describe_users()  # returns when the broker has the user
-        stored = one.nodes[1].parts.around.users.scram_credential("SCRAM-SHA-512", "bob")
+        stored = one.nodes[1].components.context.users.scram_credential("SCRAM-SHA-512", "bob")
         assert stored is not None
         assert stored == make_credential("SCRAM-SHA-512", "pässword, with = all", stored.salt)
 
     one.run(run())
 
 
-def test_what_is_rejected_is_told(one: Cluster) -> None:
+def test_rejections_are_reported(one: Cluster) -> None:
     async def run() -> None:
         async with AdminClient.of(one.bootstrap_servers) as admin:
             for rejected, error in (

@@ -38,8 +38,8 @@ def test_records_are_passed_through_and_files_read(tmp_path: Path) -> None:
 
 
 def test_a_response_is_read_behind_its_header() -> None:
-    answer = MetadataResponse(cluster_id="c")
-    payload = encode_response_header(3, 12, 7) + answer.encode(12)
+    response = MetadataResponse(cluster_id="c")
+    payload = encode_response_header(3, 12, 7) + response.encode(12)
     assert decode_response(MetadataResponse, payload, 12).cluster_id == "c"
 
 

@@ -9,7 +9,7 @@ def test_steps_have_the_order_of_a_batch() -> None:
     assert [step.value for step in Step][:4] == ["batch_started", "batch_read", "table_committed", "batch_done"]
 
 
-def test_news_go_to_the_terminal_unless_told_otherwise() -> None:
+def test_progress_goes_to_the_terminal_by_default() -> None:
     assert Reporting().say is print
     heard: list[PipelineEvent] = []
     reporting = Reporting(listener=heard.append)

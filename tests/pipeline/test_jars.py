@@ -27,7 +27,7 @@ def test_no_address_is_in_the_manifest() -> None:
     assert "://" not in resources.files("signalbox.pipeline").joinpath("jars.toml").read_text()
 
 
-def test_pom_names_each_jar_alone() -> None:
+def test_the_pom_names_each_jar_without_dependencies() -> None:
     manifest = read_manifest()
     pom = render_pom(manifest)
     assert pom.count("<dependency>") == pom.count("<exclusion>") == len(manifest.jars)

@@ -51,7 +51,7 @@ def test_old_java_gives_way_to_the_python_package_behind_a_shim(tmp_path: Path) 
     assert java_major_version(answer.stderr) == found.major_version
 
 
-def test_no_java_at_all_is_said_with_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_java_is_reported_with_a_remedy(tmp_path: Path) -> None:
     home = _java(tmp_path / "jdk", "11.0.1")
     code = (
         "from pathlib import Path; from signalbox.pipeline.java import find_java; "

@@ -23,9 +23,7 @@ def quiet(_: str) -> None:
     """Discards the progress lines."""
 
 
-def test_a_run_that_is_open_holds_the_lock_and_hears_its_events(
-    engine: Engine, warehouse: Path, topics: Topics
-) -> None:
+def test_an_open_run_holds_the_lock_and_receives_its_events(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("open", partitions=1)
     topics.fill(topic, json_values(0, 3))
     told: list[PipelineEvent] = []

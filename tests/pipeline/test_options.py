@@ -37,7 +37,7 @@ def test_folders_are_folders(warehouse: str) -> None:
     reject_faulty(AuditOptions(bootstrap_servers="b:1", warehouse=Path(warehouse)))
 
 
-def test_a_table_is_called_like_its_topic_unless_told() -> None:
+def test_a_table_has_its_topics_name_by_default() -> None:
     options = TablesOptions(bootstrap_servers="b:1", warehouse=Path("w"), topic="flights")
     reject_faulty(options)
     assert options.table_name == "flights"

@@ -26,16 +26,14 @@ def without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "jars"
 
 
-def test_auto_falls_back_to_pypi_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_auto_falls_back_to_pypi_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     jars = without_network(monkeypatch, tmp_path)
     choice = choose_profile("auto", jars_directory=jars, say=quiet)
     assert choice.profile == Profile.PYPI
     assert "no way to the registry" in choice.reason
 
 
-def test_jars_that_were_asked_for_and_cannot_be_had_are_an_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_requested_jars_that_cannot_be_fetched_are_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     jars = without_network(monkeypatch, tmp_path)
     with pytest.raises(JarError, match="no way to the registry"):
         choose_profile("jars", jars_directory=jars, say=quiet)
@@ -59,7 +57,7 @@ def test_committer_follows_the_profile() -> None:
         choose_commit("iceberg", Profile.JARS)
 
 
-def test_maven_is_not_asked_when_the_jars_are_here() -> None:
+def test_maven_is_not_run_when_the_jars_exist() -> None:
     assert shutil.which("mvn"), "these tests need Maven, as the project's CI has it"
     choice = choose_profile("jars", say=quiet)
     again = choose_profile("auto", say=quiet)

@@ -15,7 +15,7 @@ def event(step: Step, **facts: object) -> PipelineEvent:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.25, "0.2 s"), (12.4, "12 s"), (185, "3 min 05 s"), (7860, "2 h 11 min")]
 )
-def test_durations_are_said_as_people_say_them(seconds: float, text: str) -> None:
+def test_durations_are_readable(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
 
 
@@ -32,7 +32,7 @@ def test_a_batch_is_a_line_with_rate_share_and_rest() -> None:
     ]
 
 
-def test_a_batch_that_the_table_held_already_is_said() -> None:
+def test_a_batch_already_in_the_table_is_reported() -> None:
     line = ProgressLines(print).line(event(Step.TABLE_COMMITTED, table="flights", skipped=True))
     assert line == "flights: batch 3  flights holds it already (a run died after that commit): not repeated"
 

@@ -78,7 +78,7 @@ def test_a_new_generation_may_repeat_batch_ids(spark: SparkSession, target: Tabl
     assert ids(target) == [1, 2]
 
 
-def test_a_commit_says_where_its_records_came_from(spark: SparkSession, target: TableTarget) -> None:
+def test_a_commit_names_the_source_of_its_records(spark: SparkSession, target: TableTarget) -> None:
     fill(spark, RsSink(), target, 7, 1)
     (newest, *_) = DeltaTable(str(target.path)).history(1)
     assert json.loads(newest["userMetadata"]) == {"batch_id": 7, "to": {"t:0": 7}}

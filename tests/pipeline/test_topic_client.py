@@ -91,7 +91,7 @@ def test_holes_at_the_end_of_a_range_do_not_stop_it(tmp_path: Path) -> None:
     assert offsets == [*range(5), *range(12, 17)]
 
 
-def test_records_that_are_gone_are_an_error_not_a_skip(topics: Topics) -> None:
+def test_deleted_records_are_an_error_and_are_not_skipped(topics: Topics) -> None:
     topic = topics.create("gone", partitions=1)
     topics.fill(topic, json_values(0, 3))
     reader = new_reader(topics.bootstrap, {}, "test")

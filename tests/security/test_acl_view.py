@@ -17,7 +17,7 @@ from signalbox.security.acl import (
 from signalbox.security.acl_view import AclIndex, Entries
 
 TOPIC, PREFIXED = ResourceType.TOPIC, PatternType.PREFIXED
-ALICE, BOB, EVERYBODY = "User:alice", "User:bob", "User:*"
+ALICE, BOB, ANY_USER = "User:alice", "User:bob", "User:*"
 
 
 def entry(principal: str = ALICE, host: str = "*") -> AccessControlEntry:
@@ -47,7 +47,7 @@ def test_literal_wildcard_and_prefixes_are_found() -> None:
 
 
 def test_ones_own_entries_and_everybodys() -> None:
-    index = AclIndex([binding("t"), binding("t", principal=BOB), binding("t", PREFIXED, EVERYBODY), binding("u")])
+    index = AclIndex([binding("t"), binding("t", principal=BOB), binding("t", PREFIXED, ANY_USER), binding("u")])
     assert hosts(index.entries_for(TOPIC, "t", BOB)) == {"LITERAL t", "PREFIXED t"}
     assert hosts(index.entries_for(TOPIC, "t", "User:carol")) == {"PREFIXED t"}
     assert index.entries_for(TOPIC, "u", BOB) == (), "others have ACLs there"
@@ -91,11 +91,11 @@ _PATTERNS = st.builds(
     st.text("ab", min_size=1, max_size=3),
     st.sampled_from([PatternType.LITERAL, PREFIXED]),
 )
-_ENTRIES = st.lists(st.builds(entry, st.sampled_from([ALICE, BOB, EVERYBODY]), st.sampled_from("xy")), unique=True)
+_ENTRIES = st.lists(st.builds(entry, st.sampled_from([ALICE, BOB, ANY_USER]), st.sampled_from("xy")), unique=True)
 
 
 @given(st.lists(st.dictionaries(_PATTERNS, _ENTRIES.map(tuple), max_size=4), max_size=5))
-def test_an_index_that_was_changed_answers_as_one_made_anew(
+def test_a_changed_index_equals_a_rebuilt_one(
     changes: list[dict[ResourcePattern, Entries]],
 ) -> None:
     index, all_ = AclIndex(), {}

@@ -31,7 +31,7 @@ def test_a_secret_shows_nowhere() -> None:
     assert "the secret" not in repr(TokenSecret("the secret"))
 
 
-def test_it_is_of_its_owner_and_of_who_may_renew_it() -> None:
+def test_a_token_belongs_to_its_owner_and_its_renewers() -> None:
     assert token().is_of(ALICE)
     assert token().is_of(BOB)
     assert not token().is_of(CAROL), "who asked for it for another has no say in it"

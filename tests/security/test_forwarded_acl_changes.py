@@ -44,7 +44,7 @@ def test_where_the_client_is_and_what_it_asks(address: str, request_type: ApiKey
 
 
 @pytest.mark.spec("F8")
-def test_who_is_connected_to_the_controller_itself_is_not_touched() -> None:
+def test_direct_connections_to_the_controller_are_not_affected() -> None:
     assert not rejects(INSIDE, hop(ADMIN))
 
 

@@ -59,7 +59,7 @@ def test_no_bytes_do_worse_than_be_rejected(data: bytes) -> None:
         (SecurityProtocol.SASL_SSL, "CN=alice", "bob", "User:bob"),
     ],
 )
-def test_who_a_peer_is(
+def test_the_principal_of_a_peer(
     protocol: SecurityProtocol, subject: str | None, authorization_id: str | None, expected: str
 ) -> None:
     evidence = AuthenticationEvidence(protocol, "10.0.0.1", "CLIENT", subject, authorization_id)
@@ -73,7 +73,7 @@ def test_equality_ignores_how_it_authenticated() -> None:
     assert KafkaPrincipal("User", "a") != "User:a"
 
 
-def test_a_builder_without_a_serde_can_be_told() -> None:
+def test_a_builder_without_a_serde_is_detected() -> None:
     class BuilderOnly:
         def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
             return ANONYMOUS

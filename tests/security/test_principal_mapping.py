@@ -35,7 +35,7 @@ def test_the_first_rule_that_matches_decides(rules: str, name: str, user: str) -
 
 
 @pytest.mark.parametrize("rules", ["", "RULE:CN=a/b/", "RULE:CN=a.*/x/,RULE:CN=c/b/L"])
-def test_who_has_no_rule_is_nobody(rules: str) -> None:
+def test_a_name_without_a_matching_rule_is_rejected(rules: str) -> None:
     with pytest.raises(NoMatchingRule, match="for CN=bob"):
         parse_principal_mapping(rules).user_name("CN=bob")
 

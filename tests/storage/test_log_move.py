@@ -49,7 +49,7 @@ class ByHand:
             pass
 
 
-class House:
+class RunningBroker:
     """A broker's logs in two directories; the log under test is created in the first."""
 
     def __init__(self, folder: Path, file_system: FaultyFileSystem | None = None) -> None:
@@ -100,8 +100,8 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def house(tmp_path: Path) -> RunningBroker:
+    return RunningBroker(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +115,7 @@ def values(log: Log) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_a_log_moves_while_it_is_appended_to(house: House, clean: bool) -> None:
+def test_a_log_moves_while_it_is_appended_to(house: RunningBroker, clean: bool) -> None:
     log = house.log
     for number in range(40):
         append(log, batch(5, producer_id=7, sequence=5 * number, epoch=1), epoch=1)
@@ -140,7 +140,7 @@ def test_a_log_moves_while_it_is_appended_to(house: House, clean: bool) -> None:
     assert log.end_offset_for_epoch(1) == (1, end + 2)
 
 
-def test_a_reader_keeps_what_it_holds(house: House) -> None:
+def test_a_reader_keeps_what_it_holds(house: RunningBroker) -> None:
     append(house.log, batch(5))
     held = house.log.read(0, 1 << 20)
     house.move()
@@ -150,7 +150,7 @@ def test_a_reader_keeps_what_it_holds(house: House) -> None:
     assert bytes(held.records.read()) == bytes(now.records.read())  # type: ignore[union-attr]
 
 
-def test_how_far_it_is(house: House) -> None:
+def test_how_far_it_is(house: RunningBroker) -> None:
     for _ in range(40):
         append(house.log, batch(5))
     house.move()
@@ -161,7 +161,7 @@ def test_how_far_it_is(house: House) -> None:
     assert list(house.logs.moves) == []
 
 
-def test_an_empty_log_moves(house: House) -> None:
+def test_an_empty_log_moves(house: RunningBroker) -> None:
     house.move()
     house.end()
     append(house.log, batch(3))
@@ -169,7 +169,7 @@ def test_an_empty_log_moves(house: House) -> None:
     assert house.restarted(clean=True).log_end_offset == 3
 
 
-def test_records_deleted_meanwhile_stay_deleted(house: House) -> None:
+def test_records_deleted_meanwhile_stay_deleted(house: RunningBroker) -> None:
     for _ in range(60):
         append(house.log, batch(5))
     house.log.high_watermark = 300
@@ -186,7 +186,7 @@ def test_records_deleted_meanwhile_stay_deleted(house: House) -> None:
     assert (log.log_start_offset, log.log_end_offset) == (251, 300)
 
 
-def test_a_truncation_begins_the_copy_anew(house: House) -> None:
+def test_a_truncation_begins_the_copy_anew(house: RunningBroker) -> None:
     for number in range(40):
         append(house.log, batch(5, epoch=number // 10), epoch=number // 10)
     house.move()
@@ -202,7 +202,7 @@ def test_a_truncation_begins_the_copy_anew(house: House) -> None:
     assert (house.folders("a"), house.folders("b")) == ([], ["flights-0"])
 
 
-def test_a_deleted_log_takes_its_copy_along(house: House) -> None:
+def test_a_deleted_log_takes_its_copy_along(house: RunningBroker) -> None:
     append(house.log, *(batch(5) for _ in range(40)))
     house.move()
     house.background.go_on()
@@ -213,7 +213,7 @@ def test_a_deleted_log_takes_its_copy_along(house: House) -> None:
     assert (house.folders("a"), house.folders("b"), house.logs.get(TP)) == ([], [], None)
 
 
-def test_a_move_to_where_it_is_ends_the_one_to_elsewhere(house: House) -> None:
+def test_a_move_to_where_it_is_ends_the_one_to_elsewhere(house: RunningBroker) -> None:
     append(house.log, *(batch(5) for _ in range(40)))
     house.move()
     house.background.go_on()
@@ -224,7 +224,7 @@ def test_a_move_to_where_it_is_ends_the_one_to_elsewhere(house: House) -> None:
 
 
 @pytest.mark.parametrize("after", range(1, 9))
-def test_a_process_that_dies_in_between_loses_nothing(house: House, after: int) -> None:
+def test_a_process_that_dies_in_between_loses_nothing(house: RunningBroker, after: int) -> None:
     append(house.log, *(batch(5) for _ in range(40)))
     expected = values(house.log)
     house.move()
@@ -236,7 +236,7 @@ def test_a_process_that_dies_in_between_loses_nothing(house: House, after: int) 
     assert sorted(house.folders("a") + house.folders("b")) == ["flights-0"]
 
 
-def test_found_twice_the_one_that_went_on_is_kept(house: House, tmp_path: Path) -> None:
+def test_found_twice_the_one_that_went_on_is_kept(house: RunningBroker, tmp_path: Path) -> None:
     append(house.log, batch(5))
     house.move()
     house.end()
@@ -251,7 +251,7 @@ def test_found_twice_the_one_that_went_on_is_kept(house: House, tmp_path: Path) 
     assert house.folders("a") == []
 
 
-def test_what_cannot_be_moved(house: House) -> None:
+def test_what_cannot_be_moved(house: RunningBroker) -> None:
     def rejected(topic_partition: TopicPartition, path: str) -> Error:
         with pytest.raises(KafkaError) as rejection:
             house.logs.moves.move(topic_partition, path)
@@ -266,7 +266,7 @@ def test_what_cannot_be_moved(house: House) -> None:
     assert rejected(unborn, house.path("a")) is Error.KAFKA_STORAGE_ERROR
 
 
-def test_a_directory_that_fails_as_a_target_costs_nothing_here(house: House) -> None:
+def test_a_directory_that_fails_as_a_target_costs_nothing_here(house: RunningBroker) -> None:
     append(house.log, *(batch(5) for _ in range(40)))
     house.move()
     house.background.go_on()
@@ -278,7 +278,7 @@ def test_a_directory_that_fails_as_a_target_costs_nothing_here(house: House) -> 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_order_of_things(house: House, seed: int) -> None:
+def test_any_order_of_things(house: RunningBroker, seed: int) -> None:
     """Appends, truncations, deletions, moves in both directions and copy rounds, compared with a list."""
     dice, expected, start = random.Random(seed), list[bytes]([]), 0
     for step in range(300):

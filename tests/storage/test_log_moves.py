@@ -9,12 +9,12 @@ import pytest
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage import log_moves
-from tests.storage.test_log_move import House
+from tests.storage.test_log_move import RunningBroker
 from tests.storage.workbench import TP, append, batch
 
 
 def test_asked_again_it_is_the_same_move(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = RunningBroker(tmp_path)
     append(house.log, batch(5))
     house.move()
     [move] = house.logs.moves
@@ -26,7 +26,7 @@ def test_asked_again_it_is_the_same_move(tmp_path: Path) -> None:
 
 
 def test_a_target_that_cannot_be_written_to(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = RunningBroker(tmp_path)
     append(house.log, batch(5))
     house.file_system.fail("make_directory", path_part="-future")
     with pytest.raises(KafkaError) as rejected:
@@ -40,7 +40,7 @@ def test_the_last_word_on_a_log_to_come_counts_and_the_oldest_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_moves, "MAX_AWAITED_LOGS", 2)
-    house = House(tmp_path)
+    house = RunningBroker(tmp_path)
     unborn = [TopicPartition("later", number) for number in range(3)]
     for each in unborn:
         for name in ("a", "b"):

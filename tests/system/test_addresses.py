@@ -139,9 +139,9 @@ def test_a_broker_without_the_listener_is_left_out(cluster: RoutedCluster, make_
         for version, code in ((5, 5), (6, 72), (13, 72)):  # LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND
             answer = wire.ask(ApiKey.METADATA, version, named)
             assert {broker.node_id for broker in answer.brokers} == {1, 2}
-            parts = answer.topics[0].partitions
-            assert {part.partition_index for part in parts if part.error_code == code} == led_by_third
-            assert {part.leader_id for part in parts if part.partition_index in led_by_third} == {-1}
+            components = answer.topics[0].partitions
+            assert {part.partition_index for part in components if part.error_code == code} == led_by_third
+            assert {part.leader_id for part in components if part.partition_index in led_by_third} == {-1}
 
 
 @pytest.mark.spec("F12")

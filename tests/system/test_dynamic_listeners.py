@@ -59,7 +59,7 @@ class Running:
         if outcome.error_code:
             raise Rejected(outcome.error_code, outcome.error_message)
         for node in self.cluster.nodes.values():  # so that the next request finds every broker up to date
-            self.cluster.run(node.parts.around.repository.catch_up())
+            self.cluster.run(node.components.context.repository.catch_up())
 
     def described(self, broker: str, via: int = 1) -> dict[str, Any]:
         resource = DescribeConfigsRequest.DescribeConfigsResource(resource_type=BROKER, resource_name=broker)
@@ -244,10 +244,10 @@ def test_what_was_changed_survives_a_restart(running: Running) -> None:
     running.change("2", {"listener.name.tls.ssl.keystore.location": second}, via=2)
     running.change("", {"num.replica.fetchers": "3"})
     node = running.cluster.nodes[2]
-    until(lambda: node.parts.data.replicas.fetchers.num_fetchers == 3, "other fetchers")
+    until(lambda: node.components.data.replicas.fetchers.num_fetchers == 3, "other fetchers")
     running.cluster.stop_broker(2)
     running.cluster.start_broker(2)
-    assert running.cluster.nodes[2].parts.data.replicas.fetchers.num_fetchers == 3
+    assert running.cluster.nodes[2].components.data.replicas.fetchers.num_fetchers == 3
     host, _, port = running.address("TLS", 2).rpartition(":")
     context = ssl.create_default_context(cadata=running.authority.pem)
     peer = context.wrap_socket(socket.create_connection((host, int(port)), 10), server_hostname="localhost")

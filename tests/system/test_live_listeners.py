@@ -209,7 +209,7 @@ def test_connections_of_a_removed_listener_end_and_others_stay(cluster: Cluster)
     assert change(address, 1, properties(cluster, 1, "SHORT://127.0.0.1:0")) == (0, "")
     until(lambda: "SHORT" in cluster.nodes[1].describe()["listeners"], "the listener")
     short = str(cluster.nodes[1].describe()["listeners"]["SHORT"])
-    epoch = cluster.nodes[1].parts.epochs.broker_epoch
+    epoch = cluster.nodes[1].components.epochs.broker_epoch
     with Wire(address) as stays, Wire(short) as goes:
         for wire in (stays, goes):
             assert wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[])).brokers is not None
@@ -221,7 +221,7 @@ def test_connections_of_a_removed_listener_end_and_others_stay(cluster: Cluster)
         assert change(address, 1, {"listeners": None, MAP: None}) == (0, "")
         assert goes.closed()
         assert stays.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[])).brokers
-    assert cluster.nodes[1].parts.epochs.broker_epoch == epoch, "the session and its epoch stay"
+    assert cluster.nodes[1].components.epochs.broker_epoch == epoch, "the session and its epoch stay"
 
 
 def test_kafkas_own_tool_adds_and_removes_a_listener(cluster: Cluster) -> None:

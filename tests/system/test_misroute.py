@@ -47,7 +47,7 @@ def test_an_identity_is_compared_before_a_login_and_after_it() -> None:
         ),
     }
     with Cluster(brokers=1, overrides=overrides) as cluster, Wire(cluster.bootstrap_servers) as wire:
-        own = cluster.nodes[1].parts.around.cluster_id
+        own = cluster.nodes[1].components.context.cluster_id
         wrong = [(own, 2), (_WRONG, 1)]
         bodies = []
         for cluster_id, node_id in wrong:

@@ -68,7 +68,7 @@ def settings(cluster: Cluster, token: Token, lasts_s: float = 3600) -> dict[str,
 
 
 def counted(cluster: Cluster, name: str) -> float:
-    registries = [node.parts.trail.metrics for node in cluster.nodes.values()]
+    registries = [node.components.telemetry.metrics for node in cluster.nodes.values()]
     samples = [sample for registry in registries for sample in registry.samples() if sample.name.name == name]
     return sum(sample.value for sample in samples if ("listener", "TOKEN") in sample.tags)
 
@@ -190,7 +190,7 @@ def test_brokers_log_in_at_each_other_with_tokens_of_an_endpoint_and_renew_them(
             assert producer.flush(20) == 0
             assert failures == []
             killed = [
-                node.parts.server.planes[plane].expired_connections_killed
+                node.components.server.planes[plane].expired_connections_killed
                 for node in cluster.nodes.values()
                 for plane in ("data", "control")
             ]

@@ -134,5 +134,5 @@ def test_time_is_a_quota_too(cluster: Cluster) -> None:
 
 
 def _leads(node: object) -> bool:
-    partition = node.parts.data.replicas.partition("slow", 0)  # type: ignore[attr-defined]
+    partition = node.components.data.replicas.partition("slow", 0)  # type: ignore[attr-defined]
     return partition is not None and partition.is_leader

@@ -56,7 +56,7 @@ async def _moved(cluster: Cluster, producer: Producer, side: str) -> float:
         started = time.monotonic()
         await admin.reassign_partitions({TopicPartition(TOPIC, 0): [1, 2]})
         while time.monotonic() - started < 60:
-            if 2 in cluster.nodes[1].parts.cache.image.topics[TOPIC].partitions[0].isr:
+            if 2 in cluster.nodes[1].components.cache.image.topics[TOPIC].partitions[0].isr:
                 return time.monotonic() - started
             producer.produce(TOPIC, b"meanwhile")
             assert producer.flush(10) == 0, "clients are not held back"
@@ -66,4 +66,4 @@ async def _moved(cluster: Cluster, producer: Producer, side: str) -> float:
 
 def _wait_until_obeyed(cluster: Cluster, side: str) -> None:
     node = cluster.nodes[1 if side == "leader" else 2]
-    until(lambda: getattr(node.parts.data.replicas.throttles, side).is_set, "the throttle")
+    until(lambda: getattr(node.components.data.replicas.throttles, side).is_set, "the throttle")

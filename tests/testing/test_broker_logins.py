@@ -14,7 +14,7 @@ from signalbox.testing.broker_logins import BrokerLogins, names_own_security, sp
 PROTOCOLS = {"listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"}
 
 
-def test_the_password_is_made_once_and_its_owners_alone(tmp_path: Path) -> None:
+def test_the_password_is_generated_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     logins = BrokerLogins(tmp_path / "cluster")
     logins.write()
     text = logins.file.read_text()
@@ -64,5 +64,5 @@ def test_the_listeners_of_brokers_are_secured_and_no_other(tmp_path: Path, contr
         ("authorizer.class.name", False),
     ],
 )
-def test_who_says_it_himself(key: str, own: bool) -> None:
+def test_which_keys_are_security_settings(key: str, own: bool) -> None:
     assert names_own_security(["log.retention.ms", key]) == ([key] if own else [])

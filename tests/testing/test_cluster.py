@@ -34,7 +34,7 @@ def read_one(cluster: Cluster, topic: str) -> bytes | None:
         consumer.close()
 
 
-def test_acks_all_on_three_brokers_and_every_thread_gone_afterwards() -> None:
+def test_acks_all_on_three_brokers_and_no_thread_left_afterwards() -> None:
     before = set(threading.enumerate())
     with Cluster() as cluster:
         assert len(cluster.bootstrap_servers.split(",")) == 3
@@ -62,9 +62,9 @@ def test_a_folder_keeps_what_was_there(tmp_path: Path) -> None:
     folder = tmp_path / "made" / "when-missing"
     with Cluster(brokers=1, folder=folder) as cluster:
         produce(cluster, "kept", b"hello")
-        cluster_id = cluster.nodes[1].parts.cluster_id
+        cluster_id = cluster.nodes[1].components.cluster_id
     with Cluster(brokers=1, folder=folder) as cluster:
-        assert cluster.nodes[1].parts.cluster_id == cluster_id
+        assert cluster.nodes[1].components.cluster_id == cluster_id
         assert read_one(cluster, "kept") == b"hello"
 
 

@@ -41,7 +41,7 @@ def test_an_edited_file_is_kept(tmp_path: Path, edit: object) -> None:
     assert file.read_bytes() == before
 
 
-def test_an_older_file_that_says_the_same_is_taken_over(tmp_path: Path) -> None:
+def test_an_older_file_with_the_same_content_is_replaced(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("a=1\n")
     assert not write_generated(file, "a=2\n")
@@ -49,7 +49,7 @@ def test_an_older_file_that_says_the_same_is_taken_over(tmp_path: Path) -> None:
     assert write_generated(file, "a=2\n")
 
 
-def test_an_older_file_that_says_what_older_versions_said_is_taken_over(tmp_path: Path) -> None:
+def test_an_older_file_with_an_older_versions_content_is_replaced(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("a=1\n")
     assert is_kept(file, "a=2\n")

@@ -118,7 +118,7 @@ def test_controllers_have_ids_folders_and_ports_of_their_own(tmp_path: Path) -> 
     assert "process.roles" not in ProcessCluster(tmp_path, 1)._properties(cluster.brokers[1])
 
 
-def test_a_file_that_was_edited_is_kept_and_obeyed(tmp_path: Path) -> None:
+def test_an_edited_file_is_kept_and_used(tmp_path: Path) -> None:
     cluster = ProcessCluster(tmp_path, 1)
     assert cluster.write_files() == []
     file = cluster.brokers[1].properties_file

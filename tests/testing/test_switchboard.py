@@ -99,7 +99,7 @@ def test_several_targets_take_turns() -> None:
     with_board(test)
 
 
-def test_a_refused_line_refuses_and_comes_back_at_the_same_address() -> None:
+def test_a_closed_line_refuses_connections_and_reopens_at_the_same_address() -> None:
     async def test(board: Switchboard, lines: dict[str, Greeter], homes: dict[str, Greeter]) -> None:
         await board.refuse("A")
         with pytest.raises(ConnectionRefusedError):
@@ -173,7 +173,7 @@ def test_two_lines_cannot_have_one_name() -> None:
     with_board(test)
 
 
-def test_a_mute_line_passes_on_what_is_said_and_keeps_what_is_answered() -> None:
+def test_a_muted_line_forwards_requests_and_holds_responses() -> None:
     async def run() -> None:
         heard = asyncio.Event()
 

@@ -9,7 +9,7 @@ from signalbox.testing.switchboard import Switchboard
 pytestmark = pytest.mark.spec("R7")
 
 
-def test_a_target_that_says_goodbye_is_heard_to_the_last_byte() -> None:
+def test_all_bytes_of_a_closing_target_are_forwarded() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readexactly(3) + b"!")
         writer.close()
@@ -50,7 +50,7 @@ def test_a_slow_caller_slows_the_target_down_and_loses_nothing() -> None:
     asyncio.run(run())
 
 
-def test_what_was_said_before_the_target_was_reached_is_passed_on() -> None:
+def test_bytes_sent_before_the_target_is_connected_are_forwarded() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readexactly(5))
         await writer.drain()

@@ -37,7 +37,7 @@ async def read_trail(bootstrap: str, expected: int) -> list[dict[str, object]]:
     return found
 
 
-def test_without_a_topic_nothing_is_lost_and_the_reason_is_said() -> None:
+def test_without_a_topic_no_event_is_lost_and_the_reason_is_logged() -> None:
     async def rejected() -> tuple[int, str]:
         return 44, "the policy says no"
 
@@ -53,21 +53,21 @@ def test_without_a_topic_nothing_is_lost_and_the_reason_is_said() -> None:
 def test_a_stopped_brokers_trail_has_each_number_once(tmp_path: Path) -> None:
     with Cluster(brokers=1, folder=tmp_path) as cluster:
         node = cluster.nodes[1]
-        epoch = node.parts.epochs.broker_epoch
+        epoch = node.components.epochs.broker_epoch
 
         async def record_and_stop() -> int:
             for number in range(1_500):
-                node.parts.trail.audit.record(AuditEvent(kind=AuditKind.ADMIN, resource=str(number)))
+                node.components.telemetry.audit.record(AuditEvent(kind=AuditKind.ADMIN, resource=str(number)))
             # The writer may be sending a batch when the node stops: it must not send it again.
             await asyncio.sleep(0)
             housekeeping = node._housekeeping
             assert housekeeping is not None
             await housekeeping.stop(10.0)
-            return node.parts.trail.audit.written
+            return node.components.telemetry.audit.written
 
         written = cluster.run(record_and_stop())
         assert written >= 1_500
-        trail = asyncio.run(read_trail(cluster.bootstrap_servers, written))
-        mine = [event["seq"] for event in trail if event["broker_epoch"] == epoch]
+        telemetry = asyncio.run(read_trail(cluster.bootstrap_servers, written))
+        mine = [event["seq"] for event in telemetry if event["broker_epoch"] == epoch]
         assert sorted(mine) == list(range(len(mine)))  # type: ignore[type-var]
         assert len(mine) == written

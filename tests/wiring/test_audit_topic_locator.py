@@ -21,7 +21,7 @@ def test_brokers_on_one_listener() -> None:
         await store.open_session()
         await create_roots(store)
         config = controller_config_of()
-        network, _ = read_network_settings(config.given, ["REPLICATION"])
+        network, _ = read_network_settings(config.originals, ["REPLICATION"])
         way = AuditTopicLocator(store, config, PeerSecurity(network))
         assert (await way.find())[0] == Error.BROKER_NOT_AVAILABLE
         await store.commit([Create(broker_id_path(7), b"nonsense")])

@@ -24,8 +24,8 @@ from signalbox.security.acl_authorizer import AclAuthorizer
 from signalbox.security.acl_view import AclIndex
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.authorizers import build_authorizer, keep_acls, with_broker_principal_rule
-from tests.broker.asking import context
+from signalbox.wiring.authorizers import build_authorizer, open_acl_repository, with_broker_principal_rule
+from tests.broker.handler_requests import context
 from tests.system.wire import Wire
 from tests.wiring.settings import config_of
 
@@ -36,7 +36,7 @@ OWN_ACL = AclBinding(
 
 def asked(**changes: str) -> tuple[Authorizer, list[ConfigFault]]:
     config = config_of(**changes)
-    return build_authorizer(config.values, config.given)
+    return build_authorizer(config.values, config.originals)
 
 
 class Mine(AllowAllAuthorizer):
@@ -65,7 +65,7 @@ def test_kafkas_names_mean_the_built_in_one(name: str, everyone: str) -> None:
         super__users="User:admin; User:CN=b,O=x ",
         allow__everyone__if__no__acl__found=everyone,
     )
-    authorizer, faults = build_authorizer(config.values, config.given)
+    authorizer, faults = build_authorizer(config.values, config.originals)
     assert isinstance(authorizer, AclAuthorizer)
     assert faults == []
     for user, allowed in (("admin", True), ("CN=b,O=x", True), ("alice", everyone == "true")):
@@ -85,13 +85,13 @@ class MineFromOurs(AclAuthorizer):
         super().__init__(AclIndex([OWN_ACL], stamp=1))
 
 
-def test_the_stores_acls_go_to_the_built_in_one_alone() -> None:
+def test_stored_acls_are_read_only_by_the_built_in_authorizer() -> None:
     store = MemoryMetadataStore(SharedEntries())
     built_in, _ = asked(authorizer__class__name="kafka.security.authorizer.AclAuthorizer")
-    assert keep_acls(store, ManualClock(), built_in) is not None
+    assert open_acl_repository(store, ManualClock(), built_in) is not None
     for name in ("Mine", "MineFromOurs"):
         own, _ = asked(authorizer__class__name=f"{__name__}.{name}")
-        assert keep_acls(store, ManualClock(), own) is None
+        assert open_acl_repository(store, ManualClock(), own) is None
 
 
 @pytest.mark.parametrize("name", ["nope", "no.such.module.Class", "signalbox.wiring.authorizers.Nope", "json.dumps.x"])
@@ -158,5 +158,5 @@ def test_a_forwarded_acl_change_from_outside_is_rejected_and_one_to_the_controll
         for node in cluster.nodes.values():
             with Wire(node.describe()["listeners"]["CLIENT"]) as wire:
                 [made] = wire.ask(ApiKey.CREATE_ACLS, 3, CreateAclsRequest(creations=[creation])).results
-            rejected = from_outside and not node.parts.controller.is_active
+            rejected = from_outside and not node.components.controller.is_active
             assert made.error_code == (Error.CLUSTER_AUTHORIZATION_FAILED if rejected else Error.NONE)

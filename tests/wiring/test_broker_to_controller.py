@@ -28,7 +28,7 @@ class Channel:
 
 
 @pytest.mark.parametrize("outcome", ["answer", "rejected", "broken", "cancelled"])
-def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
+def test_any_outcome_is_reported_once(outcome: str) -> None:
     async def scenario() -> None:
         channel, heard = Channel(), list[Any]()
         sender = ChannelAlterPartition(channel, 1000)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def test_an_answer_of_any_kind_is_told_once(outcome: str) -> None:
 
 @pytest.mark.spec("F9")
 def test_the_controllers_versions_are_known_before_the_first_request(cluster: Cluster) -> None:
-    channel = cluster.nodes[1].parts.ways.channel
+    channel = cluster.nodes[1].components.controller_channels.channel
 
     # The first response shows that the connection is established.
     cluster.run(channel.request(AllocateProducerIdsRequest(broker_id=1), 5_000))

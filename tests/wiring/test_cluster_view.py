@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signalbox.common.ids import TopicPartition
 from signalbox.wiring.cluster_view import CachedClusterView
-from tests.broker.asking import cache_of, topic_id, update
+from tests.broker.handler_requests import cache_of, topic_id, update
 
 
 def test_answers_follow_the_image() -> None:

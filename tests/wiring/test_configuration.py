@@ -87,7 +87,7 @@ def test_an_id_that_is_no_number_is_one_fault(key: str) -> None:
 
 
 @pytest.mark.spec("F15", "F17")
-def test_dedicated_controllers_are_reached_by_forwarding_alone() -> None:
+def test_dedicated_controllers_are_reached_only_by_forwarding() -> None:
     values = {
         **_NODE,
         "listeners": "CLIENT://127.0.0.1:0",

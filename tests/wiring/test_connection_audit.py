@@ -14,14 +14,14 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.connection_audit import ConnectionEnds
-from tests.broker.asking import Recorded, context
+from signalbox.wiring.connection_audit import ConnectionCloseObserver
+from tests.broker.handler_requests import RecordingAuditSink, context
 
 
 def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
-    parts = cluster.nodes[1].parts
+    components = cluster.nodes[1].components
     host, _, port = str(cluster.nodes[1].describe()["listeners"]["CLIENT"]).rpartition(":")
-    sink, kept, closed = Recorded(), parts.trail.audit.record, threading.Event()
+    sink, kept, closed = RecordingAuditSink(), components.telemetry.audit.record, threading.Event()
 
     def record(event: object) -> None:
         sink.record(event)  # type: ignore[arg-type]
@@ -29,14 +29,14 @@ def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
         if event.kind == AuditKind.CONNECTION_CLOSE and event.client_id == "watched":  # type: ignore[attr-defined]
             closed.set()
 
-    parts.trail.audit.record = record  # type: ignore[method-assign]
+    components.telemetry.audit.record = record  # type: ignore[method-assign]
     body = encode_request_header(ApiKey.METADATA, 12, 1, "watched") + MetadataRequest(topics=[]).encode(12)
     with socket.create_connection((host, int(port)), 5) as peer:
         name = "{}:{}".format(*peer.getsockname())
         peer.sendall(len(body).to_bytes(4) + body)
         assert peer.recv(4)
     assert closed.wait(5)
-    del parts.trail.audit.record
+    del components.telemetry.audit.record
     mine = [e for e in sink.events if e.client_id == "watched" or name.rpartition(":")[2] in e.connection_id]
     kinds = [event.kind.value for event in mine]
     assert kinds.count("connection_close") == 1
@@ -45,8 +45,8 @@ def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
 
 
 def test_a_watcher_that_saw_nothing_writes_nothing() -> None:
-    sink = Recorded()
-    watcher = ConnectionEnds(AuditRollups(sink, ManualClock()), ClientSoftware(NullMetrics()))
+    sink = RecordingAuditSink()
+    watcher = ConnectionCloseObserver(AuditRollups(sink, ManualClock()), ClientSoftware(NullMetrics()))
 
     class Gone:
         connection_id = "c-1"

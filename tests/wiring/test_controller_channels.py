@@ -8,7 +8,7 @@ from signalbox.testing.cluster import Cluster
 
 
 def active(cluster: Cluster) -> int:
-    [found] = [node_id for node_id, node in cluster.nodes.items() if node.parts.controller.is_active]
+    [found] = [node_id for node_id, node in cluster.nodes.items() if node.components.controller.is_active]
     return found
 
 
@@ -17,8 +17,11 @@ def test_a_forced_plane_takes_only_the_shutdown(cluster: Cluster) -> None:
     controller = active(cluster)
     listeners = cluster.nodes[controller].describe()["listeners"]
     for node in cluster.nodes.values():
-        ways = node.parts.ways
-        for lookup, listener in ((ways.lookup, "REPLICATION"), (ways.shutdown_lookup, "CONTROL")):
+        controller_channels = node.components.controller_channels
+        for lookup, listener in (
+            (controller_channels.lookup, "REPLICATION"),
+            (controller_channels.shutdown_lookup, "CONTROL"),
+        ):
             found = lookup.active_controller()
             assert found is not None
             assert (found.node_id, str(found.address)) == (controller, listeners[listener])
@@ -28,8 +31,8 @@ def test_a_forced_plane_takes_only_the_shutdown(cluster: Cluster) -> None:
 def test_without_force_both_go_over_the_control_plane() -> None:
     with Cluster(brokers=1, overrides={"control.plane.force.controller.requests.enable": "false"}) as alone:
         node = alone.nodes[1]
-        ways, address = node.parts.ways, node.describe()["listeners"]["CONTROL"]
-        for lookup in (ways.lookup, ways.shutdown_lookup):
+        controller_channels, address = node.components.controller_channels, node.describe()["listeners"]["CONTROL"]
+        for lookup in (controller_channels.lookup, controller_channels.shutdown_lookup):
             found = lookup.active_controller()
             assert found is not None
             assert str(found.address) == address

@@ -90,7 +90,7 @@ def test_a_change_of_controller_and_none_at_all() -> None:
     run(scenario)
 
 
-def test_a_controller_that_is_told_of_elsewhere() -> None:
+def test_a_controller_that_changes_its_privileged_listener() -> None:
     async def scenario(watching: Watching) -> None:
         await register(watching.store, registration(1))
         await watching.store.commit([Create(CONTROLLER, encode_claim(1, 0))])
@@ -111,7 +111,7 @@ def test_elected_before_its_registration_is_renewed() -> None:
     run(scenario)
 
 
-def test_a_claim_nobody_can_read_is_looked_at_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unreadable_claim_is_read_again(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(watching: Watching) -> None:
         await register(watching.store, registration(1))
         await watching.store.commit([Create(CONTROLLER, b"nonsense")])

@@ -48,9 +48,9 @@ def controller_in(folder: Path, **changes: str) -> ControllerNode:
 async def until_active(node: ControllerNode) -> None:
     """Waits until the controller is active: it is when its first metadata is applied, a moment after its claim is
     visible."""
-    assert await node.parts.cache.wait_until(lambda image: image.controller_id == 101, 10)
+    assert await node.components.cache.wait_until(lambda image: image.controller_id == 101, 10)
     async with asyncio.timeout(10):
-        while not node.parts.controller.is_active:  # noqa: ASYNC110
+        while not node.components.controller.is_active:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 
@@ -58,12 +58,12 @@ def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = controller_in(tmp_path, metrics__http__port="0")
         await node.start()
-        told, parts = node.describe(), node.parts
+        told, components = node.describe(), node.components
         assert (told["node_id"], set(told["listeners"])) == (101, {"CONTROLLER"})
         assert told["metrics"].startswith("http://127.0.0.1:")
         await until_active(node)
-        assert parts.cache.image.controller_id == 101
-        store = parts.keeper._store
+        assert components.cache.image.controller_id == 101
+        store = components.registrar._store
         entry = await store.read(controller_id_path(101))
         assert entry is not None
         assert entry.creation_id == told["broker_epoch"]
@@ -83,7 +83,7 @@ def test_without_brokers_nothing_can_be_placed(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = controller_in(tmp_path)
         await node.start()
-        controller = node.parts.controller
+        controller = node.components.controller
         await until_active(node)
         topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
         answer = await controller.handle(ApiKey.CREATE_TOPICS, CreateTopicsRequest(topics=[topic], timeout_ms=1000))
@@ -93,7 +93,7 @@ def test_without_brokers_nothing_can_be_placed(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_who_lacks_what_is_finalized_does_not_start(tmp_path: Path) -> None:
+def test_a_node_that_lacks_a_finalized_feature_does_not_start(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = SqliteMetadataStore(tmp_path / "metadata.db", 6000, SystemClock())
         await store.open_session()
@@ -108,7 +108,7 @@ def test_who_lacks_what_is_finalized_does_not_start(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_who_lacks_what_is_finalized_while_it_runs_ends(tmp_path: Path) -> None:
+def test_a_running_node_that_lacks_a_finalized_feature_stops(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = controller_in(tmp_path)
         await node.start()

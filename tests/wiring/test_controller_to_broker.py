@@ -9,7 +9,7 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.delta import FULL
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest as Update
 from signalbox.wiring.controller_to_broker import ControlRequests
-from tests.broker.asking import update
+from tests.broker.handler_requests import update
 
 
 class Coordinator:
@@ -40,7 +40,7 @@ def requests() -> tuple[ControlRequests, MetadataCache, Coordinator, Replicas]:
     return ControlRequests(replicas, cache, coordinator), cache, coordinator, replicas  # type: ignore[arg-type]
 
 
-def test_the_offsets_topics_size_is_told_when_it_is_spoken_of() -> None:
+def test_the_coordinator_gets_the_partition_count_of_the_offsets_topic() -> None:
     control, cache, coordinator, _ = requests()
     control.update_metadata(update({1: ["CLIENT"]}, {"t": {0: (1, [1])}}), 8)
     assert coordinator.counts == []
@@ -50,7 +50,7 @@ def test_the_offsets_topics_size_is_told_when_it_is_spoken_of() -> None:
     assert (coordinator.counts, cache.image.is_alive(1)) == ([3], True)
 
 
-def test_a_topic_whose_entry_is_damaged_is_neither_empty_nor_gone() -> None:
+def test_a_topic_with_a_corrupt_entry_is_neither_empty_nor_deleted() -> None:
     """Groups keep their partitions and their committed offsets."""
     control, _, coordinator, _ = requests()
     whole = {"__consumer_offsets": {index: (1, [1]) for index in range(3)}, "t": {0: (1, [1])}}
@@ -62,7 +62,7 @@ def test_a_topic_whose_entry_is_damaged_is_neither_empty_nor_gone() -> None:
     assert (coordinator.counts, coordinator.deleted) == ([3, 3], [])
 
 
-def test_topics_that_are_gone_take_their_offsets_with_them() -> None:
+def test_offsets_of_deleted_topics_are_deleted() -> None:
     control, cache, coordinator, _ = requests()
     control.update_metadata(update({1: ["CLIENT"]}, {"t": {0: (1, [1])}, "u": {0: (1, [1])}}), 8)
     gone = Update.UpdateMetadataPartitionState(partition_index=0, leader=-2)

@@ -10,7 +10,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.coordinator_log import OFFSETS_TOPIC, OffsetsLeadership, ReplicatedOffsetsLog
-from tests.broker.handlers.house import House, batch
+from tests.broker.handlers.running_broker import RunningBroker, batch
 
 
 class Coordinator:
@@ -37,9 +37,9 @@ def test_only_the_offsets_topic_moves_groups() -> None:
 
 def test_appends_are_read_back_and_others_are_rejected() -> None:
     with Cluster(brokers=1) as cluster:
-        house = House(cluster)
+        house = RunningBroker(cluster)
         house.create_topic(OFFSETS_TOPIC)
-        log = ReplicatedOffsetsLog(house.parts.data.replicas, 1000)
+        log = ReplicatedOffsetsLog(house.components.data.replicas, 1000)
 
         async def scenario() -> Any:
             before = log.end_offset(0)

@@ -53,7 +53,7 @@ def test_the_nearest_counts(stored: Mapping[str, str], value: int) -> None:
     assert found[key] == value
 
 
-def test_what_cannot_be_read_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_stored_values_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     values({FOR_ALL: {"log.retention.ms": "soon"}})
     assert "log.retention.ms ignored: 'soon' is not a whole number" in caplog.text
 
@@ -93,7 +93,7 @@ def test_whose_entities_are_this_brokers(repository: ConfigRepository) -> None:
 
 
 @pytest.mark.spec("D15")
-def test_a_key_that_nobody_knows_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_key_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     values({FOR_THIS: {"log.retension.ms": "5"}, FOR_ALL: {"num.io.threads": "4", "log.retension.ms": "6"}})
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 2

@@ -7,7 +7,7 @@ from signalbox.testing.cluster import Cluster
 
 
 def test_three_apis_and_both_counters(cluster: Cluster) -> None:
-    trail = cluster.nodes[1].parts.trail
-    fast_path = trail.requests.before_reading.__self__  # type: ignore[attr-defined]
-    assert trail.rollups.before_flush.__self__ is fast_path  # type: ignore[attr-defined]
+    telemetry = cluster.nodes[1].components.telemetry
+    fast_path = telemetry.requests.before_reading.__self__  # type: ignore[attr-defined]
+    assert telemetry.rollups.before_flush.__self__ is fast_path  # type: ignore[attr-defined]
     assert set(fast_path._factories) == {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.API_VERSIONS}

@@ -26,16 +26,16 @@ def full_collections() -> int:
 def test_a_busy_broker_freezes_and_an_idle_one_collects() -> None:
     work = [0]
     garbage = Garbage(lambda: work[0])
-    garbage._collect_everything()
+    garbage._collect_all()
     begun = full_collections()
     for _ in range(_EVERYTHING_AFTER + 5):
         work[0] += 1
-        garbage.look()
+        garbage.check()
     assert full_collections() == begun
     for _ in range(_EVERYTHING_AFTER):
-        garbage.look()
+        garbage.check()
     assert full_collections() == begun + 1
-    garbage.look()
+    garbage.check()
     assert full_collections() == begun + 1, "once in an idle time"
 
 
@@ -43,7 +43,7 @@ def test_what_lives_is_frozen() -> None:
     garbage = Garbage(lambda: 0)
     kept = [[number] for number in range(1000)]
     before = gc.get_freeze_count()
-    garbage.look()
+    garbage.check()
     assert gc.get_freeze_count() >= before + len(kept)
 
 
@@ -51,9 +51,9 @@ def test_a_broker_that_grows_under_load_looks_at_everything(monkeypatch: pytest.
     resident, work = [100 << 20], [0]
     monkeypatch.setattr(module, "_resident_bytes", lambda: resident[0])
     garbage = Garbage(lambda: work[0])
-    garbage._collect_everything()
+    garbage._collect_all()
     begun = full_collections()
     for resident[0], expected in ((181 << 20, 0), (183 << 20, 1), (183 << 20, 1), (400 << 20, 2)):
         work[0] += 1
-        garbage.look()
+        garbage.check()
         assert full_collections() == begun + expected

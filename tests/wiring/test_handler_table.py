@@ -14,8 +14,8 @@ from signalbox.testing.cluster import Cluster
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.api_key.name)
-def test_the_handlers_file_says_its_api_key_and_versions(cluster: Cluster, row: RouteRow) -> None:
-    route = cluster.nodes[1].parts.router.route(row.api_key)
+def test_the_handlers_docstring_names_api_key_and_versions(cluster: Cluster, row: RouteRow) -> None:
+    route = cluster.nodes[1].components.router.route(row.api_key)
     assert route is not None
     module = type(route.handler).__module__
     assert module.startswith("signalbox.broker.handlers.")

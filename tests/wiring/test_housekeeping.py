@@ -82,12 +82,12 @@ def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
     asyncio.run(scenario())
 
 
-def test_silent_producers_are_forgotten_after_the_time_that_holds_now() -> None:
+def test_idle_producers_expire_after_the_current_time_limit() -> None:
     asked: list[int] = []
     dynamic = SimpleNamespace(values={"producer.id.expiration.ms": 5})
     logs = SimpleNamespace(expire_producers=asked.append)
-    parts: Any = SimpleNamespace(around=SimpleNamespace(dynamic=dynamic), data=SimpleNamespace(logs=logs))
-    housekeeping = Housekeeping(parts, config_of())
+    components: Any = SimpleNamespace(context=SimpleNamespace(dynamic=dynamic), data=SimpleNamespace(logs=logs))
+    housekeeping = Housekeeping(components, config_of())
     housekeeping._expire_producers()
     dynamic.values = {"producer.id.expiration.ms": 6}
     housekeeping._expire_producers()

@@ -11,9 +11,9 @@ from signalbox.wiring.leader_channels import LeaderConnector
 
 
 def connector(cluster: Cluster, *listeners: str, cluster_id: str | None = None) -> LeaderConnector:
-    around = cluster.nodes[1].parts.around
+    context = cluster.nodes[1].components.context
     return LeaderConnector(
-        around.data_loop, around.cache, lambda _: listeners, cluster_id or around.cluster_id, around.guards
+        context.data_loop, context.cache, lambda _: listeners, cluster_id or context.cluster_id, context.security
     )
 
 

@@ -19,7 +19,7 @@ def _logs(failures: LogDirFailures, *folders: Path) -> LogManager:
     return logs
 
 
-def test_the_controller_is_told_which_broker_lost_a_directory(tmp_path: Path) -> None:
+def test_a_failed_log_directory_is_reported_to_the_controller(tmp_path: Path) -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()

@@ -140,7 +140,7 @@ async def served(scheduler: TaskScheduler, registry: MetricRegistry | None = Non
         await page.stop()
 
 
-def test_idle_connections_are_few_and_keep_nobody_out() -> None:
+def test_idle_connections_are_limited_and_the_oldest_is_closed() -> None:
     """Far more connections than the limit: the oldest are closed, and a scraper gets its response."""
 
     async def main() -> None:

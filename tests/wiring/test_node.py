@@ -61,11 +61,11 @@ def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_parts_are_there_after_the_start_alone(tmp_path: Path) -> None:
+def test_components_exist_only_after_the_start(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = node_in(tmp_path)
         with pytest.raises(RuntimeError, match="has not started"):
-            _ = node.parts
+            _ = node.components
         await node.stop()  # a stop before any start is safe
 
     asyncio.run(scenario())
@@ -107,7 +107,7 @@ def test_a_broker_whose_ports_are_taken_is_never_registered(tmp_path: Path, trou
             await node.start()
         (fault,) = rejected.value.faults
         assert fault.key == ("metrics.http.port" if trouble == "metrics port" else "listeners")
-        assert node.parts.keeper.broker_epoch == -1
+        assert node.components.registrar.broker_epoch == -1
         await node.stop(controlled=False)
         taken.close()
         await taken.wait_closed()
@@ -130,7 +130,7 @@ def test_a_broker_that_advertises_anothers_address_is_never_registered(tmp_path:
         assert [(fault.key, fault.entry) for fault in rejected.value.faults] == [
             ("advertised.listeners", "CLIENT://kafka:9092")
         ]
-        assert node.parts.keeper.broker_epoch == -1
+        assert node.components.registrar.broker_epoch == -1
         await node.stop(controlled=False)
         await other.close()
         assert await tasks_left() == set()
@@ -164,7 +164,7 @@ def test_a_store_that_cannot_be_is_rejected_with_its_key(tmp_path: Path, setting
     asyncio.run(scenario())
 
 
-def test_a_node_that_cannot_go_on_says_why(tmp_path: Path) -> None:
+def test_a_fatal_failure_has_a_reason(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = node_in(tmp_path)
         node._fail("the disk is gone")
@@ -185,6 +185,6 @@ def test_the_cluster_keeps_its_id_and_its_topics(tmp_path: Path) -> None:
                         await admin.create_topics([NewTopic(name="kept", num_partitions=1, replication_factor=1)])
                     return list(await admin.list_topics())
 
-            seen.append((cluster.nodes[1].parts.cluster_id, "kept" in asyncio.run(topics())))
+            seen.append((cluster.nodes[1].components.cluster_id, "kept" in asyncio.run(topics())))
     assert seen[0] == seen[1]
     assert seen[0][1]

@@ -74,7 +74,7 @@ def test_a_cluster_goes_on_from_an_older_store(tmp_path: Path, caplog: pytest.Lo
             if last == 15:
                 create(cluster, "young")
                 produce(cluster, "young", range(3))
-                young_id = uuid_text(cluster.nodes[1].parts.cache.image.topic_id("young"))
+                young_id = uuid_text(cluster.nodes[1].components.cache.image.topic_id("young"))
                 too_early = accept_older(tmp_path, 1)
                 assert too_early.exit_code == 1
                 assert "is in use by another broker" in too_early.stderr

@@ -44,7 +44,7 @@ def test_each_listener_has_its_own() -> None:
     assert known.of(endpoint("REPLICATION", SecurityProtocol.PLAINTEXT)) == PLAINTEXT
 
 
-def test_what_is_missing_is_said_once_and_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_settings_are_logged_once_and_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     known = peers()
     for _ in range(2):
         lacking = known.of(endpoint("REPLICATION", SecurityProtocol.SASL_PLAINTEXT))

@@ -145,7 +145,7 @@ def test_what_api_versions_lists(configured: tuple[str, Cluster], listener: str)
 @pytest.mark.spec("C1", "C2")
 def test_which_listener_is_privileged(configured: tuple[str, Cluster]) -> None:
     configuration, cluster = configured
-    table = cluster.nodes[1].parts.server.table
+    table = cluster.nodes[1].components.server.table
     assert [row.name for row in table if row.privileged] == [PRIVILEGED[configuration]]
     assert table.privileged_listener_name == PRIVILEGED[configuration]
     planes = {row.name: row.plane for row in table}

@@ -11,7 +11,7 @@ import pytest
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.controller.ports import PolicyViolation
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.wiring.policies import Policies, policy_faults, read_policies, told
+from signalbox.wiring.policies import Policies, audited, policy_faults, read_policies
 from tests.wiring.settings import config_of
 
 HERE = "tests.wiring.test_policies"
@@ -62,10 +62,10 @@ class AuditRecorder:
 
 def read(**keys: str) -> tuple[Policies, AuditRecorder]:
     config = config_of(**keys)
-    policies, faults = read_policies(config.values, config.given)
+    policies, faults = read_policies(config.values, config.originals)
     assert faults == []
-    trail = AuditRecorder()
-    return told(policies, trail), trail
+    telemetry = AuditRecorder()
+    return audited(policies, telemetry), telemetry
 
 
 def test_without_a_name_there_is_none() -> None:
@@ -75,33 +75,33 @@ def test_without_a_name_there_is_none() -> None:
 
 @pytest.mark.spec("F11")
 def test_a_rejection_names_the_policy_in_log_and_trail(caplog: pytest.LogCaptureFixture) -> None:
-    policies, trail = read(create__topic__policy__class__name=f"{HERE}.OnlySmall")
+    policies, telemetry = read(create__topic__policy__class__name=f"{HERE}.OnlySmall")
     assert policies.create_topic is not None
     policies.create_topic.validate("fits", 4, 3, None, {})
     with caplog.at_level(logging.INFO), pytest.raises(PolicyViolation, match="at most 4"):
         policies.create_topic.validate("large", 5, 3, None, {})
     assert f"{HERE}.OnlySmall rejected topic:large" in caplog.text
-    [event] = trail.events
+    [event] = telemetry.events
     assert (event.kind, event.resource, event.error) == (AuditKind.POLICY, "topic:large", "POLICY_VIOLATION")
     assert event.reason == f"{HERE}.OnlySmall: large: at most 4 partitions"
 
 
 def test_configs_have_a_policy_of_their_own() -> None:
-    policies, trail = read(alter__config__policy__class__name=f"{HERE}.NoCompaction")
+    policies, telemetry = read(alter__config__policy__class__name=f"{HERE}.NoCompaction")
     assert policies.alter_config is not None
     with pytest.raises(PolicyViolation):
         policies.alter_config.validate("TOPIC", "t", {"cleanup.policy": "compact"})
-    assert [event.resource for event in trail.events] == ["topic:t"]
+    assert [event.resource for event in telemetry.events] == ["topic:t"]
 
 
 def test_a_policy_that_breaks_rejects_and_is_no_violation(caplog: pytest.LogCaptureFixture) -> None:
-    policies, trail = read(create__topic__policy__class__name=f"{HERE}.Broken")
+    policies, telemetry = read(create__topic__policy__class__name=f"{HERE}.Broken")
     assert policies.create_topic is not None
     with pytest.raises(KafkaError, match="Broken failed") as failed:
         policies.create_topic.validate("t", 1, 1, None, {})
     assert failed.value.error is Error.UNKNOWN_SERVER_ERROR
     assert "ZeroDivisionError" in caplog.text
-    assert trail.events == []
+    assert telemetry.events == []
 
 
 @pytest.mark.parametrize("name", ["no.such.Policy", "NoDot", f"{HERE}.Missing", f"{HERE}.Silent"])
@@ -110,10 +110,10 @@ def test_a_name_that_is_none_rejects_the_start(key: str, name: str) -> None:
     config = config_of(**{key.replace(".", "__"): name})
     [fault] = policy_faults(config.values)
     assert (fault.key, fault.entry) == (key, name)
-    assert read_policies(config.values, config.given) == (Policies(), [fault])
+    assert read_policies(config.values, config.originals) == (Policies(), [fault])
 
 
 def test_a_policy_that_cannot_be_made_rejects_the_start() -> None:
     config = config_of(create__topic__policy__class__name=f"{HERE}.OnlySmall", only__small__partitions="many")
-    _, [fault] = read_policies(config.values, config.given)
+    _, [fault] = read_policies(config.values, config.originals)
     assert (fault.key, fault.entry) == ("create.topic.policy.class.name", f"{HERE}.OnlySmall")

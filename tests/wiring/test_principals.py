@@ -116,7 +116,7 @@ def test_below_the_gate_a_builder_that_is_no_serde_is_warned_of(caplog: pytest.L
     assert "Speechless is no principal serde: this broker neither forwards" in caplog.text
     with pytest.raises(PrincipalDeserializationError):
         found.serde.deserialize(b"")
-    with pytest.raises(TypeError, match="nothing can be forwarded"):
+    with pytest.raises(TypeError, match="requests cannot be forwarded"):
         found.serde.serialize(found.build(evidence("CLIENT")))
     found.renew(settings, ["OTHER"], text)
     assert found.build(evidence("OTHER")).name == "x"

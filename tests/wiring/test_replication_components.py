@@ -59,7 +59,7 @@ def test_throttles_of_topics_and_brokers(repository: ConfigRepository) -> None:
 
 
 def test_a_running_side(cluster: Cluster) -> None:
-    data = cluster.nodes[1].parts.data
+    data = cluster.nodes[1].components.data
     assert [directory.online for directory in data.logs.directories] == [True]
 
 
@@ -76,14 +76,14 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
         the change."""
         heard = [asyncio.Event() for _ in nodes]
         for node, event in zip(nodes, heard, strict=True):
-            node.parts.around.repository.subscribe(partial(hear, event))
+            node.components.context.repository.subscribe(partial(hear, event))
         outcomes = await admin.alter_configs({ConfigResource(ResourceType.BROKER, ""): changes})
         assert [outcome.message for outcome in outcomes.values()] == [None]
         async with asyncio.timeout(10):
             await asyncio.gather(*(event.wait() for event in heard))
         found = []
         for node in nodes:
-            partition = node.parts.data.replicas.hosted.get("follows", 0)
+            partition = node.components.data.replicas.hosted.get("follows", 0)
             assert partition is not None
             assert partition.log is not None
             found.append((partition.log.config.retention_ms, partition.settings.min_insync_replicas))
@@ -94,7 +94,7 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
             await admin.create_topic("follows", num_partitions=1, replication_factor=3)
             for node in nodes:
                 # UpdateMetadata comes after LeaderAndIsr: a broker that knows the topic hosts it already.
-                assert await node.parts.cache.wait_until(lambda image: "follows" in image.topics, 10)
+                assert await node.components.cache.wait_until(lambda image: "follows" in image.topics, 10)
             set_now = [ConfigChange(key, value) for key, value in zip(keys, ("1000", "2"), strict=True)]
             assert await changed(admin, *set_now) == [(1000, 2)] * 3
             undone = [ConfigChange(key, None, ConfigOp.DELETE) for key in keys]

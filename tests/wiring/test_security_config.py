@@ -7,14 +7,14 @@ import pytest
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.common.properties_file import Properties
 from signalbox.wiring.check.config_check import check_node_config
-from signalbox.wiring.security_config import ConfigRejected, read_guards
+from signalbox.wiring.security_config import ConfigRejected, read_security_config
 from tests.wiring.settings import OF_CONTROLLER, VALUES, config_of
 
 
 def test_a_plain_cluster() -> None:
-    guards = read_guards(config_of())
-    assert set(guards.doors.network.listeners) == {"CLIENT", "REPLICATION", "CONTROL"}
-    assert guards.inter_broker.client_id == "1"
+    security = read_security_config(config_of())
+    assert set(security.listeners.network.listeners) == {"CLIENT", "REPLICATION", "CONTROL"}
+    assert security.inter_broker.client_id == "1"
 
 
 def test_all_faults_at_once() -> None:
@@ -24,7 +24,7 @@ def test_all_faults_at_once() -> None:
         authorizer__class__name="no.such.Class",
     )
     with pytest.raises(ConfigRejected) as rejected:
-        read_guards(config)
+        read_security_config(config)
     lines = str(rejected.value).splitlines()
     assert len(lines) >= 4
     for part in ("CLIENT", "REPLICATION", "CONTROL", "authorizer.class.name"):
@@ -47,7 +47,7 @@ def test_a_broker_needs_a_login_for_controllers_it_does_not_bind() -> None:
     assert config is not None
     assert not any(own in warning for warning in config.warnings), "it is read, although nothing binds the listener"
     endpoint = Endpoint("CONTROLLER", "h", 1, SecurityProtocol.SASL_PLAINTEXT)
-    assert read_guards(config).peers.of(endpoint).unusable == ""
+    assert read_security_config(config).peers.of(endpoint).unusable == ""
 
 
 @pytest.mark.spec("F15")
@@ -69,4 +69,7 @@ def test_a_controller_needs_a_login_for_brokers_and_for_other_controllers() -> N
     config, faults = check_node_config(Properties("c", given))
     assert faults == []
     assert config is not None
-    assert read_guards(config).peers.of(Endpoint("REPLICATION", "h", 1, SecurityProtocol.SASL_PLAINTEXT)).unusable == ""
+    assert (
+        read_security_config(config).peers.of(Endpoint("REPLICATION", "h", 1, SecurityProtocol.SASL_PLAINTEXT)).unusable
+        == ""
+    )

@@ -143,7 +143,7 @@ def test_a_broker_that_is_stopped_before_it_is_ready_goes_at_once(tmp_path: Path
     assert second.returncode in (0, 1, -signal.SIGTERM)
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     first = start(properties(tmp_path))
     assert first.stdout is not None
     address = json.loads(first.stdout.readline())["bound"]["CLIENT"]

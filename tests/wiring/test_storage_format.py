@@ -92,7 +92,7 @@ def test_other_configs_of_the_user_stay_and_damage_is_not_taken_for_the_same(tmp
     asyncio.run(run())
 
 
-def test_beside_a_controller_that_cannot_be_told_nothing_is_written(tmp_path: Path) -> None:
+def test_users_are_not_written_while_the_controller_is_unknown(tmp_path: Path) -> None:
     async def run() -> None:
         await formatted(tmp_path)
         store = await opened(tmp_path)

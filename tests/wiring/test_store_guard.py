@@ -106,7 +106,7 @@ def test_a_running_broker_stops_when_its_store_goes_back(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("M3")
-def test_a_full_store_is_advanced_when_there_is_room_again(tmp_path: Path) -> None:
+def test_the_position_of_a_full_store_is_advanced_when_space_is_free_again(tmp_path: Path) -> None:
     class Filling(MemoryMetadataStore):
         full = False
         tries = 0

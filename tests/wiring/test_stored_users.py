@@ -41,7 +41,7 @@ def test_users_come_and_go_with_the_store() -> None:
     run_with_stores(1, scenario)
 
 
-def test_a_damaged_credential_lets_nobody_in_and_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_credential_is_rejected_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         damaged = {"SCRAM-SHA-256": "salt=c2VjcmV0"}
         await store.commit([Create("/config/users/u", encode_configs(damaged))])
@@ -55,7 +55,7 @@ def test_a_damaged_credential_lets_nobody_in_and_is_not_logged(caplog: pytest.Lo
     assert "c2VjcmV0" not in caplog.text
 
 
-def test_told_as_known_when_the_store_is_silent() -> None:
+def test_cached_configs_are_used_while_the_store_is_unavailable() -> None:
     async def run() -> None:
         shared = SharedEntries()
         store = MemoryMetadataStore(shared)

@@ -67,5 +67,5 @@ def test_dynamic_broker_configs_are_the_defaults_of_topics(
 
 
 def test_a_running_brokers_view_of_a_topic(cluster: Cluster) -> None:
-    configs = ConfigValuesView(cluster.nodes[1].parts.around.repository)
+    configs = ConfigValuesView(cluster.nodes[1].components.context.repository)
     assert configs.topic_overrides("never created") == {}

@@ -25,7 +25,7 @@ def values(tmp_path: Path, sections: str = "", **given: str) -> dict[str, Value]
     return read
 
 
-def test_without_anything_nobody_logs_in(tmp_path: Path) -> None:
+def test_without_credentials_every_login_is_rejected(tmp_path: Path) -> None:
     access = zookeeper_access(values(tmp_path, zookeeper__session__timeout__ms="7000"))
     assert (access.tls, access.login, access.only_creators_write) == (None, None, False)
     assert (access.session_timeout_ms, access.connection_timeout_ms) == (7000, 7000)

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from enum import Enum
 from typing import Protocol
 
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.broker.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -60,7 +60,7 @@ class AdvertisedVersions:
             key: (API_TABLE[key].advertised_min_version, ceilings.get(key, API_TABLE[key].max_version))
             for key in sorted(keys)
         }
-        self._alone = self._current = _by_kind(self._own)
+        self._local = self._current = _by_kind(self._own)
         self._control = {key: span for key, span in self._own.items() if API_TABLE[key].control_plane}
         self._of_controllers = {
             key: span for key, span in self._own.items() if API_TABLE[key].controller or API_TABLE[key].forwardable
@@ -72,7 +72,7 @@ class AdvertisedVersions:
             return ListenerKind.CONTROLLERS
         if context.control_plane and self._forced_control_plane:
             return ListenerKind.FORCED_CONTROL_PLANE
-        if by_a_door_of_brokers(context) or context.listener_name in self._peer_listeners:
+        if on_internal_listener(context) or context.listener_name in self._peer_listeners:
             return ListenerKind.BROKERS
         return ListenerKind.CLIENTS
 
@@ -82,19 +82,19 @@ class AdvertisedVersions:
             return self._of_controllers
         if kind is ListenerKind.FORCED_CONTROL_PLANE:
             return self._control
-        theirs = self._controller.controller_ranges()
-        if theirs is not self._seen:
-            self._seen = theirs
-            self._current = self._alone if theirs is None else _by_kind(self._intersected(theirs))
+        current_ranges = self._controller.controller_ranges()
+        if current_ranges is not self._seen:
+            self._seen = current_ranges
+            self._current = self._local if current_ranges is None else _by_kind(self._intersected(current_ranges))
         return self._current[kind]
 
-    def _intersected(self, theirs: Mapping[int, tuple[int, int]]) -> Ranges:
+    def _intersected(self, current_ranges: Mapping[int, tuple[int, int]]) -> Ranges:
         ranges: Ranges = {}
         for key, (low, high) in self._own.items():
             if not API_TABLE[key].forwardable:
                 ranges[key] = (low, high)
                 continue
-            their_low, their_high = theirs.get(key, (0, -1))
+            their_low, their_high = current_ranges.get(key, (0, -1))
             low, high = max(low, their_low), min(high, their_high)
             if low <= high:
                 ranges[key] = (low, high)

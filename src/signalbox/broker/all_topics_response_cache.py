@@ -16,10 +16,10 @@ from signalbox.common.limits import MAX_METADATA_ANSWERS_KEPT
 from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.message import Message
 
-WORTH_KEEPING_FROM = 64  # topics
+MIN_CACHED_TOPICS = 64  # topics
 
 
-class Shape(NamedTuple):
+class ResponseKey(NamedTuple):
     """Cache key: what a response depends on besides the image."""
 
     version: int
@@ -32,23 +32,23 @@ class AllTopicsResponseCache:
 
     def __init__(self) -> None:
         self._image: MetadataImage | None = None
-        self._answers: dict[Shape, EncodedBody] = {}
+        self._answers: dict[ResponseKey, EncodedBody] = {}
 
-    def answer(self, image: MetadataImage, shape: Shape, write: Callable[[], Message]) -> EncodedBody:
+    def answer(self, image: MetadataImage, key: ResponseKey, write: Callable[[], Message]) -> EncodedBody:
         """The cached response, or the encoded result of `write`. Yields while it encodes; if the image has been
         replaced meanwhile, the response is not cached."""
         if self._image is not image:
             self._image, self._answers = image, {}
-        kept = self._answers.get(shape)
-        if kept is not None:
-            return kept
+        cached = self._answers.get(key)
+        if cached is not None:
+            return cached
         message = write()
         long = is_long()
-        made = EncodedBody(message.encode_long(shape.version) if long else message.encode_chunks(shape.version))
+        encoded = EncodedBody(message.encode_long(key.version) if long else message.encode_chunks(key.version))
         if long:
             message.release_incrementally()
         if self._image is image:
             if len(self._answers) >= MAX_METADATA_ANSWERS_KEPT:
                 del self._answers[next(iter(self._answers))]
-            self._answers[shape] = made
-        return made
+            self._answers[key] = encoded
+        return encoded

@@ -3,7 +3,7 @@
 Handlers see the decoded body and the context; they never see the socket. A handler returns one of
 - a response message (it is encoded at the request's version),
 - an awaitable of one (the response comes later: no thread blocks, the connection stays muted),
-- `NO_ANSWER` (produce with acks=0), `RawAnswer` (bytes that another node encoded, header included), or
+- `NO_RESPONSE` (produce with acks=0), `RawResponse` (bytes that another node encoded, header included), or
 - `CloseConnection` (Kafka closes the connection instead of responding).
 """
 
@@ -26,11 +26,21 @@ class ApiRequest:
     """One decoded request.
 
     `frame` is the request as received (without the size), kept for forwarding. `forwarded_by` is the node whose
-    Envelope carried it, or None when the client sent it directly. `sent_on` is true when this broker forwarded the
+    Envelope carried it, or None when the client sent it directly. `was_forwarded`: this broker forwarded the
     request or a part of it. `queue_s` is the time it waited for the handler, `busy_s` the time it occupied the thread.
     """
 
-    __slots__ = ("body", "busy_s", "context", "forwarded_by", "frame", "header", "queue_s", "received_at", "sent_on")
+    __slots__ = (
+        "body",
+        "busy_s",
+        "context",
+        "forwarded_by",
+        "frame",
+        "header",
+        "queue_s",
+        "received_at",
+        "was_forwarded",
+    )
 
     def __init__(
         self,
@@ -49,19 +59,19 @@ class ApiRequest:
         self.forwarded_by = forwarded_by
         self.queue_s = 0.0
         self.busy_s = 0.0
-        self.sent_on = False
+        self.was_forwarded = False
 
 
-class NoAnswer:
+class NoResponse:
     """No response is sent: the client requested no acknowledgement (acks=0)."""
 
     __slots__ = ()
 
 
-NO_ANSWER = NoAnswer()
+NO_RESPONSE = NoResponse()
 
 
-class RawAnswer:
+class RawResponse:
     """A payload with its response header, encoded by another node and sent unchanged. `throttle_time_ms`: the throttle
     time that the payload contains."""
 
@@ -81,6 +91,6 @@ class CloseConnection:
         self.reason = reason
 
 
-FinalAnswer = ResponseMessage | NoAnswer | RawAnswer | CloseConnection
-Answer = FinalAnswer | Awaitable[FinalAnswer]
-Handler = Callable[[ApiRequest], Answer]
+FinalResponse = ResponseMessage | NoResponse | RawResponse | CloseConnection
+HandlerResult = FinalResponse | Awaitable[FinalResponse]
+Handler = Callable[[ApiRequest], HandlerResult]

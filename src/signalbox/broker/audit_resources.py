@@ -10,7 +10,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.security.acl import ResourceType
 from signalbox.security.acl_filter import known_code
 
-_MOST_NAMED = 20
+_MAX_NAMED_RESOURCES = 20
 
 
 def _topic_names(body: Any) -> Iterable[str]:
@@ -26,11 +26,14 @@ def _config_resources(body: Any) -> Iterable[str]:
 
 
 def _created_acls(body: Any) -> Iterable[str]:
-    return (_acl(each.resource_type, each.resource_name, each.principal) for each in body.creations)
+    return (_acl(creation.resource_type, creation.resource_name, creation.principal) for creation in body.creations)
 
 
 def _acl_filters(body: Any) -> Iterable[str]:
-    return (_acl(each.resource_type_filter, each.resource_name_filter, each.principal_filter) for each in body.filters)
+    return (
+        _acl(acl_filter.resource_type_filter, acl_filter.resource_name_filter, acl_filter.principal_filter)
+        for acl_filter in body.filters
+    )
 
 
 def _acl(resource_type: int, name: str | None, principal: str | None) -> str:
@@ -46,12 +49,12 @@ def _elected_partitions(body: Any) -> Iterable[str]:
 
 
 def _reassigned_partitions(body: Any) -> Iterable[str]:
-    return (f"{topic.name}-{each.partition_index}" for topic in body.topics for each in topic.partitions)
+    return (f"{topic.name}-{partition.partition_index}" for topic in body.topics for partition in topic.partitions)
 
 
 def _scram_users(body: Any) -> Iterable[str]:
     """The user names; never the credentials."""
-    return dict.fromkeys(each.name for each in (*body.deletions, *body.upsertions))
+    return dict.fromkeys(change.name for change in (*body.deletions, *body.upsertions))
 
 
 def _new_token(body: Any) -> Iterable[str]:
@@ -59,7 +62,7 @@ def _new_token(body: Any) -> Iterable[str]:
     by its HMAC, which must not be in the audit trail."""
     if body.owner_principal_name:
         yield f"owner {body.owner_principal_type}:{body.owner_principal_name}"
-    yield from (f"renewer {each.principal_type}:{each.principal_name}" for each in body.renewers)
+    yield from (f"renewer {renewer.principal_type}:{renewer.principal_name}" for renewer in body.renewers)
 
 
 def _quota_entities(body: Any) -> Iterable[str]:
@@ -69,7 +72,7 @@ def _quota_entities(body: Any) -> Iterable[str]:
 
 
 def _features(body: Any) -> Iterable[str]:
-    return (f"{each.feature}={each.max_version_level}" for each in body.feature_updates)
+    return (f"{update.feature}={update.max_version_level}" for update in body.feature_updates)
 
 
 _NAMES: dict[int, Callable[[Any], Iterable[str]]] = {
@@ -95,16 +98,16 @@ def named_resources(api_key: int, body: Any) -> str:
     names = _NAMES.get(api_key)
     if names is None:
         return ""
-    found = list(names(body))
-    more = len(found) - _MOST_NAMED
-    return ",".join(found[:_MOST_NAMED]) + (f",+{more}" if more > 0 else "")
+    resources = list(names(body))
+    more = len(resources) - _MAX_NAMED_RESOURCES
+    return ",".join(resources[:_MAX_NAMED_RESOURCES]) + (f",+{more}" if more > 0 else "")
 
 
-def first_error(answer: Any) -> str:
+def first_error(response: Any) -> str:
     """The name of the first error code in a response of this node; "" when there is none."""
-    parts = [answer]
+    parts = [response]
     for name in ("topics", "responses", "results", "filter_results", "replica_election_results"):
-        for entry in getattr(answer, name, None) or ():
+        for entry in getattr(response, name, None) or ():
             parts += (entry, *(getattr(entry, "partitions", None) or getattr(entry, "partition_result", None) or ()))
     for part in parts:
         code = getattr(part, "error_code", 0)

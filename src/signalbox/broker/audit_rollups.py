@@ -13,7 +13,7 @@ from signalbox.common.cooperative_task import yield_if_due
 ROLLUP_WINDOW_S = 10.0
 
 
-def _nothing() -> None:
+def _no_flush() -> None:
     """Default of `before_flush`: no component has counts of its own."""
 
 
@@ -37,7 +37,7 @@ class AuditRollups:
         self._sink = sink
         self._clock = clock
         self._windows: dict[str, dict[str, _Window]] = {}
-        self.before_flush: Callable[[], None] = _nothing  # the fast path adds its counts before windows close
+        self.before_flush: Callable[[], None] = _no_flush  # the fast path adds its counts before windows close
 
     def add(self, request: ApiRequest, api: str, failed: bool, response_bytes: int, duration_s: float) -> None:
         """Count one completed request."""
@@ -49,15 +49,15 @@ class AuditRollups:
         window.total_s += duration_s
         window.longest_s = max(window.longest_s, duration_s)
 
-    def add_hot(self, api: str, tally: FastPathStats) -> None:
+    def add_fast_path(self, api: str, stats: FastPathStats) -> None:
         """Count the requests of one connection that took the fast path."""
-        assert tally.sample is not None
-        window = self._window(tally.sample, api)
-        window.count += tally.count
-        window.request_bytes += tally.request_bytes
-        window.response_bytes += tally.response_bytes
-        window.total_s += tally.total_s
-        window.longest_s = max(window.longest_s, tally.longest_s)
+        assert stats.sample is not None
+        window = self._window(stats.sample, api)
+        window.count += stats.count
+        window.request_bytes += stats.request_bytes
+        window.response_bytes += stats.response_bytes
+        window.total_s += stats.total_s
+        window.longest_s = max(window.longest_s, stats.longest_s)
 
     def _window(self, request: ApiRequest, api: str) -> _Window:
         apis = self._windows.get(request.context.connection_id)

@@ -24,7 +24,7 @@ _DROPPED = MetricName("signalbox.audit", "AuditTrail", "DroppedEvents")
 _WRITTEN = MetricName("signalbox.audit", "AuditTrail", "WrittenEvents")
 _LINGER_S = 0.2
 _RETRY_S = 1.0
-_PATIENCE_S = 10.0  # failures are logged as warnings only after this time
+_WARN_AFTER_S = 10.0  # failures are logged as warnings only after this time
 _EVENTS_PER_SLICE = 8
 
 
@@ -121,7 +121,7 @@ class AuditTrail:
                 now = self._clock.monotonic()
                 failing_since = now if failing_since is None else failing_since
                 # A cluster that starts does not have the audit topic yet.
-                level = logging.INFO if now - failing_since < _PATIENCE_S else logging.WARNING
+                level = logging.INFO if now - failing_since < _WARN_AFTER_S else logging.WARNING
                 log.log(level, "Audit events are queued (count=%d): %s", len(self._queue), error)
                 await asyncio.sleep(_RETRY_S)
         for _ in batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
@@ -61,7 +61,7 @@ def may(authorizer: Authorizer, context: RequestContext, operation: AclOperation
 def may_change_records(authorizer: Authorizer, context: RequestContext, operation: AclOperation, topic: str) -> bool:
     """Whether the principal may do `operation` on the records of a topic. On client listeners the records of the audit
     topic cannot be written or deleted, whatever the authorizer returns: only brokers write it."""
-    if topic == AUDIT_TOPIC and not by_a_door_of_brokers(context):
+    if topic == AUDIT_TOPIC and not on_internal_listener(context):
         return False
     return may(authorizer, context, operation, topic)
 

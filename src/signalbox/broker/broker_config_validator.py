@@ -27,7 +27,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 log = logging.getLogger(__name__)
 
 
-class Judgement(NamedTuple):
+class Validation(NamedTuple):
     """`faults`: why the configs are invalid. `warnings`: their effect on connections that are open now."""
 
     faults: Sequence[str] = ()
@@ -35,7 +35,7 @@ class Judgement(NamedTuple):
 
 
 class ConfigValidator(Protocol):
-    def __call__(self, for_all: Configs | None, for_this: Configs | None) -> Awaitable[Judgement]:
+    def __call__(self, for_all: Configs | None, for_this: Configs | None) -> Awaitable[Validation]:
         """The result if these were the configs of all brokers, or of this one (None: unchanged)."""
         ...
 
@@ -43,17 +43,17 @@ class ConfigValidator(Protocol):
 _FILES = (".ssl.keystore.location", ".ssl.truststore.location")
 
 
-def _forget(keys: Sequence[str]) -> None:
-    """Default of `look_again`: does nothing."""
+def _no_revalidation(keys: Sequence[str]) -> None:
+    """Default of `revalidate`: does nothing."""
 
 
-async def _not_ready(for_all: Configs | None, for_this: Configs | None) -> Judgement:
-    return Judgement(faults=["the broker is not ready to judge them"])
+async def _not_ready(for_all: Configs | None, for_this: Configs | None) -> Validation:
+    return Validation(faults=["the broker is still starting"])
 
 
 class BrokerConfigValidator:
-    """`judge` is set later, since it needs the sockets, which are created after the request handlers. `catch_up` brings
-    `values` up to date with the store: this broker may not have received the last change yet."""
+    """`validator` is set later, since it needs the sockets, which are created after the request handlers. `catch_up`
+    brings `values` up to date with the store: this broker may not have received the last change yet."""
 
     def __init__(
         self, node_id: int, table: ConfigTable, values: ConfigValues, catch_up: Callable[[], Awaitable[None]]
@@ -62,8 +62,8 @@ class BrokerConfigValidator:
         self._table = table
         self._values = values
         self._catch_up = catch_up
-        self.judge: ConfigValidator = _not_ready
-        self.look_again: Callable[[Sequence[str]], None] = _forget
+        self.validator: ConfigValidator = _not_ready
+        self.revalidate: Callable[[Sequence[str]], None] = _no_revalidation
 
     async def rejection(self, api_key: ApiKey, resource: Any, validate_only: bool) -> tuple[Error, str] | None:
         """The error of a resource of an AlterConfigs or IncrementalAlterConfigs request; None when the resource is
@@ -71,17 +71,17 @@ class BrokerConfigValidator:
         are valid, and the message says which open connections they would close (`signalbox config set` reads it).
 
         A request may set the path of a file to its present value because the file was replaced. The controller stores
-        nothing then and no change is observed, so `look_again` is called with these keys (as Kafka does)."""
+        nothing then and no change is observed, so `revalidate` is called with these keys (as Kafka does)."""
         name = resource.resource_name
         if resource.resource_type != ConfigResourceType.BROKER:
             return None
-        if not any(self._is_about_listeners(each.name) for each in resource.configs):
+        if not any(self._is_about_listeners(config.name) for config in resource.configs):
             return None
         if name not in ("", str(self._node_id)):
             return (
                 Error.INVALID_REQUEST,
-                f"Unexpected broker id, expected {self._node_id} or empty string, but received {name}: only broker"
-                f" {name} can tell whether it can obey these configs",
+                f"Unexpected broker id, expected {self._node_id} or empty string, but received {name}: send the"
+                f" request to broker {name}, which validates them",
             )
         with suppress(StoreError):  # then the controller cannot store the configs either, and returns the error
             await self._catch_up()
@@ -89,7 +89,7 @@ class BrokerConfigValidator:
             configs = self._after(api_key, resource)
         except KafkaError as rejected:
             return rejected.error, rejected.message
-        faults, warnings = await (self.judge(None, configs) if name else self.judge(configs, None))
+        faults, warnings = await (self.validator(None, configs) if name else self.validator(configs, None))
         if not faults:
             if validate_only:
                 return (Error.NONE, "; ".join(warnings)) if warnings else None
@@ -97,17 +97,19 @@ class BrokerConfigValidator:
                 log.warning("Dynamic configs of listeners: %s", warning)
             same_files = self._same_files(resource, configs)
             if same_files:
-                self.look_again(same_files)
+                self.revalidate(same_files)
             return None
-        whose = f"BROKER {name}" if name else "BROKER (all)"
-        return Error.INVALID_REQUEST, f"Invalid config value for resource {whose}: {'; '.join(faults)}"
+        resource_text = f"BROKER {name}" if name else "BROKER (all)"
+        return Error.INVALID_REQUEST, f"Invalid config value for resource {resource_text}: {'; '.join(faults)}"
 
     def _same_files(self, resource: Any, configs: Configs) -> list[str]:
         present = self._values.broker_overrides(self._node_id) if resource.resource_name else {}
         return [
-            each.name
-            for each in resource.configs
-            if each.name.endswith(_FILES) and each.name in present and configs.get(each.name) == present[each.name]
+            config.name
+            for config in resource.configs
+            if config.name.endswith(_FILES)
+            and config.name in present
+            and configs.get(config.name) == present[config.name]
         ]
 
     def _after(self, api_key: ApiKey, resource: Any) -> Configs:

@@ -56,7 +56,7 @@ class BrokerLoggers:
     def alter(self, name: str, configs: Sequence[Any], validate_only: bool) -> None:
         """Set and delete levels, all or none; KafkaError with the first error found."""
         self.reject_name(name)
-        repeated = sorted(each for each, times in Counter(each.name for each in configs).items() if times > 1)
+        repeated = sorted(name for name, times in Counter(config.name for config in configs).items() if times > 1)
         if repeated:
             raise KafkaError(Error.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(repeated)}")
         for config in configs:
@@ -70,9 +70,11 @@ class BrokerLoggers:
 def _reject(config: Any) -> None:
     name, operation = config.name, config.config_operation
     if operation not in (ConfigOperation.SET, ConfigOperation.DELETE):
-        known = operation in tuple(ConfigOperation)
-        what = f"{ConfigOperation(operation).name} operation" if known else f"Unknown operation type {operation}"
-        raise KafkaError(Error.INVALID_REQUEST, f"{what} is not allowed for the BROKER_LOGGER resource")
+        is_known = operation in tuple(ConfigOperation)
+        operation_text = (
+            f"{ConfigOperation(operation).name} operation" if is_known else f"Unknown operation type {operation}"
+        )
+        raise KafkaError(Error.INVALID_REQUEST, f"{operation_text} is not allowed for the BROKER_LOGGER resource")
     if operation == ConfigOperation.SET and config.value is None:
         raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {name}")
     if name != ROOT_LOGGER and name not in logging.root.manager.loggerDict:
@@ -93,11 +95,11 @@ def _logger(name: str) -> logging.Logger:
 
 def _effective(name: str) -> int:
     """The effective level of a logger. Does not create loggers for names that are only a prefix of longer names."""
-    known = logging.root.manager.loggerDict
+    loggers = logging.root.manager.loggerDict
     while name and name != ROOT_LOGGER:
-        found = known.get(name)
-        if isinstance(found, logging.Logger) and found.level:
-            return found.level
+        logger = loggers.get(name)
+        if isinstance(logger, logging.Logger) and logger.level:
+            return logger.level
         name = name.rpartition(".")[0]
     return logging.root.level
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from signalbox.common.limits import MAX_BROKER_PRINCIPALS
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
@@ -38,7 +38,7 @@ class BrokerPrincipalRule:
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
         self._brokers: set[KafkaPrincipal] = set()
-        self._told: set[KafkaPrincipal] = set()
+        self._logged: set[KafkaPrincipal] = set()
 
     @property
     def stamp(self) -> int:
@@ -51,9 +51,9 @@ class BrokerPrincipalRule:
         allowed = self._authorizer.authorize(context, operation, resource_type, resource_name)
         if not allowed or operation not in _CHANGES or context.principal not in self._brokers:
             return allowed
-        if by_a_door_of_brokers(context):
+        if on_internal_listener(context):
             return True
-        self._tell(context)
+        self._log_once(context)
         return False
 
     def authorize_any(self, context: RequestContext, operation: AclOperation, resource_type: ResourceType) -> bool:
@@ -64,22 +64,22 @@ class BrokerPrincipalRule:
         """Whether no authorizer is configured."""
         return isinstance(self._authorizer, AllowAllAuthorizer)
 
-    def is_known(self, principal: KafkaPrincipal) -> bool:
+    def is_broker(self, principal: KafkaPrincipal) -> bool:
         """Whether the principal has used CLUSTER_ACTION on an internal listener."""
         return principal in self._brokers
 
-    def acted(self, context: RequestContext) -> None:
+    def record_cluster_action(self, context: RequestContext) -> None:
         """Remember that the principal has used CLUSTER_ACTION; no effect on client listeners and for ANONYMOUS."""
         principal = context.principal
-        if principal in self._brokers or principal == ANONYMOUS or not by_a_door_of_brokers(context):
+        if principal in self._brokers or principal == ANONYMOUS or not on_internal_listener(context):
             return
         if len(self._brokers) < MAX_BROKER_PRINCIPALS:
             self._brokers.add(principal)
 
-    def _tell(self, context: RequestContext) -> None:
+    def _log_once(self, context: RequestContext) -> None:
         """Log once per principal; later rejections are in the audit trail only."""
-        if context.principal not in self._told:
-            self._told.add(context.principal)
+        if context.principal not in self._logged:
+            self._logged.add(context.principal)
             log.warning(
                 "Change by a broker's principal rejected (principal=%s, client listener=%s): log in as another "
                 "user, or set broker.principal.changes.on.client.listeners.enable",

@@ -85,10 +85,10 @@ class ClientQuotas:
 
     def bucket(self, quota: str, principal: KafkaPrincipal, client_id: str | None) -> TokenBucket | None:
         """The bucket of a quota for this principal and client id; None when there is no such quota."""
-        found = self._find(quota, principal, client_id)
-        if found is None:
+        match = self._find(quota, principal, client_id)
+        if match is None:
             return None
-        rate, user, client = found
+        rate, user, client = match
         seconds = (
             self._windows.controller_seconds if quota == CONTROLLER_MUTATION_RATE else self._windows.client_seconds
         )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from signalbox.broker.broker_principals import BrokerPrincipalRule
-from signalbox.broker.doors import by_a_door_of_brokers
+from signalbox.broker.internal_listener import on_internal_listener
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer
@@ -33,23 +33,23 @@ def acts_as_broker(authorizer: Authorizer, context: RequestContext) -> bool:
     if not may_act_on_cluster(authorizer, context):
         return False
     if isinstance(authorizer, BrokerPrincipalRule):
-        authorizer.acted(context)
+        authorizer.record_cluster_action(context)
     return True
 
 
 def acts_as_replica(authorizer: Authorizer, context: RequestContext, peer_listeners: Container[str] = ()) -> bool:
     """Whether a Fetch or OffsetForLeaderEpoch with a replica id is accepted as a replica's request."""
-    return _brokers_speak_here(authorizer, context, peer_listeners) and acts_as_broker(authorizer, context)
+    return _is_peer_listener(authorizer, context, peer_listeners) and acts_as_broker(authorizer, context)
 
 
 def require_cluster_action(
     authorizer: Authorizer, context: RequestContext, peer_listeners: Container[str] = ()
 ) -> None:
     """KafkaError(CLUSTER_AUTHORIZATION_FAILED) unless the principal may act as a broker on this listener."""
-    if not _brokers_speak_here(authorizer, context, peer_listeners):
+    if not _is_peer_listener(authorizer, context, peer_listeners):
         raise KafkaError(
             Error.CLUSTER_AUTHORIZATION_FAILED,
-            f"controller and brokers do not speak on listener {context.listener_name}, but on "
+            f"requests of the controller and brokers are not accepted on listener {context.listener_name}, but on "
             "inter.broker.listener.name and control.plane.listener.name",
         )
     if not acts_as_broker(authorizer, context):
@@ -59,17 +59,17 @@ def require_cluster_action(
         )
 
 
-def _brokers_speak_here(authorizer: Authorizer, context: RequestContext, peer_listeners: Container[str]) -> bool:
-    if by_a_door_of_brokers(context):
+def _is_peer_listener(authorizer: Authorizer, context: RequestContext, peer_listeners: Container[str]) -> bool:
+    if on_internal_listener(context):
         return True
     return context.listener_name in peer_listeners and _is_authenticated_broker(authorizer, context)
 
 
 def _is_authenticated_broker(authorizer: Authorizer, context: RequestContext) -> bool:
     """Whether the principal is not ANONYMOUS and can be a broker's. With an authorizer CLUSTER_ACTION decides that
-    (`acts_as_broker`); without one the principal must have acted as a broker before."""
+    (`acts_as_broker`); without one the principal must have record_cluster_action as a broker before."""
     if context.principal == ANONYMOUS:
         return False
     if isinstance(authorizer, BrokerPrincipalRule):
-        return authorizer.is_known(context.principal) or not authorizer.allows_all
+        return authorizer.is_broker(context.principal) or not authorizer.allows_all
     return not isinstance(authorizer, AllowAllAuthorizer)

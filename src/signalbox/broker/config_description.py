@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 
-from signalbox.broker.dynamic_keys_of_kafka import DYNAMIC_KEYS_OF_KAFKA
+from signalbox.broker.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.broker.ports import ConfigValues
 from signalbox.common.client_metrics_config import CLIENT_METRICS_CONFIG
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
@@ -72,12 +72,12 @@ class ConfigDescription:
 
     def broker(self) -> list[DescribedConfig]:
         """Every key of the table, then the keys of single listeners that are set, then other stored keys."""
-        known = [
+        described = [
             _described(row, self._named_synonyms(row), read_only=row.dynamic is Dynamic.READ_ONLY)
             for row in self._table
         ]
-        known += [self._of_listener(name, key) for name, key in self._listener_keys(self._levels())]
-        return known + self._without_row(self._levels()[:2])
+        described += [self._of_listener(name, key) for name, key in self._listener_keys(self._levels())]
+        return described + self._without_row(self._levels()[:2])
 
     def broker_defaults(self) -> list[DescribedConfig]:
         """The cluster-wide dynamic defaults: only those that are set."""
@@ -85,11 +85,11 @@ class ConfigDescription:
         source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         rows = {row.name: row for row in self._table if row.dynamic is not Dynamic.READ_ONLY}
         rows |= {name: replace(key.row, name=name) for name, key in self._listener_keys([(source, overrides)])}
-        known = [
+        described = [
             _described(row, [(name, overrides[name], source)], False) for name, row in rows.items() if name in overrides
         ]
         stored = self._without_row([(source, overrides)])
-        return known + [replace(line, synonyms=line.synonyms[:1]) for line in stored]
+        return described + [replace(line, synonyms=line.synonyms[:1]) for line in stored]
 
     def client_metrics(self, subscription: str) -> list[DescribedConfig]:
         """Every key of a subscription to client metrics, whether or not the subscription exists."""
@@ -105,8 +105,8 @@ class ConfigDescription:
 
     def _listener_keys(self, levels: list[_Level]) -> list[tuple[str, ListenerKey]]:
         names = sorted({name for _, values in levels for name in values})
-        found = ((name, read_listener_key(name, self._table)) for name in names)
-        return [(name, key) for name, key in found if key is not None]
+        listener_keys = ((name, read_listener_key(name, self._table)) for name in names)
+        return [(name, key) for name, key in listener_keys if key is not None]
 
     def _without_row(self, levels: list[_Level]) -> list[DescribedConfig]:
         """Stored keys without a row in the table: keys that only Kafka has, and keys unknown to both."""
@@ -115,7 +115,7 @@ class ConfigDescription:
             if name in self._table or read_listener_key(name, self._table) is not None:
                 continue
             synonyms: list[Synonym] = [(name, values[name], source) for source, values in levels if name in values]
-            row = DYNAMIC_KEYS_OF_KAFKA.get(name)
+            row = KAFKA_DYNAMIC_CONFIGS.get(name)
             if row is not None:
                 synonyms.append((name, format_value(row.default), ConfigSource.DEFAULT_CONFIG))
                 described.append(_described(row, synonyms, read_only=False))
@@ -145,29 +145,29 @@ class ConfigDescription:
     def _topic_default_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
         """Synonyms of the broker key of a topic config and of the keys that can replace it; empty when `name` itself
         has none and the others are all defaults."""
-        found = self._broker_synonyms(name, row)
+        synonyms = self._broker_synonyms(name, row)
         for other, _ in stand_ins(name):
-            found += self._broker_synonyms(other, self._table[other])
-        is_set = any(source is not ConfigSource.DEFAULT_CONFIG for _, _, source in found)
-        return found if is_set or (found and found[0][0] == name) else []
+            synonyms += self._broker_synonyms(other, self._table[other])
+        is_set = any(source is not ConfigSource.DEFAULT_CONFIG for _, _, source in synonyms)
+        return synonyms if is_set or (synonyms and synonyms[0][0] == name) else []
 
     def _named_synonyms(self, row: ConfigRow) -> list[Synonym]:
         """Synonyms of a broker key, followed by those of the keys that can replace it."""
-        found = self._topic_default_synonyms(row.name, row)
-        return list(dropwhile(lambda synonym: synonym[0] != row.name, found))
+        synonyms = self._topic_default_synonyms(row.name, row)
+        return list(dropwhile(lambda synonym: synonym[0] != row.name, synonyms))
 
     def _broker_synonyms(self, name: str, row: ConfigRow) -> list[Synonym]:
-        found: list[Synonym] = []
+        synonyms: list[Synonym] = []
         broker_row = self._table.get(name)
         changes = broker_row is not None and broker_row.dynamic is not Dynamic.READ_ONLY
         for source, values in self._levels():
             # A stored dynamic value of a read-only key is ignored.
             if name in values and (changes or source is ConfigSource.STATIC_BROKER_CONFIG):
-                found.append((name, values[name], source))
+                synonyms.append((name, values[name], source))
         default = broker_row.default if broker_row is not None else row.default
         if default is not None:
-            found.append((name, format_value(default), ConfigSource.DEFAULT_CONFIG))
-        return found
+            synonyms.append((name, format_value(default), ConfigSource.DEFAULT_CONFIG))
+        return synonyms
 
 
 def described_loggers(levels: Mapping[str, str]) -> list[DescribedConfig]:

@@ -43,7 +43,7 @@ class StoredEpochs(Protocol):
     async def leader_epochs(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]: ...
 
 
-class OwnEpochs(Protocol):
+class LocalEpochs(Protocol):
     """This broker's epoch, and the highest controller epoch that it has accepted."""
 
     @property
@@ -54,7 +54,7 @@ class OwnEpochs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Unproven:
+class UnverifiedEpochs:
     """The epochs of a request that must still be compared with the store; false when there are none."""
 
     controller_epoch: int | None = None
@@ -64,14 +64,14 @@ class Unproven:
         return self.controller_epoch is not None or bool(self.leader_epochs)
 
 
-_PROVEN = Unproven()
+_NOTHING_TO_VERIFY = UnverifiedEpochs()
 
 
 class EpochChecks:
     """`leader_epoch_of` returns the leader epoch of a partition on this broker; -1 when it has none."""
 
     def __init__(
-        self, own: OwnEpochs, stored: StoredEpochs, leader_epoch_of: Callable[[str, int], int], clock: Clock
+        self, own: LocalEpochs, stored: StoredEpochs, leader_epoch_of: Callable[[str, int], int], clock: Clock
     ) -> None:
         self._own = own
         self._stored = stored
@@ -79,14 +79,14 @@ class EpochChecks:
         self._clock = clock
         self._logged_at = -_LOG_INTERVAL_S
 
-    def unproven(self, body: Any) -> Unproven:
+    def epochs_to_verify(self, body: Any) -> UnverifiedEpochs:
         """The epochs that must be compared before the request is executed. Yields."""
         if self.is_stale(body):
-            return _PROVEN  # rejected when it is executed
-        jumps = self._jumps(body) if isinstance(body, LeaderAndIsrRequest) else _NO_ENTRY
+            return _NOTHING_TO_VERIFY  # rejected when it is executed
+        jumps = self._epochs_above_next(body) if isinstance(body, LeaderAndIsrRequest) else _NO_ENTRY
         if body.controller_epoch > self._own.controller_epoch:
-            return Unproven(body.controller_epoch, jumps)
-        return Unproven(None, jumps) if jumps else _PROVEN
+            return UnverifiedEpochs(body.controller_epoch, jumps)
+        return UnverifiedEpochs(None, jumps) if jumps else _NOTHING_TO_VERIFY
 
     def is_stale(self, body: Any) -> bool:
         """Whether the request has an older controller epoch, or is for an older registration of this broker."""
@@ -94,12 +94,12 @@ class EpochChecks:
             body.controller_epoch < self._own.controller_epoch or -1 < body.broker_epoch < self._own.broker_epoch
         )
 
-    async def prove(self, request: ApiRequest, unproven: Unproven) -> Error:
+    async def verify(self, request: ApiRequest, epochs_to_verify: UnverifiedEpochs) -> Error:
         """NONE when the store has these epochs or higher ones; else the error: INVALID_REQUEST, UNKNOWN_LEADER_EPOCH,
         or REQUEST_TIMED_OUT when the store cannot be read."""
         try:
             async with asyncio.timeout(STORE_TIMEOUT_S):
-                wrong = await self._contradicted(unproven)
+                wrong = await self._contradicted(epochs_to_verify)
         except (StoreError, TimeoutError) as error:
             self._log(request, f"its epochs cannot be compared with the metadata store ({error or 'no answer'}): it "
                       "may be sent again")  # fmt: skip
@@ -111,7 +111,7 @@ class EpochChecks:
                   "(listener.security.protocol.map), or keep clients away from it")  # fmt: skip
         return code
 
-    def _jumps(self, body: LeaderAndIsrRequest) -> dict[TopicPartition, int]:
+    def _epochs_above_next(self, body: LeaderAndIsrRequest) -> dict[TopicPartition, int]:
         jumps: dict[TopicPartition, int] = {}
         for name, states in (
             (None, body.ungrouped_partition_states),
@@ -124,15 +124,15 @@ class EpochChecks:
                     jumps[TopicPartition(topic, state.partition_index)] = state.leader_epoch
         return jumps
 
-    async def _contradicted(self, unproven: Unproven) -> tuple[str, Error] | None:
-        epoch = unproven.controller_epoch
+    async def _contradicted(self, epochs_to_verify: UnverifiedEpochs) -> tuple[str, Error] | None:
+        epoch = epochs_to_verify.controller_epoch
         if epoch is not None:
             stored = await self._stored.controller_epoch()
             if stored is not None and epoch > stored:
                 return f"controller epoch {epoch} is above the stored {stored}", Error.INVALID_REQUEST
-        leader_epochs = await self._stored.leader_epochs(unproven.leader_epochs)
+        leader_epochs = await self._stored.leader_epochs(epochs_to_verify.leader_epochs)
         for partition, stored in leader_epochs.items():
-            leader_epoch = unproven.leader_epochs[partition]
+            leader_epoch = epochs_to_verify.leader_epochs[partition]
             if stored is not None and leader_epoch > stored:
                 text = f"leader epoch {leader_epoch} of {partition} is above the stored {stored}"
                 return text, Error.UNKNOWN_LEADER_EPOCH

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, ResponseMessage
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, ResponseMessage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_shapes import Asked, Shape, changes, groups, records, top_level
 from signalbox.protocol.error_table import Error
@@ -22,12 +22,12 @@ def error_response(request: ApiRequest, error: Error, message: str | None = None
     """The API's response with `error` for every entry of the request."""
     header = request.header
     shape = _SHAPES.get(ApiKey(header.api_key), top_level)
-    asked = Asked(request.body, header.api_version)
-    answer: ResponseMessage = shape(asked, API_TABLE[header.api_key].response, int(error), message)
-    return answer
+    rejected = Asked(request.body, header.api_version)
+    response: ResponseMessage = shape(rejected, API_TABLE[header.api_key].response, int(error), message)
+    return response
 
 
-def failure(request: ApiRequest, error: Error, message: str | None = None) -> FinalAnswer:
+def failure(request: ApiRequest, error: Error, message: str | None = None) -> FinalResponse:
     """The result for a request that fails as a whole. A client that sent acks=0 expects no response and would mistake
     an error response for that of its next request, so its connection is closed, as in Kafka."""
     if request.header.api_key == ApiKey.PRODUCE and request.body.acks == 0:
@@ -35,13 +35,13 @@ def failure(request: ApiRequest, error: Error, message: str | None = None) -> Fi
     return error_response(request, error, message)
 
 
-def _leader_and_isr(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
-    return reject_leader_and_isr(asked.body, asked.version, Error.of(code))
+def _leader_and_isr(rejected: Asked, response: type[Any], code: int, message: str | None) -> Any:
+    return reject_leader_and_isr(rejected.body, rejected.version, Error.of(code))
 
 
-def _create_delegation_token(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _create_delegation_token(rejected: Asked, response: type[Any], code: int, message: str | None) -> Any:
     # Kafka returns ANONYMOUS as owner and requester when a request fails before it reads them.
-    requester = ANONYMOUS if asked.version >= _TOKEN_NAMES_REQUESTER_FROM else KafkaPrincipal("", "")
+    requester = ANONYMOUS if rejected.version >= _TOKEN_NAMES_REQUESTER_FROM else KafkaPrincipal("", "")
     return response(
         error_code=code,
         principal_type=ANONYMOUS.type,

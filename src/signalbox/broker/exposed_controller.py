@@ -12,7 +12,7 @@ from typing import Protocol
 from signalbox.metadata.cache import MetadataCache
 
 
-class ControllerShown(Protocol):
+class AdvertisedController(Protocol):
     def id_for(self, listener_name: str) -> int:
         """The broker that clients of this listener use as the controller; -1 when there is none."""
         ...

@@ -36,54 +36,54 @@ class FastApiVersions:
 class ConnectionApiVersions:
     """The ApiVersions requests of one connection at one version."""
 
-    __slots__ = ("_connection", "_owner", "_shapes", "_version", "tally")
+    __slots__ = ("_connection", "_owner", "_templates", "_version", "stats")
 
     def __init__(self, owner: FastApiVersions, connection: FastPathConnection, version: int) -> None:
         self._owner = owner
         self._connection = connection
         self._version = version
-        self._shapes: RequestTemplates[tuple[object, bytes, str, str]] = RequestTemplates()
-        self.tally = FastPathStats()
+        self._templates: RequestTemplates[tuple[object, bytes, str, str]] = RequestTemplates()
+        self.stats = FastPathStats()
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
         if len(frame) > _LARGEST_REQUEST_BYTES:
             return False
-        shape = self._shapes.by_key.get(frame[KEY_AT:].tobytes())
+        template = self._templates.by_key.get(frame[KEY_AT:].tobytes())
         owner, connection = self._owner, self._connection
         context = connection.context
         if (
-            shape is None
-            or shape[0] is not owner.handler.offer(context)
-            or shape[2] != context.client_software_name
-            or shape[3] != context.client_software_version
+            template is None
+            or template[0] is not owner.handler.offer(context)
+            or template[2] != context.client_software_name
+            or template[3] != context.client_software_version
         ):
-            self._learn(frame)
+            self._build_template(frame)
             return False
-        body = shape[1]
+        body = template[1]
         size = len(body) + 4
         connection.respond_whole(_SIZE_AND_ID(size, correlation_id) + body)
-        self.tally.add(len(frame), size, owner.monotonic() - connection.channel.active_at)
+        self.stats.add(len(frame), size, owner.monotonic() - connection.channel.active_at)
         return True
 
-    def _learn(self, frame: memoryview) -> None:
-        if not self._shapes.may_learn():
+    def _build_template(self, frame: memoryview) -> None:
+        if not self._templates.should_sample():
             return
-        found = read_header(frame)
-        if found is None:
+        parsed = read_header(frame)
+        if parsed is None:
             return
-        header, body_offset = found
+        header, body_offset = parsed
         context = self._connection.context
         try:
             body, end = ApiVersionsRequest.decode_prefix(frame, self._version, body_offset)
         except DecodeError:
             return
         name, software_version = context.client_software_name, context.client_software_version
-        asked = (body.client_software_name, body.client_software_version)
-        named = self._version < _NAMES_SOFTWARE_FROM or (name != "" and asked == (name, software_version))
+        software = (body.client_software_name, body.client_software_version)
+        named = self._version < _NAMES_SOFTWARE_FROM or (name != "" and software == (name, software_version))
         if end != len(frame) or not named or body.cluster_id is not None or body.node_id != -1:
             return
-        answer = self._owner.handler.table(self._version, context)
-        self.tally.stand_for(header, context)
-        key, table = frame[KEY_AT:].tobytes(), b"".join(answer.encode_chunks(self._version))
+        response = self._owner.handler.table(self._version, context)
+        self.stats.set_sample(header, context)
+        key, table = frame[KEY_AT:].tobytes(), b"".join(response.encode_chunks(self._version))
         offer = self._owner.handler.offer(context)
-        self._shapes.remember(key, (offer, table, name, software_version))
+        self._templates.add(key, (offer, table, name, software_version))

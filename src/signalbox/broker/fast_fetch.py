@@ -15,7 +15,7 @@ from typing import Any
 from signalbox.broker.authorization import may
 from signalbox.broker.fast_path import FastPathConnection, read_header
 from signalbox.broker.fast_path_stats import FastPathStats
-from signalbox.broker.request_templates import KEY_AT, HasQuota, RequestTemplates, is_flexible, nobody_has_quota
+from signalbox.broker.request_templates import KEY_AT, HasQuota, RequestTemplates, is_flexible, no_client_has_quota
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache
@@ -50,7 +50,7 @@ class FastFetch:
         cache: MetadataCache,
         authorizer: Authorizer,
         clock: Clock,
-        has_quota: HasQuota = nobody_has_quota,
+        has_quota: HasQuota = no_client_has_quota,
     ) -> None:
         self.has_quota = has_quota
         self.replicas = replicas
@@ -77,16 +77,16 @@ class FetchTemplate:
         self.partition = partition
         self.stamp = partition.stamp
         self.isolation = Isolation(request.isolation_level)
-        whole = min(request.max_bytes, max_bytes)
-        self.min_bytes = min(request.min_bytes, whole) if request.max_wait_ms > 0 else 0
-        self.max_bytes = min(whole, request.topics[0].partitions[0].partition_max_bytes)
+        max_response_bytes = min(request.max_bytes, max_bytes)
+        self.min_bytes = min(request.min_bytes, max_response_bytes) if request.max_wait_ms > 0 else 0
+        self.max_bytes = min(max_response_bytes, request.topics[0].partitions[0].partition_max_bytes)
         self.image: MetadataImage | None = None
         self.authorizer_stamp = -1
         self.before = self.after = self.tail = b""
         self.fixed_bytes = 0  # size of the response without the records and their length
         self.pack: Callable[..., bytes] = bytes
 
-    def take_template(self, version: int, topic: FetchRequest.FetchTopic) -> bool:
+    def build_response_template(self, version: int, topic: FetchRequest.FetchTopic) -> bool:
         """Build the response template; False when the positions of the watermarks cannot be determined."""
         data = FetchResponse.PartitionData(
             partition_index=topic.partitions[0].partition,
@@ -96,19 +96,21 @@ class FetchTemplate:
             aborted_transactions=[] if self.isolation is Isolation.READ_COMMITTED else None,
             records=b"",
         )
-        answered = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=[data])
-        body = b"".join(FetchResponse(session_id=NO_SESSION, responses=[answered]).encode_chunks(version))
-        answer = encode_response_header(ApiKey.FETCH, version, 0) + body
+        topic_response = FetchResponse.FetchableTopicResponse(
+            topic=topic.topic, topic_id=topic.topic_id, partitions=[data]
+        )
+        body = b"".join(FetchResponse(session_id=NO_SESSION, responses=[topic_response]).encode_chunks(version))
+        response = encode_response_header(ApiKey.FETCH, version, 0) + body
         numbers = 3 if version >= _LOG_START_FROM else 2
         marks = b"".join((_MARK + number).to_bytes(8) for number in range(numbers))
         flexible = is_flexible(ApiKey.FETCH, version)
         length, self.tail = (b"\1", b"\0\0\0") if flexible else (bytes(4), b"")
-        if answer.count(marks) != 1 or not answer.endswith(length + self.tail):
+        if response.count(marks) != 1 or not response.endswith(length + self.tail):
             return False
-        at = answer.index(marks)
-        self.before = answer[4:at]
-        self.after = answer[at + len(marks) : len(answer) - len(length) - len(self.tail)]
-        self.fixed_bytes = len(answer) - len(length)
+        at = response.index(marks)
+        self.before = response[4:at]
+        self.after = response[at + len(marks) : len(response) - len(length) - len(self.tail)]
+        self.fixed_bytes = len(response) - len(length)
         self.pack = Struct(f">Ii{len(self.before)}s{numbers}q{len(self.after)}s").pack
         return True
 
@@ -116,68 +118,72 @@ class FetchTemplate:
 class ConnectionFetch:
     """The Fetch requests of one connection at one version."""
 
-    __slots__ = ("_connection", "_flexible", "_owner", "_shapes", "_tells_start", "_version", "tally")
+    __slots__ = ("_connection", "_flexible", "_has_log_start", "_owner", "_templates", "_version", "stats")
 
     def __init__(self, owner: FastFetch, connection: FastPathConnection, version: int) -> None:
         self._owner = owner
         self._connection = connection
         self._version = version
         self._flexible = is_flexible(ApiKey.FETCH, version)
-        self._tells_start = version >= _LOG_START_FROM
-        self._shapes: RequestTemplates[FetchTemplate] = RequestTemplates()
-        self.tally = FastPathStats()
+        self._has_log_start = version >= _LOG_START_FROM
+        self._templates: RequestTemplates[FetchTemplate] = RequestTemplates()
+        self.stats = FastPathStats()
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
-        shapes = self._shapes
-        for end in shapes.ends:
-            shape = shapes.by_key.get(frame[KEY_AT:end].tobytes())
-            if shape is not None and frame[end + 8 :] == shape.rest:
+        templates = self._templates
+        for end in templates.ends:
+            template = templates.by_key.get(frame[KEY_AT:end].tobytes())
+            if template is not None and frame[end + 8 :] == template.rest:
                 break
         else:
-            self._learn(frame)
+            self._build_template(frame)
             return False
-        owner, partition = self._owner, shape.partition
+        owner, partition = self._owner, template.partition
         if (
-            partition.stamp != shape.stamp
-            or shape.image is not owner.cache.image
-            or shape.authorizer_stamp != owner.authorizer.stamp
+            partition.stamp != template.stamp
+            or template.image is not owner.cache.image
+            or template.authorizer_stamp != owner.authorizer.stamp
         ):
-            shapes.forget(shape.key)
+            templates.forget(template.key)
             return False
         try:
-            found = owner.read_hot(partition, _OFFSET.unpack_from(frame, end)[0], shape.max_bytes, shape.isolation)
+            log_slice = owner.read_hot(
+                partition, _OFFSET.unpack_from(frame, end)[0], template.max_bytes, template.isolation
+            )
         except KafkaError:
             return False  # the generic path gets the same error and returns it
-        if found is None:
+        if log_slice is None:
             return False
-        records = found.records
+        records = log_slice.records
         size = len(records)
-        if size < shape.min_bytes or isinstance(records, bytes):
+        if size < template.min_bytes or isinstance(records, bytes):
             return False  # bytes: the read returned no records
         log = partition.log
         assert log is not None
         length = uvarint(size + 1) if self._flexible else _INT32.pack(size)
-        total = shape.fixed_bytes + len(length) + size
+        total = template.fixed_bytes + len(length) + size
         watermark, stable = log.high_watermark, partition.last_stable_offset
-        if self._tells_start:
-            head = shape.pack(total, correlation_id, shape.before, watermark, stable, log.log_start_offset, shape.after)
+        if self._has_log_start:
+            head = template.pack(
+                total, correlation_id, template.before, watermark, stable, log.log_start_offset, template.after
+            )
         else:
-            head = shape.pack(total, correlation_id, shape.before, watermark, stable, shape.after)
+            head = template.pack(total, correlation_id, template.before, watermark, stable, template.after)
         stats = partition.stats
         stats.fetches += 1
         stats.bytes_out += size
         connection = self._connection
-        connection.respond_slice(head + length, records, shape.tail)
-        self.tally.add(len(frame), total, owner.monotonic() - connection.channel.active_at)
+        connection.respond_slice(head + length, records, template.tail)
+        self.stats.add(len(frame), total, owner.monotonic() - connection.channel.active_at)
         return True
 
-    def _learn(self, frame: memoryview) -> None:
+    def _build_template(self, frame: memoryview) -> None:
         """Build a template from this request, if later requests can be served by it. The generic path serves this
         one."""
-        found = read_header(frame) if self._shapes.may_learn() else None
-        if found is None:
+        parsed = read_header(frame) if self._templates.should_sample() else None
+        if parsed is None:
             return
-        header, body_offset = found
+        header, body_offset = parsed
         principal = self._connection.context.principal
         if self._owner.has_quota(CONSUMER_BYTE_RATE, principal, header.client_id):
             return
@@ -189,12 +195,12 @@ class ConnectionFetch:
         if end < 0:
             return
         end += body_offset
-        shape = self._shape(request, bytes(frame[KEY_AT:end]), bytes(frame[end + 8 :]))
-        if shape is not None and shape.take_template(self._version, request.topics[0]):
-            self.tally.stand_for(header, self._connection.context)
-            self._shapes.remember(shape.key, shape)
+        template = self._template(request, bytes(frame[KEY_AT:end]), bytes(frame[end + 8 :]))
+        if template is not None and template.build_response_template(self._version, request.topics[0]):
+            self.stats.set_sample(header, self._connection.context)
+            self._templates.add(template.key, template)
 
-    def _shape(self, request: FetchRequest, key: bytes, rest: bytes) -> FetchTemplate | None:
+    def _template(self, request: FetchRequest, key: bytes, rest: bytes) -> FetchTemplate | None:
         """A template for the request; None when the fast path cannot serve requests of this kind."""
         owner = self._owner
         if (
@@ -206,32 +212,32 @@ class ConnectionFetch:
         ):
             return None
         topic = request.topics[0]
-        asked = topic.partitions[0]
+        fetch_partition = topic.partitions[0]
         image = owner.cache.image
         name = topic.topic if topic.topic_id == ZERO_UUID else image.topic_name(topic.topic_id) or ""
-        partition = owner.replicas.partition(name, asked.partition)
+        partition = owner.replicas.partition(name, fetch_partition.partition)
         if (
             partition is None
             or not partition.is_leader
-            or asked.last_fetched_epoch >= 0
-            or asked.current_leader_epoch not in (-1, partition.leader_epoch)
+            or fetch_partition.last_fetched_epoch >= 0
+            or fetch_partition.current_leader_epoch not in (-1, partition.leader_epoch)
             or topic.topic_id not in (ZERO_UUID, partition.topic_id)
             or not may(owner.authorizer, self._connection.context, AclOperation.READ, name)
         ):
             return None
-        shape = FetchTemplate(key, rest, partition, request, owner.replicas.config.fetch_max_bytes)
-        shape.image = image
-        shape.authorizer_stamp = owner.authorizer.stamp
-        return shape
+        template = FetchTemplate(key, rest, partition, request, owner.replicas.config.fetch_max_bytes)
+        template.image = image
+        template.authorizer_stamp = owner.authorizer.stamp
+        return template
 
 
 def _offset_at(request: Any, version: int, body: memoryview) -> int:
     """The position of the fetch offset in the body of a request for one partition; -1 when it cannot be determined."""
     if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or request.encode(version) != bytes(body):
         return -1
-    asked = request.topics[0].partitions[0]
-    offset, asked.fetch_offset = asked.fetch_offset, _MARK
+    partition = request.topics[0].partitions[0]
+    offset, partition.fetch_offset = partition.fetch_offset, _MARK
     marked = request.encode(version)
-    asked.fetch_offset = offset
+    partition.fetch_offset = offset
     mark = _MARK.to_bytes(8)
     return marked.index(mark) if marked.count(mark) == 1 else -1

@@ -36,7 +36,7 @@ class FastPathChannel(Protocol):
 class FastPathConnection(Protocol):
     """The part of a connection of the network package that the fast path uses."""
 
-    hot_shapes: object
+    request_templates: object
 
     @property
     def context(self) -> RequestContext: ...
@@ -69,7 +69,7 @@ class FastPathRequests(Protocol):
     """One connection's fast-path requests at one version of one API."""
 
     @property
-    def tally(self) -> FastPathStats: ...
+    def stats(self) -> FastPathStats: ...
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
         """Serve the request and return True, or leave it untouched and return False."""
@@ -88,61 +88,61 @@ class FastPath:
         self._metrics = metrics
         self._rollups = rollups
         self._requests: dict[FastPathConnection, dict[int, FastPathRequests]] = {}
-        metrics.before_reading = self.settle
-        rollups.before_flush = self.settle
+        metrics.before_reading = self.flush_stats
+        rollups.before_flush = self.flush_stats
 
     def try_frame(self, connection: FastPathConnection, frame: memoryview) -> bool:
         """Port of the network package: serve the frame if possible; False leaves it to the generic path."""
-        kinds: dict[int, Serve] | None = connection.hot_shapes  # type: ignore[assignment]
+        kinds: dict[int, Serve] | None = connection.request_templates  # type: ignore[assignment]
         if len(frame) < _HEAD_BYTES:
             return False
         kind, correlation_id = _HEAD(frame)
         if kinds is None:
-            connection.hot_shapes = kinds = {}
+            connection.request_templates = kinds = {}
         serve = kinds.get(kind)
         if serve is not None:
             return serve(frame, correlation_id)
         if kind >> 16 in self._factories:
-            self._introduce(connection, kinds, kind)
+            self._register(connection, kinds, kind)
         return False
 
     def forget_all(self) -> None:
         """Drop the templates of every connection, because something that they do not compare has changed (a quota)."""
-        self.settle()
+        self.flush_stats()
         for connection in self._requests:
-            connection.hot_shapes = None
+            connection.request_templates = None
         self._requests.clear()
 
     def forget(self, connection: FastPathConnection) -> None:
         """Port of the network package: the connection was closed."""
         requests = self._requests.pop(connection, None)
-        connection.hot_shapes = None
+        connection.request_templates = None
         if requests is not None:
-            self._settle(requests)
+            self._flush(requests)
 
-    def settle(self) -> None:
+    def flush_stats(self) -> None:
         """Add the counts since the last call to the metrics and the audit trail."""
         for requests in self._requests.values():
-            self._settle(requests)
+            self._flush(requests)
 
-    def _introduce(self, connection: FastPathConnection, kinds: dict[int, Serve], kind: int) -> None:
+    def _register(self, connection: FastPathConnection, kinds: dict[int, Serve], kind: int) -> None:
         """Register an API version on a connection. Its first request takes the generic path; templates are used from
         the second request on."""
         api_key, api_version = kind >> 16, kind & 0xFFFF
         if connection.serves(api_key, api_version):
             requests = self._factories[api_key](connection, api_version)
-            requests.tally.durations = self._metrics.fast_durations(ApiKey(api_key))
+            requests.stats.durations = self._metrics.fast_durations(ApiKey(api_key))
             self._requests.setdefault(connection, {})[kind] = requests
             kinds[kind] = requests.serve
 
-    def _settle(self, requests: dict[int, FastPathRequests]) -> None:
-        for kind, each in requests.items():
-            tally = each.tally
-            if tally.count:
+    def _flush(self, requests: dict[int, FastPathRequests]) -> None:
+        for kind, fast_path_requests in requests.items():
+            stats = fast_path_requests.stats
+            if stats.count:
                 key = ApiKey(kind >> 16)
-                self._metrics.fast_path(key, kind & 0xFFFF, tally)
-                self._rollups.add_hot(key.name, tally)
-                tally.clear()
+                self._metrics.fast_path(key, kind & 0xFFFF, stats)
+                self._rollups.add_fast_path(key.name, stats)
+                stats.clear()
 
 
 def read_header(frame: memoryview) -> tuple[RequestHeader, int] | None:

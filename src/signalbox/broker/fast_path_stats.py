@@ -30,7 +30,7 @@ class FastPathStats:
         self.count = self.request_bytes = self.response_bytes = 0
         self.total_s = self.longest_s = 0.0
 
-    def stand_for(self, header: RequestHeader, context: RequestContext) -> None:
+    def set_sample(self, header: RequestHeader, context: RequestContext) -> None:
         """Set the sample that represents the requests counted from now on."""
         self.sample = ApiRequest(header, None, context, b"", 0.0)
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, NoAnswer, RawAnswer, ResponseMessage
+from signalbox.broker.api_request import ApiRequest, CloseConnection, NoResponse, RawResponse, ResponseMessage
 from signalbox.broker.authorization import may
 from signalbox.broker.fast_path import FastPathConnection, read_header
 from signalbox.broker.fast_path_stats import FastPathStats
 from signalbox.broker.handlers.produce import ZSTD_FROM, ProduceHandler
-from signalbox.broker.produce_template import ProduceTemplate, read_shape
-from signalbox.broker.request_templates import KEY_AT, HasQuota, RequestTemplates, is_flexible, nobody_has_quota
+from signalbox.broker.produce_template import ProduceTemplate, build_template
+from signalbox.broker.request_templates import KEY_AT, HasQuota, RequestTemplates, is_flexible, no_client_has_quota
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
@@ -52,7 +52,7 @@ class FastProduce:
         authorizer: Authorizer,
         handler: ProduceHandler,
         clock: Clock,
-        has_quota: HasQuota = nobody_has_quota,
+        has_quota: HasQuota = no_client_has_quota,
     ) -> None:
         self.has_quota = has_quota
         self.replicas = replicas
@@ -71,21 +71,21 @@ class FastProduce:
 class FastPathAppend(PendingAppend):
     """The pending append of a request with one partition; it sends the response itself."""
 
-    __slots__ = ("_correlation_id", "_deadline", "_owner", "_request_bytes", "_shape")
+    __slots__ = ("_correlation_id", "_deadline", "_owner", "_request_bytes", "_template")
 
     def __init__(
-        self, owner: ConnectionProduce, shape: ProduceTemplate, correlation_id: int, request_bytes: int
+        self, owner: ConnectionProduce, template: ProduceTemplate, correlation_id: int, request_bytes: int
     ) -> None:
         # PendingAppend.__init__ is not called: fields that `written` or `fail` always set are not set here.
-        self.partition = shape.partition
-        self.acks = shape.acks
+        self.partition = template.partition
+        self.acks = template.acks
         self.error = 0
         self.error_message = None
         self.record_errors = ()
         self.log_start_offset = -1
         self.done = False
         self._owner = owner
-        self._shape = shape
+        self._template = template
         self._correlation_id = correlation_id
         self._request_bytes = request_bytes
         self._deadline: Deadline | None = None
@@ -101,11 +101,11 @@ class FastPathAppend(PendingAppend):
                 stats = partition.stats
                 stats.bytes_in += info.size_bytes
                 stats.messages_in += info.last_offset - info.first_offset + 1
-            self._owner.answer_one(self._shape, self._correlation_id, self, self._request_bytes)
+            self._owner.answer_one(self._template, self._correlation_id, self, self._request_bytes)
             return
         PendingAppend.written(self, info, error)
         if not self.done:
-            self._deadline = self._owner.add_deadline(self._shape.timeout_ms, self._expire)
+            self._deadline = self._owner.add_deadline(self._template.timeout_ms, self._expire)
 
     def finish(self) -> None:
         if self.done:
@@ -113,7 +113,7 @@ class FastPathAppend(PendingAppend):
         self.done = True
         if self._deadline is not None:
             self._deadline.cancel()
-        self._owner.answer(self._shape, self._correlation_id, (self,), self._request_bytes)
+        self._owner.answer(self._template, self._correlation_id, (self,), self._request_bytes)
 
     def _expire(self) -> None:
         self._deadline = None
@@ -136,35 +136,35 @@ def _fulfilled(partition: Partition, last_offset: int, acks: int) -> bool:
 class ConnectionProduce:
     """The Produce requests of one connection at one version."""
 
-    __slots__ = ("_connection", "_flexible", "_owner", "_shapes", "_version", "add_deadline", "tally")
+    __slots__ = ("_connection", "_flexible", "_owner", "_templates", "_version", "add_deadline", "stats")
 
     def __init__(self, owner: FastProduce, connection: FastPathConnection, version: int) -> None:
         self._owner = owner
         self._connection = connection
         self._version = version
         self._flexible = is_flexible(ApiKey.PRODUCE, version)
-        self._shapes: RequestTemplates[ProduceTemplate] = RequestTemplates()
+        self._templates: RequestTemplates[ProduceTemplate] = RequestTemplates()
         self.add_deadline = owner.add_deadline
-        self.tally = FastPathStats()
+        self.stats = FastPathStats()
 
     def serve(self, frame: memoryview, correlation_id: int) -> bool:
-        shapes = self._shapes
-        for end in shapes.ends:
-            shape = shapes.by_key.get(frame[KEY_AT:end].tobytes())
-            if shape is not None:
+        templates = self._templates
+        for end in templates.ends:
+            template = templates.by_key.get(frame[KEY_AT:end].tobytes())
+            if template is not None:
                 break
         else:
-            self._learn(frame)
+            self._build_template(frame)
             return False
         owner = self._owner
-        partition = shape.partition
-        if shape.image is not owner.cache.image or shape.authorizer_stamp != owner.authorizer.stamp:
-            shapes.forget(shape.key)
+        partition = template.partition
+        if template.image is not owner.cache.image or template.authorizer_stamp != owner.authorizer.stamp:
+            templates.forget(template.key)
             return False
         if partition is None:
-            return self._serve_many(shape, frame, end, correlation_id)
-        if partition.stamp != shape.stamp:
-            shapes.forget(shape.key)
+            return self._serve_many(template, frame, end, correlation_id)
+        if partition.stamp != template.stamp:
+            templates.forget(template.key)
             return False
         # The position of the records: as `_records_at`, inlined for the most frequent case.
         size = len(frame)
@@ -181,27 +181,27 @@ class ConnectionProduce:
         else:
             at = end + 4
             stop = at + int.from_bytes(frame[end:at])
-        if stop > size or frame[stop:] != shape.gaps[0]:
+        if stop > size or frame[stop:] != template.gaps[0]:
             return False
         self._connection.defer()
-        owner.append_to(FastPathAppend(self, shape, correlation_id, size), frame[at:stop], owner.now_ms())
+        owner.append_to(FastPathAppend(self, template, correlation_id, size), frame[at:stop], owner.now_ms())
         return True
 
     def answer_one(
-        self, shape: ProduceTemplate, correlation_id: int, ticket: PendingAppend, request_bytes: int
+        self, template: ProduceTemplate, correlation_id: int, append: PendingAppend, request_bytes: int
     ) -> None:
         """Send the response of a request with one partition whose append is complete, without an error."""
-        self._respond(shape.answer_one(correlation_id, ticket) if shape.acks else b"", request_bytes)
+        self._respond(template.answer_one(correlation_id, append) if template.acks else b"", request_bytes)
 
     def answer(
-        self, shape: ProduceTemplate, correlation_id: int, tickets: Sequence[PendingAppend], request_bytes: int
+        self, template: ProduceTemplate, correlation_id: int, appends: Sequence[PendingAppend], request_bytes: int
     ) -> None:
         """Send the response when all appends are complete."""
-        for ticket in tickets:
-            if ticket.error:
-                self._count(request_bytes, self._answer_error(shape, correlation_id, tickets))
+        for append in appends:
+            if append.error:
+                self._count(request_bytes, self._answer_error(template, correlation_id, appends))
                 return
-        self._respond(shape.answer(correlation_id, tickets) if shape.acks else b"", request_bytes)
+        self._respond(template.answer(correlation_id, appends) if template.acks else b"", request_bytes)
 
     def _respond(self, frame: bytes, request_bytes: int) -> None:
         """`frame` begins with its size; b"": the request gets no response (acks=0)."""
@@ -214,33 +214,33 @@ class ConnectionProduce:
 
     def _count(self, request_bytes: int, response_bytes: int) -> None:
         duration_s = self._owner.monotonic() - self._connection.channel.active_at
-        self.tally.add(request_bytes, response_bytes, duration_s)
+        self.stats.add(request_bytes, response_bytes, duration_s)
 
-    def _answer_error(self, shape: ProduceTemplate, correlation_id: int, tickets: Sequence[PendingAppend]) -> int:
+    def _answer_error(self, template: ProduceTemplate, correlation_id: int, appends: Sequence[PendingAppend]) -> int:
         """Send the generic handler's response; returns its size in bytes."""
-        header = RequestHeader(ApiKey.PRODUCE, self._version, correlation_id, shape.client_id)
-        request = ApiRequest(header, shape.body, self._connection.context, b"", 0.0)
-        answer = self._owner.handler.answer(request, tickets)
-        if isinstance(answer, NoAnswer):
+        header = RequestHeader(ApiKey.PRODUCE, self._version, correlation_id, template.client_id)
+        request = ApiRequest(header, template.body, self._connection.context, b"", 0.0)
+        response = self._owner.handler.answer(request, appends)
+        if isinstance(response, NoResponse):
             self._connection.respond_nothing()
-        elif isinstance(answer, CloseConnection | RawAnswer):
-            assert isinstance(answer, CloseConnection)
-            self._connection.close(answer.reason)
+        elif isinstance(response, CloseConnection | RawResponse):
+            assert isinstance(response, CloseConnection)
+            self._connection.close(response.reason)
         else:
-            payload = _payload(self._version, correlation_id, answer)
+            payload = _payload(self._version, correlation_id, response)
             self._connection.respond((payload,))
             return len(payload)
         return 0
 
     # -- several partitions
 
-    def _serve_many(self, shape: ProduceTemplate, frame: memoryview, end: int, correlation_id: int) -> bool:
-        if any(partition.stamp != stamp for partition, stamp in zip(shape.partitions, shape.stamps, strict=True)):
-            self._shapes.forget(shape.key)
+    def _serve_many(self, template: ProduceTemplate, frame: memoryview, end: int, correlation_id: int) -> bool:
+        if any(partition.stamp != stamp for partition, stamp in zip(template.partitions, template.stamps, strict=True)):
+            self._templates.forget(template.key)
             return False
         batches = []
         try:
-            for gap in shape.gaps:
+            for gap in template.gaps:
                 at, stop = self._records_at(frame, end)
                 end = stop + len(gap)
                 if stop - at < _SMALLEST_BATCH_BYTES or frame[stop:end] != gap:
@@ -253,17 +253,17 @@ class ConnectionProduce:
         owner = self._owner
         now_ms = owner.now_ms()
         self._connection.defer()
-        tickets = [PendingAppend(partition, shape.acks) for partition in shape.partitions]
-        for ticket, batch in zip(tickets, batches, strict=True):
-            owner.append_to(ticket, batch, now_ms)
-        outcome = owner.replicas.outcome(tickets, shape.timeout_ms)
-        outcome.then(partial(self._answer_many, shape, correlation_id, len(frame)))
+        appends = [PendingAppend(partition, template.acks) for partition in template.partitions]
+        for append, batch in zip(appends, batches, strict=True):
+            owner.append_to(append, batch, now_ms)
+        outcome = owner.replicas.outcome(appends, template.timeout_ms)
+        outcome.then(partial(self._answer_many, template, correlation_id, len(frame)))
         return True
 
     def _answer_many(
-        self, shape: ProduceTemplate, correlation_id: int, request_bytes: int, tickets: list[PendingAppend]
+        self, template: ProduceTemplate, correlation_id: int, request_bytes: int, appends: list[PendingAppend]
     ) -> None:
-        self.answer(shape, correlation_id, tickets, request_bytes)
+        self.answer(template, correlation_id, appends, request_bytes)
 
     def _records_at(self, frame: memoryview, at: int) -> tuple[int, int]:
         """Start and end of the records whose length field is at `at`."""
@@ -274,40 +274,40 @@ class ConnectionProduce:
 
     # -- building templates
 
-    def _learn(self, frame: memoryview) -> None:
+    def _build_template(self, frame: memoryview) -> None:
         """Build a template from this request, if later requests can be served by it. The generic path serves this
         one."""
-        found = read_header(frame) if self._version >= ZSTD_FROM and self._shapes.may_learn() else None
-        shape = read_shape(frame, *found) if found is not None else None
-        if shape is None or shape.acks not in VALID_ACKS:
+        parsed = read_header(frame) if self._version >= ZSTD_FROM and self._templates.should_sample() else None
+        template = build_template(frame, *parsed) if parsed is not None else None
+        if template is None or template.acks not in VALID_ACKS:
             return
         context, owner = self._connection.context, self._owner
-        if owner.has_quota(PRODUCER_BYTE_RATE, context.principal, shape.client_id):
+        if owner.has_quota(PRODUCER_BYTE_RATE, context.principal, template.client_id):
             return
         image = owner.cache.image
         partitions: list[Partition] = []
-        for topic in shape.body.topic_data:
+        for topic in template.body.topic_data:
             if topic.topic_id != ZERO_UUID:
                 topic.name = image.topic_name(topic.topic_id) or ""
             if topic.name in _NOT_REMEMBERED or not may(owner.authorizer, context, AclOperation.WRITE, topic.name):
                 return
-            for asked in topic.partition_data:
-                partition = owner.replicas.partition(topic.name, asked.index)
+            for partition_data in topic.partition_data:
+                partition = owner.replicas.partition(topic.name, partition_data.index)
                 if partition is None or not partition.is_leader or partition in partitions:  # named twice: generic path
                     return
                 partitions.append(partition)
-        shape.watch(partitions, image, owner.authorizer.stamp)
-        request = ApiRequest(RequestHeader(ApiKey.PRODUCE, self._version, 0, None), shape.body, context, b"", 0.0)
+        template.watch(partitions, image, owner.authorizer.stamp)
+        request = ApiRequest(RequestHeader(ApiKey.PRODUCE, self._version, 0, None), template.body, context, b"", 0.0)
 
-        def encode(tickets: Sequence[PendingAppend]) -> bytes:
-            return _payload(self._version, 0, owner.handler.response(request, tickets)[0])
+        def encode(appends: Sequence[PendingAppend]) -> bytes:
+            return _payload(self._version, 0, owner.handler.response(request, appends)[0])
 
-        if shape.take_template(encode):
-            assert found is not None
-            self.tally.stand_for(found[0], context)
-            self._shapes.remember(shape.key, shape)
+        if template.build_response_template(encode):
+            assert parsed is not None
+            self.stats.set_sample(parsed[0], context)
+            self._templates.add(template.key, template)
 
 
-def _payload(version: int, correlation_id: int, answer: ResponseMessage) -> bytes:
+def _payload(version: int, correlation_id: int, response: ResponseMessage) -> bytes:
     head = encode_response_header(ApiKey.PRODUCE, version, correlation_id)
-    return head + b"".join(answer.encode_chunks(version))
+    return head + b"".join(response.encode_chunks(version))

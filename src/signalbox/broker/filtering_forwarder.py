@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult, RawResponse
 from signalbox.broker.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
 from signalbox.broker.in_slices import in_slices
 from signalbox.broker.ports import Forwarder, TaskScheduler
@@ -35,10 +35,12 @@ class ResourceAuthorizer(Protocol):
 
     def rejected(self, request: ApiRequest) -> Rejection | Awaitable[Rejection]: ...
 
-    def __call__(self, request: ApiRequest) -> Answer: ...
+    def __call__(self, request: ApiRequest) -> HandlerResult: ...
 
 
-def forwarding_filters(authorizer: Authorizer, judges: Mapping[ApiKey, ResourceAuthorizer]) -> dict[int, Filter]:
+def forwarding_filters(
+    authorizer: Authorizer, resource_authorizers: Mapping[ApiKey, ResourceAuthorizer]
+) -> dict[int, Filter]:
     """Filters by API key: a right on the cluster, or a handler's `rejected`. ValueError names forwarded APIs without a
     filter."""
 
@@ -47,11 +49,11 @@ def forwarding_filters(authorizer: Authorizer, judges: Mapping[ApiKey, ResourceA
         return {}
 
     filters: dict[int, Filter] = dict.fromkeys(CLUSTER_RIGHTS, reject_whole)
-    filters |= {int(key): judge.rejected for key, judge in judges.items()}
+    filters |= {int(key): resource_authorizer.rejected for key, resource_authorizer in resource_authorizers.items()}
     routed = [row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER]
     unseen = [key.name for key in routed if key not in filters]
     if unseen:
-        raise ValueError(f"forwarded without a look at who may: {', '.join(unseen)}")
+        raise ValueError(f"forwarded APIs without an authorization filter: {', '.join(unseen)}")
     return filters
 
 
@@ -67,33 +69,35 @@ class FilteringForwarder:
         """Set the filters by API key. They need the handlers, which are created after the router."""
         self._filters = filters
 
-    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+    def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         """The complete response; KafkaError at once when the whole request is rejected. The authorization of each
         resource, which may take long, is done before this function returns. Yields."""
         return self._settled(request, self._filters[request.header.api_key](request))
 
-    async def _settled(self, request: ApiRequest, judged: Rejection | Awaitable[Rejection]) -> FinalAnswer:
-        rejected = await judged if inspect.isawaitable(judged) else judged
+    async def _settled(self, request: ApiRequest, rejection: Rejection | Awaitable[Rejection]) -> FinalResponse:
+        rejected = await rejection if inspect.isawaitable(rejection) else rejection
         if isinstance(rejected, Message):
             return rejected
         if not rejected:
-            request.sent_on = True
+            request.was_forwarded = True
             return await self._forwarder.forward(request)
-        shape = RESOURCE_REQUESTS[request.header.api_key]
-        rest = await in_slices(self._scheduler, partial(_rest, request, shape, rejected))
-        said = None
+        api = RESOURCE_REQUESTS[request.header.api_key]
+        rest = await in_slices(self._scheduler, partial(_rest, request, api, rejected))
+        controller_response = None
         if rest is not None:
-            request.sent_on = True
-            said = await self._forwarder.forward(rest)
-            if isinstance(said, CloseConnection):
-                return said
-        merged: FinalAnswer = await in_slices(self._scheduler, partial(_merged, request, shape, rejected, said))
+            request.was_forwarded = True
+            controller_response = await self._forwarder.forward(rest)
+            if isinstance(controller_response, CloseConnection):
+                return controller_response
+        merged: FinalResponse = await in_slices(
+            self._scheduler, partial(_merged, request, api, rejected, controller_response)
+        )
         return merged
 
 
-def _rest(request: ApiRequest, shape: ResourceRequests, rejected: Rejected) -> ApiRequest | None:
+def _rest(request: ApiRequest, api: ResourceRequests, rejected: Rejected) -> ApiRequest | None:
     """The request without the rejected resources, with the client's own header; None when no resource remains."""
-    body = shape.rest(request.body, rejected)
+    body = api.rest(request.body, rejected)
     if body is None:
         return None
     header, offset = decode_request_header(request.frame)
@@ -101,11 +105,15 @@ def _rest(request: ApiRequest, shape: ResourceRequests, rejected: Rejected) -> A
     return ApiRequest(header, body, request.context, frame, request.received_at)
 
 
-def _merged(request: ApiRequest, shape: ResourceRequests, rejected: Rejected, said: FinalAnswer | None) -> Any:
+def _merged(
+    request: ApiRequest, api: ResourceRequests, rejected: Rejected, controller_response: FinalResponse | None
+) -> Any:
     """The complete response. `said`: the active controller's response, or None if nothing was forwarded."""
-    answer: Any = said
-    if isinstance(said, RawAnswer):
+    response: Any = controller_response
+    if isinstance(controller_response, RawResponse):
         header = request.header
-        _, offset = decode_response_header(said.payload, header.api_key, header.api_version)
-        answer, _ = API_TABLE[header.api_key].response.decode_long(said.payload, header.api_version, offset)
-    return shape.merged(request.body, rejected, answer)
+        _, offset = decode_response_header(controller_response.payload, header.api_key, header.api_version)
+        response, _ = API_TABLE[header.api_key].response.decode_long(
+            controller_response.payload, header.api_version, offset
+        )
+    return api.merged(request.body, rejected, response)

@@ -19,10 +19,10 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, RawAnswer
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse
 from signalbox.broker.error_responses import error_response
+from signalbox.broker.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.ports import EnvelopeChannel
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError
@@ -42,7 +42,7 @@ class EnvelopeForwarder:
         serde: PrincipalSerde,
         metrics: ForwardingMetrics,
         request_timeout_ms: int,
-        numbering: ForwardingNumbers,
+        numbering: ForwardingIds,
     ) -> None:
         self._channel = channel
         self._serde = serde
@@ -50,7 +50,7 @@ class EnvelopeForwarder:
         self._request_timeout_ms = request_timeout_ms
         self._numbering = numbering
 
-    async def forward(self, request: ApiRequest) -> FinalAnswer:
+    async def forward(self, request: ApiRequest) -> FinalResponse:
         """The active controller's response to `request`, or the error of the table above, within the request
         timeout."""
         context = request.context
@@ -73,7 +73,7 @@ class EnvelopeForwarder:
             self._metrics.ended(request.header.client_id)
         return self._completed(request, envelope)
 
-    def _completed(self, request: ApiRequest, envelope: Any) -> FinalAnswer:
+    def _completed(self, request: ApiRequest, envelope: Any) -> FinalResponse:
         if envelope.error_code == Error.NONE:
             return self._inner(request, envelope.response_data)
         self._metrics.failed(Error.of(envelope.error_code))
@@ -88,7 +88,7 @@ class EnvelopeForwarder:
             )
         return error_response(request, Error.UNKNOWN_SERVER_ERROR)
 
-    def _inner(self, request: ApiRequest, response_data: bytes | None) -> FinalAnswer:
+    def _inner(self, request: ApiRequest, response_data: bytes | None) -> FinalResponse:
         header = request.header
         try:
             correlation_id, body = decode_response_header(response_data or b"", header.api_key, header.api_version)
@@ -102,7 +102,7 @@ class EnvelopeForwarder:
             )
             self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
             return error_response(request, Error.UNKNOWN_SERVER_ERROR)
-        return RawAnswer(bytes(response_data), _throttle_time_ms(header, response_data, body))
+        return RawResponse(bytes(response_data), _throttle_time_ms(header, response_data, body))
 
 
 def _throttle_time_ms(header: RequestHeader, payload: bytes, body: int) -> int:

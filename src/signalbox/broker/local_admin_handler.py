@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Container
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.routes import RouteTable
@@ -21,7 +21,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.security.request_context import RequestContext
 
 # As in Kafka: these return NOT_CONTROLLER before they authorize the request; the others authorize it first.
-_REJECTED_UNSEEN = frozenset((ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS))
+_REJECTED_BEFORE_AUTHORIZATION = frozenset((ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS))
 
 
 class LocalAdminHandler(Protocol):
@@ -40,39 +40,39 @@ class LocalAdminRequests:
         """Set the route table, which is created after the router."""
         self._routes = routes
 
-    async def forward(self, request: ApiRequest) -> FinalAnswer:
-        """This broker's own response."""
+    async def forward(self, request: ApiRequest) -> FinalResponse:
+        """This broker's local response."""
         key = request.header.api_key
-        if key in _REJECTED_UNSEEN:
+        if key in _REJECTED_BEFORE_AUTHORIZATION:
             return failure(request, Error.NOT_CONTROLLER)
-        answer = self._routes[key].handler(request)
-        return await answer if inspect.isawaitable(answer) else answer
+        response = self._routes[key].handler(request)
+        return await response if inspect.isawaitable(response) else response
 
 
-class OwnWriter:
-    """The controller that handlers use below the gate: the APIs in `stored_here` are handled by this broker when it is
+class DirectWriter:
+    """The controller that handlers use below the gate: the APIs in `local_apis` are handled by this broker when it is
     not the controller, or is no longer the controller."""
 
-    def __init__(self, controller: ActiveController, own: LocalAdminHandler, stored_here: Container[int]) -> None:
+    def __init__(self, controller: ActiveController, local: LocalAdminHandler, local_apis: Container[int]) -> None:
         self._controller = controller
-        self._own = own
-        self._stored_here = stored_here
+        self._local = local
+        self._local_apis = local_apis
 
     @property
     def is_active(self) -> bool:
         return self._controller.is_active
 
     async def handle(self, api_key: int, request: Any, context: RequestContext) -> Any:
-        if api_key not in self._stored_here:
+        if api_key not in self._local_apis:
             return await self._controller.handle(api_key, request, context)
         if self._controller.is_active:
-            answer = await self._controller.handle(api_key, request, context)
-            if not says_not_controller(answer):
-                return answer
-        return await self._own.handle(api_key, request)
+            response = await self._controller.handle(api_key, request, context)
+            if not says_not_controller(response):
+                return response
+        return await self._local.handle(api_key, request)
 
 
-class OwnTopicWriter(OwnWriter):
+class DirectTopicWriter(DirectWriter):
     """The same for auto-created topics: this broker never sends these creations to another broker."""
 
     @property

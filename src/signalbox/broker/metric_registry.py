@@ -119,7 +119,7 @@ class MetricRegistry:
         if family is None:
             family = self._families[name] = _Family(kind)
         if family.kind is not kind:
-            raise ValueError(f"{name} is a {family.kind}, and was asked for as a {kind}")
+            raise ValueError(f"{name} is a {family.kind}, and was requested as a {kind}")
         return family
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.routes import RouteRow
 from signalbox.protocol.headers import RequestHeader
 from signalbox.security.acl_view import AclIndex
@@ -59,7 +59,7 @@ class ActiveController(Protocol):
 
 
 class Forwarder(Protocol):
-    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+    def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         """The active controller's response to a request that another broker received (KIP-590)."""
         ...
 
@@ -68,7 +68,7 @@ class RequestObserver(Protocol):
     """Called for every completed request: metrics and the audit trail."""
 
     def observe(
-        self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
+        self, request: ApiRequest, row: RouteRow, response: FinalResponse, response_bytes: int, duration_s: float
     ) -> None: ...
 
 

@@ -28,8 +28,24 @@ class ProduceTemplate:
     """`gaps`: the bytes after each partition's records; `body`: the request without its records."""
 
     __slots__ = (
-        "_after", "_before", "_marks", "_pack", "_size", "_tells_start", "acks", "authorizer_stamp", "body",
-        "client_id", "gaps", "image", "key", "partition", "partitions", "stamp", "stamps", "timeout_ms",
+        "_after",
+        "_before",
+        "_has_log_start",
+        "_marks",
+        "_pack",
+        "_size",
+        "acks",
+        "authorizer_stamp",
+        "body",
+        "client_id",
+        "gaps",
+        "image",
+        "key",
+        "partition",
+        "partitions",
+        "stamp",
+        "stamps",
+        "timeout_ms",
     )  # fmt: skip
 
     def __init__(self, key: bytes, gaps: tuple[bytes, ...], body: ProduceRequest, header: RequestHeader) -> None:
@@ -45,7 +61,7 @@ class ProduceTemplate:
         self.stamp = 0
         self.image: MetadataImage | None = None
         self.authorizer_stamp = -1
-        self._tells_start = header.api_version >= _LOG_START_FROM
+        self._has_log_start = header.api_version >= _LOG_START_FROM
         self._size = 0
         self._before = self._after = b""
         self._marks: tuple[int, ...] = ()
@@ -60,54 +76,54 @@ class ProduceTemplate:
         self.image = image
         self.authorizer_stamp = authorizer_stamp
 
-    def take_template(self, encode: Callable[[Sequence[PendingAppend]], bytes]) -> bool:
+    def build_response_template(self, encode: Callable[[Sequence[PendingAppend]], bytes]) -> bool:
         """Build the response template from an example response of `encode`. False when the positions of the numbers
         cannot be determined."""
-        tickets = []
+        appends = []
         for number, partition in enumerate(self.partitions):
-            ticket = PendingAppend(partition, self.acks)
-            ticket.base_offset = _MARK + number
-            tickets.append(ticket)
-        answer = encode(tickets)
-        marks = [(_MARK + number).to_bytes(8) for number in range(len(tickets))]
-        if any(answer.count(mark) != 1 for mark in marks):
+            append = PendingAppend(partition, self.acks)
+            append.base_offset = _MARK + number
+            appends.append(append)
+        response = encode(appends)
+        marks = [(_MARK + number).to_bytes(8) for number in range(len(appends))]
+        if any(response.count(mark) != 1 for mark in marks):
             return False
-        self._marks = tuple(answer.index(mark) for mark in marks)
-        numbers = _NUMBERS[self._tells_start]
-        self._size = len(answer)
+        self._marks = tuple(response.index(mark) for mark in marks)
+        numbers = _NUMBERS[self._has_log_start]
+        self._size = len(response)
         if self.partition is None:
-            self._before = answer
+            self._before = response
             return True
         at, behind = self._marks[0], self._marks[0] + numbers.size
-        self._before, self._after = answer[4:at], answer[behind:]
-        self._pack = Struct(f">Ii{at - 4}s{numbers.format[1:]}{len(answer) - behind}s").pack
+        self._before, self._after = response[4:at], response[behind:]
+        self._pack = Struct(f">Ii{at - 4}s{numbers.format[1:]}{len(response) - behind}s").pack
         return True
 
-    def answer(self, correlation_id: int, tickets: Sequence[PendingAppend]) -> bytes:
+    def answer(self, correlation_id: int, appends: Sequence[PendingAppend]) -> bytes:
         """The response frame, which begins with its size, for appends without an error."""
         if self.partition is None:
-            return self._answer_many(correlation_id, tickets)
-        return self.answer_one(correlation_id, tickets[0])
+            return self._answer_many(correlation_id, appends)
+        return self.answer_one(correlation_id, appends[0])
 
-    def answer_one(self, correlation_id: int, ticket: PendingAppend) -> bytes:
+    def answer_one(self, correlation_id: int, append: PendingAppend) -> bytes:
         """The same for a request with one partition."""
-        offset, appended_at = ticket.base_offset, ticket.log_append_time_ms
-        if self._tells_start:
-            start = ticket.log_start_offset
+        offset, appended_at = append.base_offset, append.log_append_time_ms
+        if self._has_log_start:
+            start = append.log_start_offset
             return self._pack(self._size, correlation_id, self._before, offset, appended_at, start, self._after)
         return self._pack(self._size, correlation_id, self._before, offset, appended_at, self._after)
 
-    def _answer_many(self, correlation_id: int, tickets: Sequence[PendingAppend]) -> bytes:
-        made = bytearray(self._before)
-        _INT32.pack_into(made, 0, correlation_id)
-        pack_into = _NUMBERS[self._tells_start].pack_into
-        for at, ticket in zip(self._marks, tickets, strict=True):
-            start = (ticket.log_start_offset,) if self._tells_start else ()
-            pack_into(made, at, ticket.base_offset, ticket.log_append_time_ms, *start)
-        return self._size.to_bytes(4) + made
+    def _answer_many(self, correlation_id: int, appends: Sequence[PendingAppend]) -> bytes:
+        frame = bytearray(self._before)
+        _INT32.pack_into(frame, 0, correlation_id)
+        pack_into = _NUMBERS[self._has_log_start].pack_into
+        for at, append in zip(self._marks, appends, strict=True):
+            start = (append.log_start_offset,) if self._has_log_start else ()
+            pack_into(frame, at, append.base_offset, append.log_append_time_ms, *start)
+        return self._size.to_bytes(4) + frame
 
 
-def read_shape(frame: memoryview, header: RequestHeader, body_offset: int) -> ProduceTemplate | None:
+def build_template(frame: memoryview, header: RequestHeader, body_offset: int) -> ProduceTemplate | None:
     """The template of a request; None when it cannot have one (no partition, too many partitions, transactional, or an
     unusual encoding)."""
     version = header.api_version
@@ -138,13 +154,13 @@ def read_shape(frame: memoryview, header: RequestHeader, body_offset: int) -> Pr
 
 def _constants(chunks: list[Any], records: list[Any]) -> list[bytes] | None:
     """The bytes before, between and after the records; None when not all records are found."""
-    found = [b""]
-    left = iter(records)
-    expected = next(left, None)
+    constants = [b""]
+    remaining = iter(records)
+    expected = next(remaining, None)
     for chunk in chunks:
         if chunk is expected:
-            found.append(b"")
-            expected = next(left, None)
+            constants.append(b"")
+            expected = next(remaining, None)
         else:
-            found[-1] += bytes(chunk)
-    return found if len(found) == len(records) + 1 else None
+            constants[-1] += bytes(chunk)
+    return constants if len(constants) == len(records) + 1 else None

@@ -10,7 +10,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
 
-class OwnIdentity(Protocol):
+class BrokerIdentity(Protocol):
     @property
     def node_id(self) -> int: ...
 
@@ -21,7 +21,7 @@ class OwnIdentity(Protocol):
 class ProducerIdBlocks:
     """The broker's current block. When the process ends, unused ids of the block are lost: a gap, never a duplicate."""
 
-    def __init__(self, requests: ControllerRequests, identity: OwnIdentity, request_timeout_ms: int) -> None:
+    def __init__(self, requests: ControllerRequests, identity: BrokerIdentity, request_timeout_ms: int) -> None:
         self._requests = requests
         self._identity = identity
         self._request_timeout_ms = request_timeout_ms

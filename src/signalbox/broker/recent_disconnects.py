@@ -46,9 +46,11 @@ class RecentDisconnects:
     def _is_settled(self, image: MetadataImage) -> bool:
         """Whether none of these brokers is alive or a leader in the image. The controller sends the live brokers first
         and the new leaders a little later: a response between the two would have no leaders."""
-        gone = self._lost_at.keys()
-        if any(image.is_alive(broker_id) for broker_id in gone):
+        disconnected = self._lost_at.keys()
+        if any(image.is_alive(broker_id) for broker_id in disconnected):
             return False
         return not any(
-            partition.leader in gone for topic in image.topics.values() for partition in topic.partitions.values()
+            partition.leader in disconnected
+            for topic in image.topics.values()
+            for partition in topic.partitions.values()
         )

@@ -69,20 +69,20 @@ class RequestMetrics:
         """The queue to which connections add the latest durations (s) of their fast-path requests of an API."""
         return self._fast.setdefault(api_key, deque(maxlen=_FAST_PATH_WINDOW))
 
-    def fast_path(self, api_key: ApiKey, version: int, tally: FastPathStats) -> None:
+    def fast_path(self, api_key: ApiKey, version: int, stats: FastPathStats) -> None:
         """Count fast-path requests in bulk."""
         recent = [duration_s * 1000 for duration_s in self.fast_durations(api_key)]
         self.fast_durations(api_key).clear()
         for name in request_names(api_key):
             api = self._api(name)
-            api.versions[version] += tally.count
-            api.request_bytes.count += tally.count
-            api.request_bytes.total += tally.request_bytes
-            api.response_bytes += tally.response_bytes
+            api.versions[version] += stats.count
+            api.request_bytes.count += stats.count
+            api.request_bytes.total += stats.request_bytes
+            api.response_bytes += stats.response_bytes
             api.total_time.recent.extend(recent)
-            api.total_time.count += tally.count
-            api.total_time.total += tally.total_s * 1000
-            api.queue_time.record_zeros(tally.count)
+            api.total_time.count += stats.count
+            api.total_time.total += stats.total_s * 1000
+            api.queue_time.record_zeros(stats.count)
 
     def _api(self, name: str) -> _Api:
         api = self._apis.get(name)

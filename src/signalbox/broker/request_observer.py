@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.audit_resources import first_error, named_resources
 from signalbox.broker.audit_rollups import AuditRollups
 from signalbox.broker.request_metrics import RequestMetrics, request_names
@@ -29,24 +29,24 @@ class AuditingObserver:
         self._audit = audit
 
     def observe(
-        self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, response_bytes: int, duration_s: float
+        self, request: ApiRequest, row: RouteRow, response: FinalResponse, response_bytes: int, duration_s: float
     ) -> None:
         follower = row.api_key is ApiKey.FETCH and _fetches_as_follower(request.body)
         names, sizes = request_names(row.api_key, follower), (len(request.frame), response_bytes)
         self._metrics.ended(names, request.header.api_version, sizes, duration_s, request.queue_s)
-        if row.audited is Audited.NEVER or _about_the_trail_itself(request):
+        if row.audited is Audited.NEVER or _is_about_audit_topic(request):
             return
-        failed = bool(getattr(answer, "error_code", 0))
+        failed = bool(getattr(response, "error_code", 0))
         if row.audited is Audited.ROLLED_UP:
             if request.forwarded_by is None:  # else the broker of the client's connection rolls it up
                 self._rollups.add(request, row.api_key.name, failed, response_bytes, duration_s)
         else:
-            self._audit.record(self._single(request, row, answer, duration_s))
+            self._audit.record(self._single(request, row, response, duration_s))
 
-    def _single(self, request: ApiRequest, row: RouteRow, answer: FinalAnswer, duration_s: float) -> AuditEvent:
+    def _single(self, request: ApiRequest, row: RouteRow, response: FinalResponse, duration_s: float) -> AuditEvent:
         context, header = request.context, request.header
         return AuditEvent(
-            kind=AuditKind.FORWARDED if request.sent_on else AuditKind.ADMIN,
+            kind=AuditKind.FORWARDED if request.was_forwarded else AuditKind.ADMIN,
             listener=context.listener_name,
             plane=context.plane,
             connection_id=context.connection_id,
@@ -59,14 +59,14 @@ class AuditingObserver:
             api_version=header.api_version,
             correlation_id=header.correlation_id,
             resource=named_resources(row.api_key, request.body),
-            error=first_error(answer),
+            error=first_error(response),
             duration_us=int(duration_s * 1e6),
             max_duration_us=int(duration_s * 1e6),
             request_bytes=len(request.frame),
         )
 
 
-def _produces_to_the_trail(body: Any) -> bool:
+def _produces_to_audit_topic(body: Any) -> bool:
     return bool(body.topic_data) and all(topic.name == AUDIT_TOPIC for topic in body.topic_data)
 
 
@@ -74,12 +74,12 @@ def _fetches_as_follower(body: Any) -> bool:
     return bool(body.replica_id >= 0 or body.replica_state.replica_id >= 0)
 
 
-_TRAIL_ITSELF: dict[int, Callable[[Any], bool]] = {
-    ApiKey.PRODUCE: _produces_to_the_trail,
+_AUDIT_TOPIC_REQUESTS: dict[int, Callable[[Any], bool]] = {
+    ApiKey.PRODUCE: _produces_to_audit_topic,
     ApiKey.FETCH: _fetches_as_follower,
 }
 
 
-def _about_the_trail_itself(request: ApiRequest) -> bool:
-    check = _TRAIL_ITSELF.get(request.header.api_key)
+def _is_about_audit_topic(request: ApiRequest) -> bool:
+    check = _AUDIT_TOPIC_REQUESTS.get(request.header.api_key)
     return check is not None and request.context.inter_broker and check(request.body)

@@ -14,7 +14,7 @@ from signalbox.common.limits import MAX_HOT_SHAPES_PER_CONNECTION
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.security.principal import KafkaPrincipal
 
-Shape = TypeVar("Shape")
+Template = TypeVar("Template")
 KEY_AT = 8  # API key, version and correlation id come first
 _LONGEST_PAUSE = 1024
 
@@ -22,7 +22,7 @@ _LONGEST_PAUSE = 1024
 HasQuota = Callable[[str, KafkaPrincipal, str | None], bool]  # quota key, principal, client id
 
 
-def nobody_has_quota(quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
+def no_client_has_quota(quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
     """Default `HasQuota`, without client quotas. Clients with a quota use the generic path, which measures and
     throttles."""
     return False
@@ -34,17 +34,17 @@ def is_flexible(api_key: ApiKey, version: int) -> bool:
     return flexible_from is not None and version >= flexible_from
 
 
-class RequestTemplates(Generic[Shape]):
+class RequestTemplates(Generic[Template]):
     """Templates by key; `ends` are the positions in a frame where a key can end."""
 
     __slots__ = ("_pause", "_skip", "by_key", "ends")
 
     def __init__(self) -> None:
-        self.by_key: dict[bytes, Shape] = {}
+        self.by_key: dict[bytes, Template] = {}
         self.ends: tuple[int, ...] = ()
         self._pause = self._skip = 0
 
-    def may_learn(self) -> bool:
+    def should_sample(self) -> bool:
         """Whether to try to build a template from a frame without one. The interval doubles with each failed try."""
         if self._skip:
             self._skip -= 1
@@ -52,20 +52,20 @@ class RequestTemplates(Generic[Shape]):
         self._skip = self._pause = min(max(1, self._pause * 2), _LONGEST_PAUSE)
         return True
 
-    def remember(self, key: bytes, shape: Shape) -> None:
-        """Store `shape`; the oldest template is evicted when there are too many."""
+    def add(self, key: bytes, template: Template) -> None:
+        """Store `template`; the oldest template is evicted when there are too many."""
         if len(self.by_key) < MAX_HOT_SHAPES_PER_CONNECTION:
             self._skip = self._pause = 0
         elif key not in self.by_key:
             del self.by_key[next(iter(self.by_key))]
-        self.by_key[key] = shape
-        self._note_ends()
+        self.by_key[key] = template
+        self._update_ends()
 
     def forget(self, key: bytes) -> None:
         """Remove a template that is no longer valid; a new one may be built from the next frame of its kind."""
         self.by_key.pop(key, None)
-        self._note_ends()
+        self._update_ends()
         self._skip = self._pause = 0
 
-    def _note_ends(self) -> None:
+    def _update_ends(self) -> None:
         self.ends = tuple({KEY_AT + len(key) for key in self.by_key})

@@ -24,32 +24,32 @@ Rejected = dict[Hashable, Any]
 
 @dataclass(frozen=True, slots=True)
 class ResourceRequests:
-    """Description of one API. `asked`: the request's lists of entries. `answered`: the response's list of results.
-    `entry_key`: the key of an entry. `result_keys`: the keys of the entries that a result may belong to. `repeats`:
-    whether a resource that is named twice has two results."""
+    """Description of one API. `request_fields`: the request's lists of entries. `response_field`: the response's list
+    of results. `entry_key`: the key of an entry. `result_keys`: the keys of the entries that a result may belong to.
+    `repeats`: whether a resource that is named twice has two results."""
 
     api_key: ApiKey
-    asked: tuple[str, ...]
-    answered: str
+    request_fields: tuple[str, ...]
+    response_field: str
     entry_key: Callable[[Any], Hashable]
     result_keys: Callable[[Any], Iterable[Hashable]]
     repeats: bool = False
 
     def entries(self, body: Any) -> Iterator[tuple[Hashable, Any]]:
         """Every entry with its key, in the order of the request. Yields."""
-        for field in self.asked:
+        for field in self.request_fields:
             for entry in yielding(getattr(body, field)):
                 yield self.entry_key(entry), entry
 
     def times(self, body: Any) -> Counter[Hashable]:
         """How often each resource is named. Yields. KafkaError(POLICY_VIOLATION) for too many resources, like Kafka's
         limit on the records of one request: each resource would be a step of one decision."""
-        asked = sum(len(getattr(body, field)) for field in self.asked)
-        if asked > MAX_RESOURCES_PER_CHANGE:
+        count = sum(len(getattr(body, field)) for field in self.request_fields)
+        if count > MAX_RESOURCES_PER_CHANGE:
             raise KafkaError(
                 Error.POLICY_VIOLATION,
-                f"{asked} resources in one request: at most {MAX_RESOURCES_PER_CHANGE} (MAX_RESOURCES_PER_CHANGE) are"
-                " taken. Send several requests",
+                f"{count} resources in one request: at most {MAX_RESOURCES_PER_CHANGE} (MAX_RESOURCES_PER_CHANGE) are"
+                " allowed. Send several requests",
             )
         return Counter(key for key, _ in self.entries(body))
 
@@ -59,23 +59,27 @@ class ResourceRequests:
         if not rejected:
             return body
         rest = copy(body)
-        for field in self.asked:
+        for field in self.request_fields:
             setattr(
-                rest, field, [each for each in yielding(getattr(body, field)) if self.entry_key(each) not in rejected]
+                rest,
+                field,
+                [entry for entry in yielding(getattr(body, field)) if self.entry_key(entry) not in rejected],
             )
-        return rest if any(getattr(rest, field) for field in self.asked) else None
+        return rest if any(getattr(rest, field) for field in self.request_fields) else None
 
-    def merged(self, body: Any, rejected: Rejected, answer: Any | None) -> Any:
-        """The combined response. `answer`: the controller's response, None if it received no request. Yields."""
-        whole = API_TABLE[self.api_key].response() if answer is None else copy(answer)
-        found: Rejected = {
-            key: result for result in yielding(getattr(whole, self.answered)) for key in self.result_keys(result)
+    def merged(self, body: Any, rejected: Rejected, response: Any | None) -> Any:
+        """The combined response. `response`: the controller's response, None if it received no request. Yields."""
+        combined = API_TABLE[self.api_key].response() if response is None else copy(response)
+        result_by_key: Rejected = {
+            key: result
+            for result in yielding(getattr(combined, self.response_field))
+            for key in self.result_keys(result)
         } | rejected
-        results = [found[key] for key, _ in self.entries(body) if key in found]
+        results = [result_by_key[key] for key, _ in self.entries(body) if key in result_by_key]
         if not self.repeats:  # by identity: a topic that is named by name and by id has one result
             results = list({id(result): result for result in yielding(results)}.values())
-        setattr(whole, self.answered, results)
-        return whole
+        setattr(combined, self.response_field, results)
+        return combined
 
 
 def _name(entry: Any) -> Hashable:

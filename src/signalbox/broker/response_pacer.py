@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
 from signalbox.broker.ports import TaskScheduler
 from signalbox.common.cooperative_task import yield_if_due
@@ -25,40 +25,40 @@ class ResponsePacer:
 
     def __init__(self, scheduler: TaskScheduler) -> None:
         self._scheduler = scheduler
-        self._known: deque[tuple[Promise[FinalAnswer], FinalAnswer]] = deque()
+        self._completed: deque[tuple[Promise[FinalResponse], FinalResponse]] = deque()
         self._under_way = False
 
-    def of(self, request: ApiRequest, awaited: asyncio.Future[FinalAnswer]) -> Promise[FinalAnswer]:
+    def of(self, request: ApiRequest, awaited: asyncio.Future[FinalResponse]) -> Promise[FinalResponse]:
         """Promise of the response of `awaited`, completed in turn; an error becomes the API's error response. If
         `awaited` is cancelled, the promise is never completed: the broker stops."""
-        pending: Promise[FinalAnswer] = Promise()
+        promise: Promise[FinalResponse] = Promise()
 
-        def known(done: asyncio.Future[FinalAnswer]) -> None:
+        def on_done(done: asyncio.Future[FinalResponse]) -> None:
             if done.cancelled():
                 return
             error = done.exception()
             if error is None:
-                self._give(pending, done.result())
+                self._enqueue(promise, done.result())
             elif isinstance(error, KafkaError):
-                self._give(pending, failure(request, error.error, str(error)))
+                self._enqueue(promise, failure(request, error.error, str(error)))
             else:
                 log.error("%s failed", request.header.api_key, exc_info=error)
-                self._give(pending, failure(request, Error.UNKNOWN_SERVER_ERROR))
+                self._enqueue(promise, failure(request, Error.UNKNOWN_SERVER_ERROR))
 
-        awaited.add_done_callback(known)
-        return pending
+        awaited.add_done_callback(on_done)
+        return promise
 
-    def _give(self, pending: Promise[FinalAnswer], answer: FinalAnswer) -> None:
-        self._known.append((pending, answer))
+    def _enqueue(self, promise: Promise[FinalResponse], response: FinalResponse) -> None:
+        self._completed.append((promise, response))
         if not self._under_way:
             self._under_way = True
             self._scheduler.run(self._run)
 
     def _run(self) -> None:
         try:
-            while self._known:
-                pending, answer = self._known.popleft()
-                pending.complete(answer)
+            while self._completed:
+                promise, response = self._completed.popleft()
+                promise.complete(response)
                 yield_if_due()
         finally:
             self._under_way = False

@@ -16,12 +16,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import (
-    Answer,
     ApiRequest,
     CloseConnection,
-    FinalAnswer,
-    NoAnswer,
-    RawAnswer,
+    FinalResponse,
+    HandlerResult,
+    NoResponse,
+    RawResponse,
     ResponseMessage,
 )
 from signalbox.broker.error_responses import error_response, failure
@@ -42,10 +42,10 @@ from signalbox.replication.promise import Promise
 log = logging.getLogger(__name__)
 
 
-GoOn = Callable[[Callable[[], None]], None]
+Resume = Callable[[Callable[[], None]], None]
 
 
-def _at_once(work: Callable[[], None]) -> None:
+def _resume_now(work: Callable[[], None]) -> None:
     work()
 
 
@@ -93,11 +93,11 @@ class Router:
         if route.row.answers_long or (len(request.frame) >= LONG_FRAME_BYTES and header.api_key != ApiKey.PRODUCE):
             self._scheduler.run(lambda: self._take(request, route, taken_at, self._run_long))
         else:
-            self._take(request, route, taken_at, _at_once)
+            self._take(request, route, taken_at, _resume_now)
 
-    def _take(self, request: InboundRequest, route: Route, taken_at: float, go_on: GoOn) -> None:
-        """Decode the request, call the handler and end the request. A response that comes later is finished in
-        `go_on`."""
+    def _take(self, request: InboundRequest, route: Route, taken_at: float, resume: Resume) -> None:
+        """Decode the request, call the handler and end the request. A response that comes later is finished by
+        `resume`."""
         header, began = request.header, own_time(self._clock.monotonic)
         try:
             row = API_TABLE[header.api_key]
@@ -108,17 +108,17 @@ class Router:
         except DecodeError as error:
             request.reject(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
-        asked = ApiRequest(header, body, request.context, request.frame, request.received_at)
-        asked.queue_s = max(0.0, taken_at - request.received_at)
-        answer = self.answer(asked)
-        asked.busy_s = own_time(self._clock.monotonic) - began
-        if isinstance(answer, Promise):
+        api_request = ApiRequest(header, body, request.context, request.frame, request.received_at)
+        api_request.queue_s = max(0.0, taken_at - request.received_at)
+        response = self.answer(api_request)
+        api_request.busy_s = own_time(self._clock.monotonic) - began
+        if isinstance(response, Promise):
             # A response from a purgatory: one callback, no task. Every acks=all produce and delayed fetch comes here.
-            answer.then(lambda final: go_on(lambda: self._finish(request, asked, final)))
-        elif inspect.isawaitable(answer):
-            self._finish_later(request, asked, answer, go_on)
+            response.then(lambda final: resume(lambda: self._finish(request, api_request, final)))
+        elif inspect.isawaitable(response):
+            self._finish_later(request, api_request, response, resume)
         else:
-            self._finish(request, asked, answer)
+            self._finish(request, api_request, response)
 
     def _run_long(self, work: Callable[[], None]) -> None:
         self._scheduler.run(work, again=True)
@@ -127,11 +127,11 @@ class Router:
         """Future of the result of `work`, which runs as a cooperative task: for large responses that were awaited."""
         return in_slices(self._scheduler, work)
 
-    def ended(self, request: ApiRequest, answer: FinalAnswer, size_bytes: int) -> None:
+    def ended(self, request: ApiRequest, response: FinalResponse, size_bytes: int) -> None:
         """Pass a completed request to the observer: a request of a connection, or the inner request of an Envelope."""
         duration_s = self._clock.monotonic() - request.received_at
         row = self._routes[request.header.api_key].row
-        self._observer.observe(request, row, answer, size_bytes, duration_s)
+        self._observer.observe(request, row, response, size_bytes, duration_s)
 
     def close(self) -> None:
         """The broker stops: connections with requests in flight are closed without a response."""
@@ -152,7 +152,7 @@ class Router:
             return API_TABLE[api_key].request.decode_long(frame, version, offset)[0]
         return decoder(frame, version, offset)[0]
 
-    def answer(self, request: ApiRequest) -> Answer:
+    def answer(self, request: ApiRequest) -> HandlerResult:
         """The response of this node, or of the active controller by forwarding; errors of the handler become the API's
         error response."""
         route = self._routes[request.header.api_key]
@@ -167,26 +167,26 @@ class Router:
         except Exception as error:
             return self._failed(request, error)
 
-    async def settle(self, request: ApiRequest, answer: Answer) -> FinalAnswer:
+    async def settle(self, request: ApiRequest, response: HandlerResult) -> FinalResponse:
         """Await a response; errors of the handler become the API's error response."""
-        if not inspect.isawaitable(answer):
-            return answer
+        if not inspect.isawaitable(response):
+            return response
         try:
-            return await answer
+            return await response
         except asyncio.CancelledError:
             raise
         except Exception as error:
             return self._failed(request, error)
 
     def _finish_later(
-        self, inbound: InboundRequest, request: ApiRequest, answer: Awaitable[FinalAnswer], go_on: GoOn
+        self, inbound: InboundRequest, request: ApiRequest, response: Awaitable[FinalResponse], resume: Resume
     ) -> None:
-        task = asyncio.ensure_future(self.settle(request, answer))
+        task = asyncio.ensure_future(self.settle(request, response))
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
-        task.add_done_callback(lambda done: go_on(lambda: self._finish_future(inbound, request, done)))
+        task.add_done_callback(lambda done: resume(lambda: self._finish_future(inbound, request, done)))
 
-    def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalAnswer]) -> None:
+    def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalResponse]) -> None:
         if done.cancelled():
             inbound.close_connection("the broker is stopping")
             return
@@ -194,55 +194,55 @@ class Router:
         final = done.result() if error is None else self._failed(request, error)
         self._finish(inbound, request, final)
 
-    def _finish(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> None:
+    def _finish(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> None:
         row = self._routes[request.header.api_key].row
         try:
-            size = self._end(inbound, request, answer)
+            size = self._end(inbound, request, response)
         except Exception:
             # A response that cannot be sent must not leave the connection muted forever.
             log.exception("%s v%d handler failed", row.api_key.name, request.header.api_version)
             inbound.close_connection("internal error")
             return
-        self.ended(request, answer, size)
+        self.ended(request, response, size)
         if is_long():
-            for message in (request.body, answer):
+            for message in (request.body, response):
                 if isinstance(message, Message):
                     message.release_incrementally()
 
-    def _end(self, inbound: InboundRequest, request: ApiRequest, answer: FinalAnswer) -> int:
+    def _end(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> int:
         """End the request; returns the size of its response in bytes."""
         size, began = 0, own_time(self._clock.monotonic)
-        throttle_ms = self._throttling.settle(request, answer)
+        throttle_ms = self._throttling.settle(request, response)
         if throttle_ms > 0:
             inbound.throttle(throttle_ms)
-        if isinstance(answer, RawAnswer):
-            size = len(answer.payload)
-            inbound.respond([answer.payload])
-        elif isinstance(answer, NoAnswer):
+        if isinstance(response, RawResponse):
+            size = len(response.payload)
+            inbound.respond([response.payload])
+        elif isinstance(response, NoResponse):
             inbound.respond_nothing()
-        elif isinstance(answer, CloseConnection):
-            inbound.close_connection(answer.reason)
+        elif isinstance(response, CloseConnection):
+            inbound.close_connection(response.reason)
         else:
-            chunks = self.encode(request, answer)
+            chunks = self.encode(request, response)
             size = sum(map(len, chunks))
             inbound.respond(chunks)
         self._throttling.spent(request, own_time(self._clock.monotonic) - began)
         return size
 
-    def encode(self, request: ApiRequest, answer: ResponseMessage) -> list[Any]:
+    def encode(self, request: ApiRequest, response: ResponseMessage) -> list[Any]:
         """Response header and body as chunks, at the request's version."""
         header = request.header
         head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
         try:
-            if is_long() and isinstance(answer, Message):
-                return [head, *answer.encode_long(header.api_version)]
-            return [head, *answer.encode_chunks(header.api_version)]
+            if is_long() and isinstance(response, Message):
+                return [head, *response.encode_long(header.api_version)]
+            return [head, *response.encode_chunks(header.api_version)]
         except EncodeError:
             log.exception("Response cannot be encoded (api key=%d, version=%d)", header.api_key, header.api_version)
             failed = error_response(request, Error.UNKNOWN_SERVER_ERROR)
             return [head, *failed.encode_chunks(header.api_version)]
 
-    def _failed(self, request: ApiRequest, error: BaseException) -> FinalAnswer:
+    def _failed(self, request: ApiRequest, error: BaseException) -> FinalResponse:
         if isinstance(error, KafkaError):
             return failure(request, error.error, str(error))
         name = self._routes[request.header.api_key].row.api_key.name

@@ -125,7 +125,7 @@ def build_route_table(
 ) -> RouteTable:
     """The complete table. ValueError names the rows without a handler and the handlers without a row."""
     missing = [row.api_key.name for row in rows if row.api_key not in handlers]
-    strangers = [key.name for key in handlers if key not in {row.api_key for row in rows}]
-    if missing or strangers:
-        raise ValueError(f"routes without a handler: {missing}; handlers without a route: {strangers}")
+    without_route = [key.name for key in handlers if key not in {row.api_key for row in rows}]
+    if missing or without_route:
+        raise ValueError(f"routes without a handler: {missing}; handlers without a route: {without_route}")
     return {int(row.api_key): Route(row, handlers[row.api_key], ceilings.get(row.api_key, NEWEST)) for row in rows}

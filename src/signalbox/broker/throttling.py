@@ -27,11 +27,11 @@ from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch import replica_id_of
 
 
-def _fetched(answer: FetchResponse) -> int:
-    return sum(len(partition.records or b"") for topic in answer.responses for partition in topic.partitions)
+def _fetched(response: FetchResponse) -> int:
+    return sum(len(partition.records or b"") for topic in response.responses for partition in topic.partitions)
 
 
-Withdraw = Callable[[FetchRequest, FetchResponse], None]
+Discard = Callable[[FetchRequest, FetchResponse], None]
 """Called with the response to a Fetch that is throttled, before its partitions are removed."""
 
 _OF_BROKERS = frozenset(row.api_key for row in ROUTES if row.disposition is Disposition.PEER)
@@ -45,21 +45,21 @@ class Throttling:
         self,
         quotas: ClientQuotas,
         monotonic: Callable[[], float],
-        withdraw: Withdraw = lambda _request, _response: None,
+        discard: Discard = lambda _request, _response: None,
     ) -> None:
         self._quotas = quotas
         self._monotonic = monotonic
-        self._withdraw = withdraw
+        self._withdraw = discard
 
-    def settle(self, request: ApiRequest, answer: Any) -> int:
+    def settle(self, request: ApiRequest, response: Any) -> int:
         """The throttle time of the connection after this response, in ms; also set in the response."""
-        told_ms: int = getattr(answer, "throttle_time_ms", 0)
-        if isinstance(answer, FetchResponse) and replica_id_of(request.body) < 0:
-            wait_ms = max(told_ms, self._wait_of_fetch(request, answer))
+        told_ms: int = getattr(response, "throttle_time_ms", 0)
+        if isinstance(response, FetchResponse) and replica_id_of(request.body) < 0:
+            wait_ms = max(told_ms, self._wait_of_fetch(request, response))
         else:
             wait_ms = max(told_ms, self._wait_for_bytes(request), self._wait_for_time(request))
-        if wait_ms != told_ms and hasattr(answer, "throttle_time_ms"):
-            answer.throttle_time_ms = wait_ms
+        if wait_ms != told_ms and hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = wait_ms
         return wait_ms  # also for a Produce without a response (acks=0)
 
     def spent(self, request: ApiRequest, seconds: float) -> None:
@@ -73,15 +73,15 @@ class Throttling:
         bucket = self._quotas.bucket(CONSUMER_BYTE_RATE, request.context.principal, request.header.client_id)
         return None if bucket is None else int(bucket.burst)
 
-    def _wait_of_fetch(self, request: ApiRequest, answer: FetchResponse) -> int:
+    def _wait_of_fetch(self, request: ApiRequest, response: FetchResponse) -> int:
         """The throttle time of a consumer's Fetch, in ms. If it is not 0, the response is emptied and its records cost
         nothing."""
         bucket = self._quotas.bucket(CONSUMER_BYTE_RATE, request.context.principal, request.header.client_id)
-        now, size = self._monotonic(), 0 if bucket is None else _fetched(answer)
+        now, size = self._monotonic(), 0 if bucket is None else _fetched(response)
         wait_ms = max(0 if bucket is None else bucket.wait_before_ms(size, now), self._wait_for_time(request))
         if wait_ms:
-            self._withdraw(request.body, answer)
-            answer.responses, answer.node_endpoints = [], []
+            self._withdraw(request.body, response)
+            response.responses, response.node_endpoints = [], []
         elif bucket is not None:
             bucket.take(size, now)
         return wait_ms

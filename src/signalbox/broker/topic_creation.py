@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class TopicShape:
+class InternalTopicSettings:
     """Properties of an auto-created topic: partitions, replicas (-1 = the broker default) and configs."""
 
     partitions: int = -1
@@ -39,7 +39,7 @@ class TopicShape:
 class TopicCreationSettings:
     """Properties by topic name (other topics have the broker's defaults), and the timeout for the controller."""
 
-    shapes: dict[str, TopicShape]
+    shapes: dict[str, InternalTopicSettings]
     request_timeout_ms: int
 
 
@@ -73,28 +73,28 @@ class TopicCreator:
         return await asyncio.shield(task)
 
     async def _create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
-        shape = self._shapes.get(topic, TopicShape())
-        wanted = CreateTopicsRequest(
+        settings = self._shapes.get(topic, InternalTopicSettings())
+        creation_request = CreateTopicsRequest(
             topics=[
                 CreateTopicsRequest.CreatableTopic(
                     name=topic,
-                    num_partitions=shape.partitions,
-                    replication_factor=shape.replication_factor,
+                    num_partitions=settings.partitions,
+                    replication_factor=settings.replication_factor,
                     configs=[
                         CreateTopicsRequest.CreatableTopicConfig(name=name, value=value)
-                        for name, value in shape.configs.items()
+                        for name, value in settings.configs.items()
                     ],
                 )
             ],
             timeout_ms=self._request_timeout_ms,
         )
         try:
-            answer = await self._ask(wanted, request)
+            response = await self._ask(creation_request, request)
         except KafkaError as error:
             return int(error.error), error.message
-        if not answer.topics:
+        if not response.topics:
             return int(Error.UNKNOWN_SERVER_ERROR), "the controller's answer names no topic"
-        result = answer.topics[0]
+        result = response.topics[0]
         if result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS):
             return 0, ""
         source = "" if request is None else request.context.client_address
@@ -107,14 +107,16 @@ class TopicCreator:
             log.log(level, "Topic not created (topic=%s): %s%s", topic, problem, suppressed)
         return result.error_code, result.error_message or ""
 
-    async def _ask(self, wanted: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
+    async def _ask(self, creation_request: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
         if self._controller.is_active:
             context = self._broker_context if request is None else request.context
-            local: CreateTopicsResponse = await self._controller.handle(ApiKey.CREATE_TOPICS, wanted, context)
+            local: CreateTopicsResponse = await self._controller.handle(ApiKey.CREATE_TOPICS, creation_request, context)
             return local
-        return await self._in_envelope(wanted, request)
+        return await self._in_envelope(creation_request, request)
 
-    async def _in_envelope(self, wanted: CreateTopicsRequest, request: ApiRequest | None) -> CreateTopicsResponse:
+    async def _in_envelope(
+        self, creation_request: CreateTopicsRequest, request: ApiRequest | None
+    ) -> CreateTopicsResponse:
         version = API_TABLE[ApiKey.CREATE_TOPICS].max_version
         context, correlation_id, client_id, principal = self._broker_context, 0, "", None
         if request is not None:
@@ -122,7 +124,7 @@ class TopicCreator:
             client_id, principal = request.header.client_id or "", self._serde.serialize(context.principal)
         header = encode_request_header(ApiKey.CREATE_TOPICS, version, correlation_id, client_id or None)
         envelope = await self._envelopes.envelope(
-            header + wanted.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
+            header + creation_request.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
         )
         if envelope.error_code != Error.NONE:
             # Errors between brokers are logged, not returned: a client cannot use them (F5).
@@ -130,7 +132,7 @@ class TopicCreator:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, "the active controller rejected the Envelope")
         try:
             _, offset = decode_response_header(envelope.response_data or b"", ApiKey.CREATE_TOPICS, version)
-            answer: CreateTopicsResponse = CreateTopicsResponse.decode(envelope.response_data or b"", version, offset)
+            response: CreateTopicsResponse = CreateTopicsResponse.decode(envelope.response_data or b"", version, offset)
         except DecodeError as error:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"the controller's answer does not parse: {error}") from error
-        return answer
+        return response

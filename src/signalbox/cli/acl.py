@@ -29,14 +29,21 @@ _ONE_OF = "--topic, --group, --transactional-id, --user-principal, --delegation-
 
 app = typer.Typer(help="Access control: list, create, delete.", no_args_is_help=True)
 
-Topic = Annotated[str | None, typer.Option(help="A topic; * means all.")]
-Group = Annotated[str | None, typer.Option(help="A consumer group; * means all.")]
-TransactionalId = Annotated[str | None, typer.Option(help="A transactional id; * means all.")]
-User = Annotated[str | None, typer.Option("--user-principal", help="A user whose tokens others ask for: User:alice.")]
-Token = Annotated[str | None, typer.Option("--delegation-token", help="A delegation token's id; * means all.")]
-Cluster = Annotated[bool, typer.Option("--cluster", help="The cluster itself.")]
-Prefixed = Annotated[bool, typer.Option("--prefixed", help="The name is a prefix of names.")]
-Principal = Annotated[str | None, typer.Option(help="Type:name, for example User:alice; User:* means everybody.")]
+Topic = Annotated[str | None, typer.Option(help="Topic name; * matches all topics.")]
+Group = Annotated[str | None, typer.Option(help="Consumer group id; * matches all groups.")]
+TransactionalId = Annotated[str | None, typer.Option(help="Transactional id; * matches all.")]
+User = Annotated[
+    str | None,
+    typer.Option("--user-principal", help="User resource (delegation tokens for other users), for example User:alice."),
+]
+Token = Annotated[str | None, typer.Option("--delegation-token", help="Delegation token id; * matches all.")]
+Cluster = Annotated[bool, typer.Option("--cluster", help="The cluster resource.")]
+Prefixed = Annotated[
+    bool, typer.Option("--prefixed", help="PREFIXED pattern: the name matches all names that begin with it.")
+]
+Principal = Annotated[
+    str | None, typer.Option(help="Type:name, for example User:alice; User:* matches all principals.")
+]
 Operations = Annotated[list[str] | None, typer.Option("--operation", help="READ, WRITE, ALL ...; can be repeated.")]
 
 
@@ -51,13 +58,13 @@ def list_acls(
     principal: Principal = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """ACLs that apply to a resource, or all."""
+    """List all ACLs, or those that match a resource."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
-    wanted = AclFilter(principal=principal)
+    acl_filter = AclFilter(principal=principal)
     if named is not None:
-        wanted = AclFilter(named[0], named[1], PatternType.MATCH, principal)
+        acl_filter = AclFilter(named[0], named[1], PatternType.MATCH, principal)
     table = Table("resource", "name", "pattern", "principal", "permission", "operation", "host")
-    for binding in ask(bootstrap, lambda admin: admin.describe_acls(wanted)):
+    for binding in ask(bootstrap, lambda admin: admin.describe_acls(acl_filter)):
         pattern, entry = binding.pattern, binding.entry
         table.add_row(
             pattern.resource_type.name,
@@ -73,7 +80,7 @@ def list_acls(
 
 @app.command("create")
 def create(
-    principal: Annotated[str, typer.Option(help="Type:name, for example User:alice; User:* means everybody.")],
+    principal: Annotated[str, typer.Option(help="Type:name, for example User:alice; User:* matches all principals.")],
     topic: Topic = None,
     group: Group = None,
     transactional_id: TransactionalId = None,
@@ -82,18 +89,19 @@ def create(
     cluster: Cluster = False,
     prefixed: Prefixed = False,
     operation: Operations = None,
-    host: Annotated[str, typer.Option(help="An address the client comes from; * means any.")] = "*",
-    deny: Annotated[bool, typer.Option("--deny", help="Forbid instead of allow.")] = False,
+    host: Annotated[str, typer.Option(help="Client address; * matches all hosts.")] = "*",
+    deny: Annotated[bool, typer.Option("--deny", help="Create a DENY entry (default: ALLOW).")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Allow (or deny) operations on a resource."""
+    """Create ACLs: allow (or deny) operations on a resource."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None or not operation:
-        fail(f"say what about ({_ONE_OF}) and which --operation", code=2)
+        fail(f"a resource ({_ONE_OF}) and --operation are required", code=2)
     pattern = ResourcePattern(named[0], named[1], PatternType.PREFIXED if prefixed else PatternType.LITERAL)
     permission = AclPermission.DENY if deny else AclPermission.ALLOW
     bindings = [
-        AclBinding(pattern, AccessControlEntry(principal, host, each, permission)) for each in _operations(operation)
+        AclBinding(pattern, AccessControlEntry(principal, host, operation_code, permission))
+        for operation_code in _operations(operation)
     ]
     outcomes = ask(bootstrap, lambda admin: admin.create_acls(bindings))
     report({outcome.name: outcome for outcome in outcomes.values()}, "created")
@@ -110,19 +118,19 @@ def delete(
     prefixed: Prefixed = False,
     principal: Principal = None,
     operation: Operations = None,
-    host: Annotated[str | None, typer.Option(help="Only those for this host.")] = None,
+    host: Annotated[str | None, typer.Option(help="Only entries for this host.")] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Remove the ACLs of exactly this pattern, or only those of one principal."""
+    """Delete the ACLs of exactly this pattern, optionally of one principal only."""
     named = _named(topic, group, transactional_id, user_principal, delegation_token, cluster)
     if named is None:
-        fail(f"say what about: {_ONE_OF}", code=2)
+        fail(f"a resource is required: {_ONE_OF}", code=2)
     pattern_type = PatternType.PREFIXED if prefixed else PatternType.LITERAL
-    wanted = [
-        AclFilter(named[0], named[1], pattern_type, principal, host, each)
-        for each in (_operations(operation) if operation else (AclOperation.ANY,))
+    acl_filters = [
+        AclFilter(named[0], named[1], pattern_type, principal, host, operation_code)
+        for operation_code in (_operations(operation) if operation else (AclOperation.ANY,))
     ]
-    for binding in ask(bootstrap, lambda admin: admin.delete_acls(wanted)):
+    for binding in ask(bootstrap, lambda admin: admin.delete_acls(acl_filters)):
         say(f"{text_of(binding)}: deleted")
 
 
@@ -134,7 +142,7 @@ def _named(
     delegation_token: str | None,
     cluster: bool,
 ) -> tuple[ResourceType, str] | None:
-    given = [
+    named_resources = [
         (resource_type, name)
         for resource_type, name in (
             (ResourceType.TOPIC, topic),
@@ -146,17 +154,19 @@ def _named(
         )
         if name is not None
     ]
-    if len(given) > 1:
-        fail(f"only one of {_ONE_OF}", code=2)
-    return given[0] if given else None
+    if len(named_resources) > 1:
+        fail(f"only one of {_ONE_OF} is allowed", code=2)
+    return named_resources[0] if named_resources else None
 
 
 def _operations(texts: list[str]) -> list[AclOperation]:
-    known = {each.name: each for each in AclOperation if each >= AclOperation.ALL}
-    found = []
+    operations_by_name = {
+        acl_operation.name: acl_operation for acl_operation in AclOperation if acl_operation >= AclOperation.ALL
+    }
+    selected = []
     for text in texts:
-        operation = known.get(text.upper().replace("-", "_"))
+        operation = operations_by_name.get(text.upper().replace("-", "_"))
         if operation is None:
-            fail(f"{text!r} is no operation: {', '.join(known)}", code=2)
-        found.append(operation)
-    return found
+            fail(f"{text!r} is not an operation: expected one of {', '.join(operations_by_name)}", code=2)
+        selected.append(operation)
+    return selected

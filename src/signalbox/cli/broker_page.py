@@ -27,7 +27,7 @@ def page_of(address: str) -> str:
             return text
     except (OSError, ValueError) as error:  # urllib.error.URLError is an OSError
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        fail(f"{address} has no metrics page: {reason} (metrics.http.port says where a broker has it)")
+        fail(f"{address} has no metrics page: {reason} (check metrics.http.port of the broker)")
 
 
 class BrokerPage:
@@ -40,7 +40,7 @@ class BrokerPage:
                 self._samples.setdefault(sample.name, []).append((sample.labels, sample.value))
         self.listeners = [labels for labels, _ in self.all("signalbox_network_listener_info")]
         if not self.listeners:
-            fail(f"{broker} is no metrics page of a broker: it names no listener")
+            fail(f"{broker} is not the metrics page of a broker: it has no listener metrics")
 
     def all(self, name: str) -> Iterator[tuple[Mapping[str, str], float]]:
         """Labels and value of every sample of a metric."""

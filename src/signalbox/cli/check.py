@@ -31,45 +31,45 @@ _COLUMNS: Mapping[str, Callable[[ListenerSummary], str]] = {
 
 
 def check(
-    properties: Annotated[list[Path], typer.Argument(help="server.properties of one broker, or of several.")],
-    override: Annotated[list[str] | None, typer.Option(help="key=value, over each file's; can be repeated.")] = None,
+    properties: Annotated[list[Path], typer.Argument(help="server.properties of one or more brokers.")],
+    override: Annotated[list[str] | None, typer.Option(help="key=value, overrides each file; can be repeated.")] = None,
 ) -> None:
-    """Check brokers' configurations without starting anything."""
-    found = check_files(properties, override or [])
-    for file in found.files:
+    """Validate brokers' configurations without starting a broker."""
+    findings = check_files(properties, override or [])
+    for file in findings.files:
         show(_table(file))
-    for warning in found.warnings:
+    for warning in findings.warnings:
         say(f"warning: {warning}")
-    for line in (*found.unreadable, *found.faults):
+    for line in (*findings.unreadable, *findings.faults):
         errors.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
-    if found.unreadable or found.faults:
-        errors.print(_verdict(found, len(properties)), style="red", markup=False, highlight=False)
-        raise typer.Exit(2 if found.unreadable else 1)
-    say(_verdict(found, len(properties)))
+    if findings.unreadable or findings.faults:
+        errors.print(_verdict(findings, len(properties)), style="red", markup=False, highlight=False)
+        raise typer.Exit(2 if findings.unreadable else 1)
+    say(_verdict(findings, len(properties)))
 
 
 def _table(file: CheckedFile) -> Table:
     """One row per listener; a column without any value is left out."""
     rows = [[cell(listener) for cell in _COLUMNS.values()] for listener in file.listeners]
-    said = [index for index, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
+    columns_with_value = [index for index, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
     table = Table(title=f"{file.origin}: {file.name}")
-    for title in [list(_COLUMNS)[index] for index in said]:
+    for title in [list(_COLUMNS)[index] for index in columns_with_value]:
         table.add_column(title, overflow="fold")
     for row in rows:
-        table.add_row(*(row[index] for index in said))
+        table.add_row(*(row[index] for index in columns_with_value))
     return table
 
 
-def _verdict(found: Findings, files: int) -> str:
+def _verdict(findings: Findings, files: int) -> str:
     counts = [
         _count(files, "file"),
-        _count(len(found.unreadable) + len(found.faults), "fault"),
-        _count(len(found.warnings), "warning"),
+        _count(len(findings.unreadable) + len(findings.faults), "fault"),
+        _count(len(findings.warnings), "warning"),
     ]
-    left_out = files - found.compared
-    rest = f"; {left_out} not compared with the others" if left_out and found.compared else ""
+    left_out = files - findings.compared
+    rest = f"; {left_out} not compared with the others" if left_out and findings.compared else ""
     return ", ".join(counts) + rest
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

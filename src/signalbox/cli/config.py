@@ -20,13 +20,13 @@ Resource = Annotated[str, typer.Argument(help="topic:NAME, broker:ID, or broker:
 @app.command("describe")
 def describe(
     resource: Resource,
-    all_values: Annotated[bool, typer.Option("--all", help="Defaults as well.")] = False,
+    all_values: Annotated[bool, typer.Option("--all", help="Include default values.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Configs with the source of each value."""
-    found = ask(bootstrap, lambda admin: admin.describe_configs(_resource(resource)))
+    """Describe configs with the source of each value."""
+    description = ask(bootstrap, lambda admin: admin.describe_configs(_resource(resource)))
     table = Table("config", "value", "set by", "changeable", title=resource)
-    for name, entry in sorted(found.items()):
+    for name, entry in sorted(description.items()):
         if all_values or not entry.is_default:
             value = "(hidden)" if entry.sensitive else str(entry.value)
             table.add_row(name, value, _SOURCES.get(entry.source, str(entry.source)), "" if entry.read_only else "yes")
@@ -36,11 +36,13 @@ def describe(
 @app.command("set")
 def set_configs(
     resource: Resource,
-    values: Annotated[list[str], typer.Argument(help="key=value, or key= to go back to the default.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change even if open connections would be cut off.")] = False,
+    values: Annotated[list[str], typer.Argument(help="key=value, or key= to delete the override.")],
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Apply the change even if it closes open connections.")
+    ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Change configs; all changes of one command take effect together or not at all."""
+    """Alter configs. All changes of one command are applied atomically."""
     changes = [
         ConfigChange(key, value or None, ConfigOp.SET if value else ConfigOp.DELETE)
         for key, value in pairs(values, "VALUES").items()
@@ -49,9 +51,7 @@ def set_configs(
     if not yes and target.type is ResourceType.BROKER and any(change.name in _CONNECTION_LIMITS for change in changes):
         warnings = ask(bootstrap, lambda admin: admin.cut_off(target, changes))
         if warnings:
-            fail(
-                "\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to change it all the same."])
-            )
+            fail("\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to apply the change."]))
     report(ask(bootstrap, lambda admin: admin.alter_configs({target: changes})), "changed")
 
 
@@ -59,5 +59,5 @@ def _resource(text: str) -> ConfigResource:
     kind, colon, name = text.partition(":")
     types = {"topic": ResourceType.TOPIC, "broker": ResourceType.BROKER}
     if not colon or kind not in types:
-        fail(f"{text!r} is no resource: expected topic:NAME, broker:ID or broker:", code=2)
+        fail(f"{text!r} is not a resource: expected topic:NAME, broker:ID or broker:", code=2)
     return ConfigResource(types[kind], name)

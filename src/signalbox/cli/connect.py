@@ -52,13 +52,13 @@ def ask(bootstrap: str, call: Callable[[AdminClient], Awaitable[T]], timeout_ms:
 
 
 def _settings(bootstrap: str, timeout_ms: int) -> ClientSettings:
-    given = {"client.id": "signalbox-cli", "default.api.timeout.ms": str(timeout_ms)}
+    properties = {"client.id": "signalbox-cli", "default.api.timeout.ms": str(timeout_ms)}
     if location := os.environ.get(COMMAND_CONFIG):
         try:
-            given.update(parse_properties(Path(location).read_text(encoding="utf-8"), location).values)
+            properties.update(parse_properties(Path(location).read_text(encoding="utf-8"), location).values)
         except (OSError, ValueError) as error:
             fail(f"{location} cannot be read: {error}", code=2)
-    return ClientSettings.from_properties({**given, "bootstrap.servers": bootstrap})
+    return ClientSettings.from_properties({**properties, "bootstrap.servers": bootstrap})
 
 
 def say(line: str) -> None:
@@ -94,13 +94,13 @@ def report(outcomes: dict[str, Outcome], done: str) -> None:
 
 def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     """`key=value` texts as a dict; an invalid text ends the command."""
-    found = {}
+    values = {}
     for text in texts or []:
         key, equals, value = text.partition("=")
         if not equals or not key:
             fail(f"{option} takes key=value, not {text!r}", code=2)
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def fail(message: str, code: int = 1) -> NoReturn:

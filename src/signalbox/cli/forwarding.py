@@ -27,7 +27,7 @@ _OWN = "signalbox_broker_forwardingmanager_"
 _FORWARDED = "kafka_server_requestmetrics_numrequestsforwardingtocontroller_total"
 _SOFTWARE = "kafka_server_socket_server_metrics_connections"
 _RETRIES = "signalbox_client_controllerchannel_retries_total"
-_NOBODY = -1
+_NO_CONTROLLER = -1
 _COLUMNS = {
     "broker": (
         "broker", "controller", "in flight", "clients waiting", "redirected", "per second", "sent again",
@@ -50,7 +50,7 @@ class ForwardingState:
     clients_waiting: int
     redirected: int
     rate: float
-    sent_again: int
+    retries: int
     not_authorized: int
     clients: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
@@ -59,9 +59,9 @@ class ForwardingState:
     def cells(self, before: ForwardingState | None) -> tuple[str, ...]:
         """The broker's row; `before` is its state at the last refresh."""
         rate = self.rate if before is None else (self.redirected - before.redirected) / self._seconds_since(before)
-        controller = "-" if self.controller_id == _NOBODY else str(self.controller_id)
+        controller = "-" if self.controller_id == _NO_CONTROLLER else str(self.controller_id)
         figures = (self.in_flight, self.clients_waiting, self.redirected)
-        trouble = (self.sent_again, self.failures.total(), self.not_authorized)
+        trouble = (self.retries, self.failures.total(), self.not_authorized)
         return (self.broker, controller, *map(str, figures), f"{rate:.1f}", *map(str, trouble))
 
     def client_cells(self, before: ForwardingState | None) -> Iterator[tuple[str, ...]]:
@@ -78,12 +78,12 @@ class ForwardingState:
 
 def forwarding(
     addresses: Addresses,
-    once: Annotated[bool, typer.Option(help="Look once, print tab-separated lines, and end.")] = False,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option(help="Print one snapshot as tab-separated lines and exit.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Refresh interval in seconds.")] = 1.0,
 ) -> None:
-    """What brokers forward to the controller, for whom, and what fails; which client software is connected."""
+    """Show forwarded requests by broker and client, forwarding errors, and connected client software."""
     if once:
-        for kind, rows in _tables(_look(addresses), {}):
+        for kind, rows in _tables(_read_states(addresses), {}):
             for row in ([*_COLUMNS[kind]], *rows):
                 typer.echo("\t".join([kind, *row]))
         return
@@ -91,7 +91,7 @@ def forwarding(
     try:
         with Live(console=console, auto_refresh=False) as view:
             while True:
-                states = _look(addresses)
+                states = _read_states(addresses)
                 view.update(Group(*(_drawn(kind, rows) for kind, rows in _tables(states, before))), refresh=True)
                 before = {state.broker: state for state in states}
                 time.sleep(every)
@@ -99,7 +99,7 @@ def forwarding(
         return
 
 
-def _look(addresses: Sequence[str]) -> list[ForwardingState]:
+def _read_states(addresses: Sequence[str]) -> list[ForwardingState]:
     return [forwarding_state(address, page_of(address)) for address in addresses]
 
 
@@ -138,7 +138,7 @@ def forwarding_state(broker: str, page: str) -> ForwardingState:
         clients_waiting=count("num_client_forwarding_to_controller_count"),
         redirected=count("num_messages_redirected_count"),
         rate=samples.read(_MANAGER + "num_messages_redirected_rate"),
-        sent_again=int(samples.read(_RETRIES, channel="forwarding")),
+        retries=int(samples.read(_RETRIES, channel="forwarding")),
         not_authorized=count("request_forwarding_to_controller_authorization_fail_count"),
         clients=Counter({labels["clientId"]: int(value) for labels, value in samples.all(_FORWARDED)}),
         failures=Counter(

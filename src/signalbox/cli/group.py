@@ -12,7 +12,7 @@ app = typer.Typer(help="Consumer groups: list, describe, offsets, delete.", no_a
 
 @app.command("list")
 def list_groups(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """All groups with their states."""
+    """List groups with their states."""
     table = Table("group", "state", "protocol", "type")
     for group in sorted(ask(bootstrap, lambda admin: admin.list_groups()), key=lambda group: group.group_id):
         table.add_row(group.group_id, group.state, group.protocol_type, group.type)
@@ -21,7 +21,7 @@ def list_groups(bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
 
 @app.command("describe")
 def describe(group_id: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """State, coordinator and members of a group."""
+    """Describe state, coordinator and members of a group."""
     group = ask(bootstrap, lambda admin: admin.describe_group(group_id))
     say(f"{group.group_id}: {group.state}, assignor {group.protocol or '-'}, coordinator {group.coordinator_id}")
     table = Table("member", "instance", "client id", "host")
@@ -32,15 +32,15 @@ def describe(group_id: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
 
 @app.command("offsets")
 def offsets(group_id: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """What the group has committed, per partition."""
+    """Show committed offsets per partition."""
     table = Table("topic", "partition", "offset", "leader epoch", title=group_id)
-    found = ask(bootstrap, lambda admin: admin.committed_offsets(group_id))
-    for (topic, partition), committed in sorted(found.items()):
-        table.add_row(topic, str(partition), str(committed.offset), str(committed.leader_epoch))
+    committed = ask(bootstrap, lambda admin: admin.committed_offsets(group_id))
+    for (topic, partition), entry in sorted(committed.items()):
+        table.add_row(topic, str(partition), str(entry.offset), str(entry.leader_epoch))
     show(table)
 
 
 @app.command("delete")
 def delete(group_ids: list[str], bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Delete groups without members, with their offsets."""
+    """Delete empty groups and their committed offsets."""
     report(ask(bootstrap, lambda admin: admin.delete_groups(group_ids)), "deleted")

@@ -61,7 +61,9 @@ app.add_typer(pipeline.app, name="pipeline")
 def options(
     command_config: Annotated[
         Path | None,
-        typer.Option(envvar=COMMAND_CONFIG, help="Client properties by which to log in (security.protocol, sasl.*)."),
+        typer.Option(
+            envvar=COMMAND_CONFIG, help="Client properties file with security settings (security.protocol, sasl.*)."
+        ),
     ] = None,
 ) -> None:
     """A Kafka-wire-compatible broker cluster whose subject is routing."""

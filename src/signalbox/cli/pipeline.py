@@ -12,13 +12,18 @@ import typer
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, console, fail
 from signalbox.pipeline import commands
 
-app = typer.Typer(help="Topics and the audit trail as tables, through Spark.", no_args_is_help=True)
+app = typer.Typer(help="Write topics and the audit trail to Delta tables with Spark.", no_args_is_help=True)
 
-Warehouse = Annotated[Path, typer.Option(help="Folder that holds the tables.")]
-Profile = Annotated[str, typer.Option(help="auto, jars (Spark's connector, Delta's sink) or pypi (no jar at all).")]
+Warehouse = Annotated[Path, typer.Option(help="Directory of the tables.")]
+Profile = Annotated[str, typer.Option(help="auto, jars (Spark's Kafka connector, Delta's sink) or pypi (no jars).")]
 Commit = Annotated[str, typer.Option(help="auto, spark (Delta's own commit) or rs (delta-rs, same transactions).")]
 Master = Annotated[str, typer.Option(help="local[N] or spark://host:port.")]
-Every = Annotated[float | None, typer.Option(help="Go on, a batch at least every so many seconds; else end.")]
+Every = Annotated[
+    float | None,
+    typer.Option(
+        help="Run continuously, with this trigger interval in seconds; default: exit when all records are read."
+    ),
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
 
@@ -29,14 +34,14 @@ def tables(
     warehouse: Warehouse,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     schema: Annotated[str | None, typer.Option(help="infer, or fields: 'carrier STRING NOT NULL, ...'.")] = None,
-    name: Annotated[str | None, typer.Option(help="Table name; the topic's by default.")] = None,
+    name: Annotated[str | None, typer.Option(help="Table name (default: the topic's name).")] = None,
     profile: Profile = "auto",
     commit: Commit = "auto",
     master: Master = "local[*]",
     every: Every = None,
     as_json: AsJson = False,
 ) -> None:
-    """A topic as a Delta table, exactly once; bad records are kept aside with the reason and the offset."""
+    """Write a topic to a Delta table, exactly once. Invalid records go to a dead-letter table."""
     options = commands.TablesOptions(
         bootstrap_servers=bootstrap,
         warehouse=warehouse,
@@ -67,7 +72,7 @@ def audit(
     every: Every = None,
     figures: Annotated[bool, typer.Option(help="Print the figures of the report as JSON.")] = False,
 ) -> None:
-    """The routing audit trail as tables: events, roll-ups, and whether a sequence number is missing.
+    """Write the audit trail to tables: events, roll-ups, and a check for missing sequence numbers.
 
     Ends with status 2 when the trail is not complete.
     """
@@ -92,15 +97,15 @@ def audit(
 
 @app.command("jars")
 def jars(
-    directory: Annotated[Path | None, typer.Option(help="Where to keep them; a cache folder by default.")] = None,
+    directory: Annotated[Path | None, typer.Option(help="Target directory (default: a cache directory).")] = None,
 ) -> None:
     """Fetch the pinned jars by Maven coordinates and check their hashes."""
     try:
-        found = commands.fetch_jars(directory, say=_say)
+        fetched = commands.fetch_jars(directory, say=_say)
     except RuntimeError as error:
         fail(str(error))
         return
-    for jar in found:
+    for jar in fetched:
         console.print(jar.name, markup=False)
 
 

@@ -53,20 +53,20 @@ class ListenerState:
 
 def planes(
     addresses: Addresses,
-    once: Annotated[bool, typer.Option(help="Look once, print tab-separated lines, and end.")] = False,
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option(help="Print one snapshot as tab-separated lines and exit.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="Refresh interval in seconds.")] = 1.0,
 ) -> None:
-    """Planes and listeners live: queues, idle share, rejections."""
+    """Show planes and listeners live: queue sizes, idle ratio, rejections."""
     if once:
         typer.echo("\t".join(_COLUMNS))
-        for state in _look(addresses):
+        for state in _read_states(addresses):
             typer.echo("\t".join(state.cells(None)))
         return
     before: dict[tuple[str, str], ListenerState] = {}
     try:
         with Live(console=console, auto_refresh=False) as view:
             while True:
-                states = list(_look(addresses))
+                states = list(_read_states(addresses))
                 table = Table(*_COLUMNS)
                 for state in states:
                     table.add_row(*state.cells(before.get((state.broker, state.listener))))
@@ -77,7 +77,7 @@ def planes(
         return
 
 
-def _look(addresses: list[str]) -> Iterator[ListenerState]:
+def _read_states(addresses: list[str]) -> Iterator[ListenerState]:
     for address in addresses:
         yield from listener_states(address, page_of(address))
 

@@ -16,7 +16,7 @@ import typer
 
 def start(
     properties: Annotated[Path, typer.Argument(help="The broker's server.properties (Kafka's keys).")],
-    override: Annotated[list[str] | None, typer.Option(help="key=value, over the file's; can be repeated.")] = None,
+    override: Annotated[list[str] | None, typer.Option(help="key=value, overrides the file; can be repeated.")] = None,
 ) -> None:
     """Start one broker in the foreground. Ctrl-C or SIGTERM is a controlled shutdown."""
     arguments = [sys.executable, "-m", "signalbox.wiring.serve", str(properties)]

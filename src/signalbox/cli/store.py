@@ -20,9 +20,9 @@ T = TypeVar("T")
 _SETTING = "sqlite:<file> or zookeeper:<host:port,...>[/chroot]"
 
 From = Annotated[str, typer.Option("--from", help=_SETTING)]
-To = Annotated[str, typer.Option("--to", help=f"An empty one: {_SETTING}")]
+To = Annotated[str, typer.Option("--to", help=f"Empty target store: {_SETTING}")]
 Config = Annotated[Path | None, typer.Option("--config", help="A server.properties with zookeeper.ssl.* keys.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check only; write nothing.")]
 
 app = typer.Typer(help="The metadata store: format, copy, back up, restore, accept.", no_args_is_help=True)
 app.command("format")(format_)
@@ -31,7 +31,7 @@ app.command("accept-older")(accept_older_command)
 
 @app.command("copy")
 def copy(source: From, target: To, config: Config = None, dry_run: DryRun = False) -> None:
-    """Copy a stopped cluster's metadata, to grow beyond one host. If interrupted, run it again."""
+    """Copy the metadata of a stopped cluster to another store. Run it again after an interruption."""
     with _Bar() as bar:
         report = _run(store_tools.copy(source, target, _given(config), bar.show, dry_run))
     what = "would be written" if dry_run else "written, and compared entry by entry"
@@ -42,9 +42,9 @@ def copy(source: From, target: To, config: Config = None, dry_run: DryRun = Fals
 
 @app.command("backup")
 def backup(
-    source: From, file: Annotated[Path, typer.Argument(help="A file that is not there yet.")], config: Config = None
+    source: From, file: Annotated[Path, typer.Argument(help="Output file; must not exist.")], config: Config = None
 ) -> None:
-    """Write a backup of a store, in use or not. It may contain credentials: protect it like a password."""
+    """Back up a store, online or offline. The file may contain credentials: protect it like a password."""
     say(f"{file}: {_run(store_tools.back_up(source, file, _given(config)))} entries")
 
 

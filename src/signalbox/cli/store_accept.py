@@ -15,8 +15,8 @@ def accept_older_command(
     config: Annotated[
         list[Path], typer.Option("--config", "-c", help="A broker's server.properties; once for each broker.")
     ],
-    override: Annotated[list[str] | None, typer.Option(help="key=value, over the files'; can be repeated.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and list everything, write nothing.")] = False,
+    override: Annotated[list[str] | None, typer.Option(help="key=value, overrides the files; can be repeated.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and list the changes; write nothing.")] = False,
 ) -> None:
     """Accept a store that is an older copy; later changes are lost.
 
@@ -27,13 +27,13 @@ def accept_older_command(
     from signalbox.wiring.serve import load_config
 
     loaded = [load_config(file, override or []) for file in config]
-    for each in loaded:
-        if each is None:
+    for broker in loaded:
+        if broker is None:
             raise typer.Exit(2)
-    for each in loaded:
-        assert each is not None
+    for broker in loaded:
+        assert broker is not None
         try:
-            lines = asyncio.run(accept_older(each, dry_run))
+            lines = asyncio.run(accept_older(broker, dry_run))
         except ACCEPT_ERRORS as error:
             fail(str(error))
         for line in lines:

@@ -14,12 +14,12 @@ from signalbox.cli.connect import fail, say
 from signalbox.common.start_error import StartError
 from signalbox.security.sasl.scram_argument import BadScramArgument, parse_scram_argument
 
-storage = typer.Typer(help="Kafka's name of `store format`.", no_args_is_help=True)
+storage = typer.Typer(help="Alias of `store format`, named as in Kafka.", no_args_is_help=True)
 
 
 @storage.callback()
 def _storage() -> None:
-    """Kafka's name of `store format`."""
+    """Alias of `store format`, named as in Kafka."""
 
 
 @storage.command("format")
@@ -34,18 +34,18 @@ def format_(
             " (base64). Can be repeated. @FILE reads one a line: others see a command line.",
         ),
     ] = None,
-    override: Annotated[list[str] | None, typer.Option(help="key=value, over the file's; can be repeated.")] = None,
+    override: Annotated[list[str] | None, typer.Option(help="key=value, overrides the file; can be repeated.")] = None,
 ) -> None:
     """Create a cluster's metadata store, with the SCRAM users of the brokers' logins; existing entries are kept."""
     from signalbox.wiring.serve import load_config
     from signalbox.wiring.storage_format import NotFormatted, format_storage
 
     users = []
-    for place, text in _texts(add_scram or []):
+    for source, text in _texts(add_scram or []):
         try:
             users.append(parse_scram_argument(text))
         except BadScramArgument as error:
-            fail(f"{place}: {error}", code=2)
+            fail(f"{source}: {error}", code=2)
     loaded = load_config(config, override or [])
     if loaded is None:
         raise typer.Exit(2)

@@ -15,16 +15,20 @@ app = typer.Typer(help="Delegation tokens: create, renew, expire, describe.", no
 
 Hmac = Annotated[
     str,
-    typer.Option(envvar="SIGNALBOX_TOKEN_HMAC", prompt=True, hide_input=True, help="Asked for when not given."),
+    typer.Option(envvar="SIGNALBOX_TOKEN_HMAC", prompt=True, hide_input=True, help="Prompted for if not set."),
 ]
-Principals = Annotated[list[str] | None, typer.Option(help="Like User:alice; may be repeated.")]
+Principals = Annotated[list[str] | None, typer.Option(help="Principal, for example User:alice; can be repeated.")]
 
 
 @app.command("create")
 def create(
     renewer: Principals = None,
-    owner: Annotated[str | None, typer.Option(help="Somebody else; needs CreateTokens on that user.")] = None,
-    max_lifetime_ms: Annotated[int, typer.Option(help="-1: the cluster's longest.")] = -1,
+    owner: Annotated[
+        str | None, typer.Option(help="Owner of the token if it is not the caller; needs CreateTokens on that user.")
+    ] = None,
+    max_lifetime_ms: Annotated[
+        int, typer.Option(help="Maximum lifetime in ms; -1: delegation.token.max.lifetime.ms.")
+    ] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Create a token and print it with its HMAC, which is the password to log in with."""
@@ -37,32 +41,36 @@ def create(
 @app.command("renew")
 def renew(
     hmac: Hmac = "",
-    period_ms: Annotated[int, typer.Option(help="From now; -1: the cluster's usual time.")] = -1,
+    period_ms: Annotated[
+        int, typer.Option(help="Renewal period in ms from now; -1: delegation.token.expiry.time.ms.")
+    ] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Change a token's expiry time, up to its maximum lifetime."""
     ends_ms = ask(bootstrap, lambda admin: admin.renew_token(hmac, period_ms))
-    say(f"the token is good until {_time(ends_ms)}")
+    say(f"the token expires at {_time(ends_ms)}")
 
 
 @app.command("expire")
 def expire(
     hmac: Hmac = "",
-    period_ms: Annotated[int, typer.Option(help="From now; -1: at once.")] = -1,
+    period_ms: Annotated[int, typer.Option(help="Time until expiry in ms from now; -1: expire immediately.")] = -1,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Expire a token; open connections stay until their session ends."""
     ends_ms = ask(bootstrap, lambda admin: admin.expire_token(hmac, period_ms))
-    say(f"the token {'ends' if period_ms >= 0 else 'has ended'} at {_time(ends_ms)}")
+    say(f"the token {'expires' if period_ms >= 0 else 'expired'} at {_time(ends_ms)}")
 
 
 @app.command("describe")
 def describe(
     owner: Principals = None,
-    show_hmac: Annotated[bool, typer.Option(help="Print the HMACs: whoever reads one can log in.")] = False,
+    show_hmac: Annotated[
+        bool, typer.Option(help="Print the HMACs. An HMAC is a password: protect the output.")
+    ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Tokens that you own, may renew or may describe."""
+    """List the tokens that the caller owns, may renew or may describe."""
     tokens = ask(bootstrap, lambda admin: admin.describe_tokens(owner or ()))
     show(_table(tokens))
     for token in tokens if show_hmac else ():

@@ -22,9 +22,9 @@ app = typer.Typer(help="Topics: list, create, describe, delete, add partitions, 
 @app.command("list")
 def list_topics(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
-    internal: Annotated[bool, typer.Option(help="Internal topics as well.")] = False,
+    internal: Annotated[bool, typer.Option(help="Include internal topics.")] = False,
 ) -> None:
-    """Names of all topics."""
+    """List topic names."""
     for name in ask(bootstrap, lambda admin: admin.list_topics(internal=internal)):
         say(name)
 
@@ -35,7 +35,7 @@ def create(
     partitions: Annotated[int, typer.Option(help="-1: the broker's default.")] = -1,
     replication_factor: Annotated[int, typer.Option(help="-1: the broker's default.")] = -1,
     config: Annotated[list[str] | None, typer.Option(help="key=value; can be repeated.")] = None,
-    validate_only: Annotated[bool, typer.Option(help="Only say whether it could be created.")] = False,
+    validate_only: Annotated[bool, typer.Option(help="Validate the request without creating the topic.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Create a topic."""
@@ -51,13 +51,13 @@ def create(
 
 @app.command("delete")
 def delete(names: list[str], bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Delete topics with all their records."""
+    """Delete topics and all their records."""
     report(ask(bootstrap, lambda admin: admin.delete_topics(names)), "deleted")
 
 
 @app.command("partitions")
 def partitions(name: str, count: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Increase a topic to COUNT partitions."""
+    """Increase the number of partitions of a topic to COUNT."""
     report(ask(bootstrap, lambda admin: admin.create_partitions({name: count})), f"has {count} partitions")
 
 
@@ -65,8 +65,12 @@ def partitions(name: str, count: int, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) 
 @app.command("elect-leaders", hidden=True)
 def elect_leaders(
     name: str,
-    partition: Annotated[list[int] | None, typer.Option(help="Only this one; can be repeated.")] = None,
-    unclean: Annotated[bool, typer.Option(help="Any replica, where nobody leads; it can lose records.")] = False,
+    partition: Annotated[
+        list[int] | None, typer.Option(help="Partition number; can be repeated (default: all).")
+    ] = None,
+    unclean: Annotated[
+        bool, typer.Option(help="Unclean election: a replica outside the ISR may become leader; records can be lost.")
+    ] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Elect the preferred replicas of a topic's partitions as leaders; with --unclean, elect the live replica with the
@@ -74,8 +78,10 @@ def elect_leaders(
 
     async def elect(admin: AdminClient) -> dict[str, Outcome]:
         numbers = partition or [*(await admin.describe_topics([name]))[name].partitions] or [0]
-        outcomes = await admin.elect_leaders([TopicPartition(name, each) for each in numbers], unclean=unclean)
-        return {key: each for key, each in outcomes.items() if each.error is not Error.ELECTION_NOT_NEEDED}
+        outcomes = await admin.elect_leaders(
+            [TopicPartition(name, partition_number) for partition_number in numbers], unclean=unclean
+        )
+        return {key: outcome for key, outcome in outcomes.items() if outcome.error is not Error.ELECTION_NOT_NEEDED}
 
     elected = ask(bootstrap, elect)
     report(elected, "has a new leader")
@@ -85,16 +91,17 @@ def elect_leaders(
 
 @app.command("describe")
 def describe(name: str, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Leaders, replicas and in-sync replicas of a topic's partitions, and the reason where there is no leader."""
+    """Describe leader, replicas and in-sync replicas of each partition, with the reason if a partition is offline."""
 
-    async def look(admin: AdminClient) -> tuple[TopicView | None, dict[int, str]]:
+    async def describe_topic(admin: AdminClient) -> tuple[TopicView | None, dict[int, str]]:
         topic = (await admin.describe_topics([name])).get(name)
-        leaderless = topic is not None and any(each.leader_id < 0 for each in topic.partitions.values())
+        leaderless = topic is not None and any(partition.leader_id < 0 for partition in topic.partitions.values())
         return topic, await admin.offline_reasons(name) if leaderless else {}
 
-    topic, reasons = ask(bootstrap, look)
+    topic, reasons = ask(bootstrap, describe_topic)
     if topic is None or topic.error_code:
-        fail(f"{name}: {Error.of(topic.error_code).message if topic else 'no such topic'}")
+        error = Error.of(topic.error_code) if topic else Error.UNKNOWN_TOPIC_OR_PARTITION
+        fail(f"{name}: {error.message}")
         return
     table = Table("partition", "leader", "leader epoch", "replicas", "in sync", title=name)
     for index, partition in sorted(topic.partitions.items()):

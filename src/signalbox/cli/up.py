@@ -21,22 +21,22 @@ from signalbox.testing.process_cluster import FIRST_CONTROLLER_ID, BrokerProcess
 
 
 def up(
-    data: Annotated[Path, typer.Option(help="Folder of the cluster: metadata, logs, one folder a broker.")],
-    brokers: Annotated[int, typer.Option(min=1, max=FIRST_CONTROLLER_ID - 1, help="How many brokers.")] = 3,
+    data: Annotated[Path, typer.Option(help="Directory of the cluster: metadata store and one directory per broker.")],
+    brokers: Annotated[int, typer.Option(min=1, max=FIRST_CONTROLLER_ID - 1, help="Number of brokers.")] = 3,
     controllers: Annotated[
-        int, typer.Option(min=0, help="How many dedicated controllers; without any, one of the brokers leads.")
+        int, typer.Option(min=0, help="Number of dedicated controllers; 0: a broker is the controller.")
     ] = 0,
     port: Annotated[
         int,
         typer.Option(
-            help="First port; a broker takes three (CLIENT, REPLICATION, CONTROL), a controller one; 0: any free ones."
+            help="First port: three ports per broker (CLIENT, REPLICATION, CONTROL), one per controller; 0: free ports."
         ),
     ] = 19092,
     override: Annotated[
         list[str] | None, typer.Option(help="key=value for every server.properties; can be repeated.")
     ] = None,
 ) -> None:
-    """Start a cluster of brokers on this host; Ctrl-C ends it."""
+    """Start a cluster on this host; Ctrl-C stops it."""
     console = Console()
     pairs = [text.partition("=") for text in override or []]
     wrong = [key for key, equals, _ in pairs if not equals]

@@ -17,10 +17,10 @@ _DEFAULT_MECHANISM = "SCRAM-SHA-256"
 
 @app.command("list")
 def list_users(
-    names: Annotated[list[str] | None, typer.Argument(help="Users; all when none are named.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="User names (default: all users).")] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Users with their mechanisms."""
+    """List SCRAM users with their mechanisms and iterations."""
     table = Table("user", "mechanism", "iterations")
     for user, mechanisms in ask(bootstrap, lambda admin: admin.describe_users(names or ())).items():
         for mechanism, iterations in mechanisms.items():
@@ -34,17 +34,17 @@ def set_user(
     mechanism: Mechanism = _DEFAULT_MECHANISM,
     iterations: Annotated[int, typer.Option(help="4096 to 16384.")] = 4096,
     password: Annotated[
-        str, typer.Option(envvar="SIGNALBOX_PASSWORD", prompt=True, hide_input=True, help="Asked for when not given.")
+        str, typer.Option(envvar="SIGNALBOX_PASSWORD", prompt=True, hide_input=True, help="Prompted for if not set.")
     ] = "",
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Create a user, or change the password for new logins."""
+    """Create a SCRAM credential or change its password. Open connections stay authenticated."""
     ask(bootstrap, lambda admin: admin.set_user(name, password, mechanism, iterations))
     say(f"{name}: {mechanism} set")
 
 
 @app.command("delete")
 def delete(name: str, mechanism: Mechanism = _DEFAULT_MECHANISM, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Remove a user's credential; open connections stay."""
+    """Delete a SCRAM credential. Open connections stay authenticated."""
     ask(bootstrap, lambda admin: admin.delete_user(name, mechanism))
     say(f"{name}: {mechanism} deleted")

@@ -23,11 +23,11 @@ from signalbox.security.acl_filter import AclFilter, known_code
 
 class AclAdmin(AdminCall):
     async def describe_acls(
-        self, wanted: AclFilter | None = None, *, timeout_ms: float | None = None
+        self, acl_filter: AclFilter | None = None, *, timeout_ms: float | None = None
     ) -> list[AclBinding]:
         """The ACLs that match a filter, all ACLs without one; KafkaError."""
-        answer = await self._ask(DescribeAclsRequest(**_fields(wanted or AclFilter())), timeout_ms)
-        return [AclBinding(_pattern(row), _entry(acl)) for row in answer.resources for acl in row.acls]
+        response = await self._ask(DescribeAclsRequest(**_fields(acl_filter or AclFilter())), timeout_ms)
+        return [AclBinding(_pattern(row), _entry(acl)) for row in response.resources for acl in row.acls]
 
     async def create_acls(
         self, bindings: Sequence[AclBinding], *, timeout_ms: float | None = None
@@ -45,19 +45,21 @@ class AclAdmin(AdminCall):
             )
             for binding in bindings
         ]
-        answer = await self._ask(CreateAclsRequest(creations=creations), timeout_ms)
+        response = await self._ask(CreateAclsRequest(creations=creations), timeout_ms)
         return {
             binding: outcome_of(text_of(binding), row.error_code, row.error_message)
-            for binding, row in zip(bindings, answer.results, strict=True)
+            for binding, row in zip(bindings, response.results, strict=True)
         }
 
-    async def delete_acls(self, wanted: Sequence[AclFilter], *, timeout_ms: float | None = None) -> list[AclBinding]:
+    async def delete_acls(
+        self, acl_filters: Sequence[AclFilter], *, timeout_ms: float | None = None
+    ) -> list[AclBinding]:
         """Delete the ACLs that match any of the filters; returns them. KafkaError when a filter was rejected."""
-        filters = [DeleteAclsRequest.DeleteAclsFilter(**_fields(each)) for each in wanted]
-        answer = await self._ask(DeleteAclsRequest(filters=filters), timeout_ms)
-        for row in answer.filter_results:
+        filters = [DeleteAclsRequest.DeleteAclsFilter(**_fields(acl_filter)) for acl_filter in acl_filters]
+        response = await self._ask(DeleteAclsRequest(filters=filters), timeout_ms)
+        for row in response.filter_results:
             outcome_of("a filter", row.error_code, row.error_message).raise_for_error()
-        return [AclBinding(_pattern(acl), _entry(acl)) for row in answer.filter_results for acl in row.matching_acls]
+        return [AclBinding(_pattern(acl), _entry(acl)) for row in response.filter_results for acl in row.matching_acls]
 
 
 def text_of(binding: AclBinding) -> str:
@@ -68,15 +70,15 @@ def text_of(binding: AclBinding) -> str:
     return f"{entry.principal} {verb} {entry.operation.name} {pattern.resource_type.name} {name} from {entry.host}"
 
 
-def _fields(wanted: AclFilter) -> dict[str, Any]:
+def _fields(acl_filter: AclFilter) -> dict[str, Any]:
     return {
-        "resource_type_filter": wanted.resource_type,
-        "resource_name_filter": wanted.name,
-        "pattern_type_filter": wanted.pattern_type,
-        "principal_filter": wanted.principal,
-        "host_filter": wanted.host,
-        "operation": wanted.operation,
-        "permission_type": wanted.permission,
+        "resource_type_filter": acl_filter.resource_type,
+        "resource_name_filter": acl_filter.name,
+        "pattern_type_filter": acl_filter.pattern_type,
+        "principal_filter": acl_filter.principal,
+        "host_filter": acl_filter.host,
+        "operation": acl_filter.operation,
+        "permission_type": acl_filter.permission,
     }
 
 

@@ -63,13 +63,13 @@ class AdminCall:
     async def _retry(self, attempt: Callable[[], Awaitable[Any]], deadline: float) -> Any:
         tries = 0
         while True:
-            answer = await attempt()
-            error = Error.of(getattr(answer, "error_code", Error.NONE))
+            response = await attempt()
+            error = Error.of(getattr(response, "error_code", Error.NONE))
             if error == Error.NONE:
-                return answer
+                return response
             tries += 1
             if error not in RETRIED or left_ms(deadline) <= 0:
-                raise KafkaError(error, getattr(answer, "error_message", None))
+                raise KafkaError(error, getattr(response, "error_message", None))
             await self.client.pause(tries, deadline)
 
     async def _each(
@@ -82,22 +82,22 @@ class AdminCall:
         """Outcomes by name. `attempt(entries, timeout_ms)` is repeated for the entries whose error is in `RETRIED`."""
         deadline = self.client.deadline(timeout_ms)
         outcomes: dict[str, Outcome] = {}
-        left = list(entries)
+        remaining = list(entries)
         tries = 0
-        while left:
+        while remaining:
             try:
-                answered = await attempt(left, left_ms(deadline))
+                results = await attempt(remaining, left_ms(deadline))
             except DeadlinePassed:
                 if not outcomes:
                     raise
                 return outcomes
-            for outcome in answered:
+            for outcome in results:
                 outcomes[outcome.name] = outcome
-            left = [entry for entry in left if self._again(outcomes.get(name_of(entry)))]
+            remaining = [entry for entry in remaining if self._again(outcomes.get(name_of(entry)))]
             tries += 1
-            if left and left_ms(deadline) <= 0:
+            if remaining and left_ms(deadline) <= 0:
                 break
-            await self.client.pause(tries if left else 0, deadline)
+            await self.client.pause(tries if remaining else 0, deadline)
         return outcomes
 
     def _wire_timeout_ms(self, left_ms: float) -> int:

@@ -50,14 +50,14 @@ class ApiRanges:
     def version_for(self, api_key: int, max_version: int | None = None) -> int:
         """The highest version that both sides support, at most `max_version`; VersionUnsupported when there is none."""
         row = API_TABLE[api_key]
-        theirs = self._ranges.get(api_key)
-        if theirs is None:
+        broker_range = self._ranges.get(api_key)
+        if broker_range is None:
             raise VersionUnsupported(f"the broker does not have {row.name} (API {api_key})")
         ours_max = row.max_version if max_version is None else min(row.max_version, max_version)
-        version = min(ours_max, theirs[1])
-        if version < max(row.min_version, theirs[0]):
+        version = min(ours_max, broker_range[1])
+        if version < max(row.min_version, broker_range[0]):
             raise VersionUnsupported(
-                f"{row.name}: the broker takes versions {theirs[0]} to {theirs[1]}, "
-                f"we speak {row.min_version} to {ours_max}"
+                f"{row.name}: the broker takes versions {broker_range[0]} to {broker_range[1]}, "
+                f"this client supports {row.min_version} to {ours_max}"
             )
         return version

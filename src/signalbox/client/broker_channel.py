@@ -62,13 +62,13 @@ class BrokerChannel:
 
     def send(self, message: Any) -> asyncio.Future[Any]:
         """Queue `message`; the future gets the response, or EncodeError. Cancelled when the channel is closed first."""
-        answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        promise: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._task.done():
-            answered.cancel()
-            return answered
-        self._queue.append((message, answered))
+            promise.cancel()
+            return promise
+        self._queue.append((message, promise))
         self._wakeup.set()
-        return answered
+        return promise
 
     async def close(self) -> None:
         """Stop; queued requests are cancelled."""
@@ -112,20 +112,20 @@ class BrokerChannel:
                 self._wakeup.clear()
                 await self._wakeup.wait()
                 continue
-            message, answered = self._queue[0]
-            if not answered.cancelled():
+            message, promise = self._queue[0]
+            if not promise.cancelled():
                 version = CONTROL_VERSIONS.get(message.api_key)
                 try:
-                    answer = await connection.request(message, version=version)
+                    response = await connection.request(message, version=version)
                 except EncodeError as error:  # a retry would not help, and the other requests wait behind it
-                    answered.set_exception(error)
+                    promise.set_exception(error)
                 else:
-                    if getattr(answer, "error_code", 0) == Error.REQUEST_TIMED_OUT:
+                    if getattr(response, "error_code", 0) == Error.REQUEST_TIMED_OUT:
                         await asyncio.sleep(_RETRY_AFTER_SECONDS)
                         continue
                     self.sent += 1
-                    if not answered.done():
-                        answered.set_result(answer)
+                    if not promise.done():
+                        promise.set_result(response)
             self._queue.popleft()
 
     def _note(self, failure: ClientFailure) -> None:

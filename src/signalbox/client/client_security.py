@@ -39,8 +39,8 @@ def _tls(values: Mapping[str, Value], faults: list[ConfigFault]) -> OutboundTls 
         return str(values.get(key) or "")
 
     def names(key: str) -> list[str]:
-        found: Any = values.get(key)
-        return list(found or ())
+        value: Any = values.get(key)
+        return list(value or ())
 
     try:
         return OutboundTls(client_context(tls_settings(text, names)))

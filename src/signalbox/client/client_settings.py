@@ -40,10 +40,10 @@ class ClientSettings:
         return cls(bootstrap=parse_bootstrap_servers(bootstrap_servers), **fields)
 
     @classmethod
-    def from_properties(cls, given: Mapping[str, str]) -> ClientSettings:
+    def from_properties(cls, properties: Mapping[str, str]) -> ClientSettings:
         """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored."""
-        values, faults = CLIENT_CONFIG.read(given)
-        if not given.get("bootstrap.servers"):
+        values, faults = CLIENT_CONFIG.read(properties)
+        if not properties.get("bootstrap.servers"):
             faults.append(ConfigFault("bootstrap.servers", "", "is missing", "Name one broker as host:port"))
         security, security_faults = security_of(values)
         faults += security_faults

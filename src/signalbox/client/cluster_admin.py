@@ -24,10 +24,10 @@ class ClusterAdmin(AdminCall):
     async def describe_cluster(self, *, timeout_ms: float | None = None) -> ClusterDescription:
         """Cluster id, controller and nodes, as one broker returns them for the listener that this client uses."""
         try:
-            answer = await self._ask(DescribeClusterRequest(), timeout_ms)
+            response = await self._ask(DescribeClusterRequest(), timeout_ms)
         except VersionUnsupported:
             old = await self._ask(MetadataRequest(topics=[]), timeout_ms)
             nodes = [Node(row.node_id, Address(row.host, row.port), row.rack) for row in old.brokers]
             return ClusterDescription(old.cluster_id, old.controller_id, nodes)
-        nodes = [Node(row.broker_id, Address(row.host, row.port), row.rack) for row in answer.brokers]
-        return ClusterDescription(answer.cluster_id, answer.controller_id, nodes)
+        nodes = [Node(row.broker_id, Address(row.host, row.port), row.rack) for row in response.brokers]
+        return ClusterDescription(response.cluster_id, response.controller_id, nodes)

@@ -40,7 +40,7 @@ class ClusterClient:
 
     def __init__(self, settings: ClientSettings) -> None:
         self.settings = settings
-        self._keeper: MetadataUpdater | None = None
+        self._metadata_updater: MetadataUpdater | None = None
 
     async def __aenter__(self) -> ClusterClient:
         self.start()
@@ -51,33 +51,33 @@ class ClusterClient:
 
     def start(self) -> None:
         """Begin to bootstrap; calls wait for it until their deadlines."""
-        if self._keeper is None:
-            self._keeper = MetadataUpdater(self.settings)
+        if self._metadata_updater is None:
+            self._metadata_updater = MetadataUpdater(self.settings)
 
     async def close(self) -> None:
-        if self._keeper is not None:
-            keeper, self._keeper = self._keeper, None
-            await keeper.close()
+        if self._metadata_updater is not None:
+            metadata_updater, self._metadata_updater = self._metadata_updater, None
+            await metadata_updater.close()
 
     @property
-    def keeper(self) -> MetadataUpdater:
+    def metadata_updater(self) -> MetadataUpdater:
         """The client's metadata updater; RuntimeError before `start` and after `close`."""
-        if self._keeper is None:
+        if self._metadata_updater is None:
             raise RuntimeError("the client is not started, or closed")
-        return self._keeper
+        return self._metadata_updater
 
     @property
     def view(self) -> MetadataView:
-        return self.keeper.view
+        return self.metadata_updater.view
 
     @property
     def rebootstraps(self) -> int:
         """How often this client rebootstrapped."""
-        return self.keeper.machine.starts_over
+        return self.metadata_updater.rebootstrap.starts_over
 
     def routes(self) -> list[RouteReport]:
         """Per known node: its address, whether it confirmed its identity, and how often it was rejected."""
-        return report_routes(self.keeper)
+        return report_routes(self.metadata_updater)
 
     def deadline(self, timeout_ms: float | None = None) -> float:
         """Loop time at which a call that begins now must end."""
@@ -94,12 +94,12 @@ class ClusterClient:
         max_version: int | None = None,
     ) -> Any:
         """One attempt at one node. ClientFailure when there is no response; its `retriable` says whether to retry."""
-        keeper = self.keeper
-        node = keeper.view.nodes.get(node_id)
+        metadata_updater = self.metadata_updater
+        node = metadata_updater.view.nodes.get(node_id)
         if node is None:
             raise NoUsableNode(f"node {node_id} is not known")
-        if keeper.quarantine.holds((node.node_id, node.address)):
-            raise NoUsableNode(f"node {node_id} is set aside: {node.address} leads to somebody else")
+        if metadata_updater.quarantine.holds((node.node_id, node.address)):
+            raise NoUsableNode(f"node {node_id} is quarantined: {node.address} leads to another node")
         return await self._ask(node, message, purpose, timeout_ms, max_version)
 
     async def _ask(
@@ -110,15 +110,15 @@ class ClusterClient:
         timeout_ms: float | None,
         max_version: int | None = None,
     ) -> Any:
-        keeper = self.keeper
-        generation = keeper.machine.generation
+        metadata_updater = self.metadata_updater
+        generation = metadata_updater.rebootstrap.generation
         timeout_ms = self.settings.request_timeout_ms if timeout_ms is None else max(1.0, timeout_ms)
         try:
             # The caller's timeout may be shorter than the request's: then the call ends and the connection stays open.
             async with asyncio.timeout(timeout_ms / 1000 + _GRACE_SECONDS):
-                connection = await keeper.pool.get(node, purpose)
+                connection = await metadata_updater.pool.get(node, purpose)
                 if connection.verified:
-                    keeper.note_verified(node)
+                    metadata_updater.note_verified(node)
                 built = message(connection) if callable(message) else message
                 return await connection.request(built, max_version=max_version)
         except TimeoutError:
@@ -126,11 +126,11 @@ class ClusterClient:
                 f"node {node.node_id} at {node.address} did not answer in {timeout_ms:.0f} ms"
             ) from None
         except Misrouted as failure:
-            keeper.last_failure = failure
-            keeper.note_misroute(node, generation)
+            metadata_updater.last_failure = failure
+            metadata_updater.note_misroute(node, generation)
             raise
         except (ConnectFailed, ConnectionLost) as failure:
-            keeper.note_failure(failure)
+            metadata_updater.note_failure(failure)
             raise
 
     async def request_any(self, message: Any, *, timeout_ms: float | None = None) -> Any:
@@ -145,33 +145,33 @@ class ClusterClient:
             node = await self.some_node(deadline, tried, last)
             left_ms = (deadline - asyncio.get_running_loop().time()) * 1000
             try:
-                answer = await self._ask(node, message, Purpose.REQUESTS, left_ms)
+                response = await self._ask(node, message, Purpose.REQUESTS, left_ms)
                 tried.add(node.node_id)
-                if not says_not_controller(answer):
-                    return answer
-                if self.keeper.least_loaded_node(tried) is None:
-                    self.keeper.refresh_soon()  # a controller may have registered since
-                    return answer
+                if not says_not_controller(response):
+                    return response
+                if self.metadata_updater.least_loaded_node(tried) is None:
+                    self.metadata_updater.refresh_soon()  # a controller may have registered since
+                    return response
             except ClientFailure as failure:
                 if not failure.retriable:
                     raise
                 last = failure
                 tried.add(node.node_id)
-            await self.pause(0 if self.keeper.least_loaded_node(tried) else 1, deadline)
+            await self.pause(0 if self.metadata_updater.least_loaded_node(tried) else 1, deadline)
 
     async def some_node(self, deadline: float, tried: set[int], last: ClientFailure | None = None) -> Node:
         """A usable node, untried ones first; waits for one until the deadline (DeadlinePassed)."""
         while True:
-            node = self.keeper.least_loaded_node(tried) or self.keeper.least_loaded_node()
+            node = self.metadata_updater.least_loaded_node(tried) or self.metadata_updater.least_loaded_node()
             if node is not None and asyncio.get_running_loop().time() < deadline:
                 return node
             if not await self._wait_for_view(deadline):
-                raise self.out_of_time("no broker could be asked", last)
+                raise self.out_of_time("no broker is available", last)
 
     async def _wait_for_view(self, deadline: float) -> bool:
         """Wait until the view changes or a backoff is over; False when the deadline has passed."""
         loop = asyncio.get_running_loop()
-        await self.keeper.view_changed(min(deadline, loop.time() + self.settings.retry_backoff_ms / 1000))
+        await self.metadata_updater.view_changed(min(deadline, loop.time() + self.settings.retry_backoff_ms / 1000))
         return loop.time() < deadline
 
     async def pause(self, attempt: int, deadline: float) -> None:
@@ -179,39 +179,39 @@ class ClusterClient:
         if attempt <= 0:
             return
         backoff_ms = backoff_after(attempt, self.settings.retry_backoff_ms, self.settings.retry_backoff_max_ms)
-        left = deadline - asyncio.get_running_loop().time()
-        await asyncio.sleep(max(0.0, min(backoff_ms / 1000, left)))
+        remaining_s = deadline - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, min(backoff_ms / 1000, remaining_s)))
 
     async def topic(self, name: str, *, timeout_ms: float | None = None) -> TopicView:
         """A topic that exists and whose partitions are known. DeadlinePassed when there is none in time."""
         deadline = self.deadline(timeout_ms)
         while True:
-            known = self.view.topics.get(name)
-            if known is not None and known.error_code == Error.NONE and known.partitions:
-                return known
-            self.keeper.refresh_soon([name])
+            topic_view = self.view.topics.get(name)
+            if topic_view is not None and topic_view.error_code == Error.NONE and topic_view.partitions:
+                return topic_view
+            self.metadata_updater.refresh_soon([name])
             if not await self._wait_for_view(deadline):
-                reason = Error.of(known.error_code).name if known is not None else "no metadata"
-                raise self.out_of_time(f"topic {name} is not to be had ({reason})", None)
+                reason = Error.of(topic_view.error_code).name if topic_view is not None else "no metadata"
+                raise self.out_of_time(f"topic {name} is not available ({reason})", None)
 
     async def leader_of(self, partition: TopicPartition, deadline: float) -> Node:
         """The leader of a partition, when it is usable; waits for one until the deadline (DeadlinePassed)."""
         while True:
             leader_id = self.view.leader_of(partition)
             node = self.view.nodes.get(leader_id) if leader_id is not None else None
-            if node is not None and self.keeper.is_usable(node):
+            if node is not None and self.metadata_updater.is_usable(node):
                 return node
-            self.keeper.refresh_soon([partition.topic])
+            self.metadata_updater.refresh_soon([partition.topic])
             if not await self._wait_for_view(deadline):
-                raise self.out_of_time(f"partition {partition} has no leader that can be asked", None)
+                raise self.out_of_time(f"partition {partition} has no available leader", None)
 
-    def out_of_time(self, what: str, last: ClientFailure | None) -> DeadlinePassed:
+    def out_of_time(self, operation: str, last: ClientFailure | None) -> DeadlinePassed:
         """The error for a deadline that passed, with the failure that caused it."""
-        cause = last or self.keeper.last_failure
-        foreign = self.keeper.machine.foreign_cluster_id
+        cause = last or self.metadata_updater.last_failure
+        foreign = self.metadata_updater.rebootstrap.foreign_cluster_id
         if self.view.cluster_id is None and foreign is not None:
-            pinned = self.keeper.machine.cluster_policy.pinned
+            pinned = self.metadata_updater.rebootstrap.cluster_policy.pinned
             cause = WrongCluster(f"the seeds lead to cluster {foreign}, pinned is {pinned}")
-        failure = DeadlinePassed(f"{what}: {cause}" if cause is not None else what)
+        failure = DeadlinePassed(f"{operation}: {cause}" if cause is not None else operation)
         failure.__cause__ = cause
         return failure

@@ -71,19 +71,19 @@ def _request(
     validate_only: bool,
 ) -> IncrementalAlterConfigsRequest:
     """A request with the changes of `resources`."""
-    made = IncrementalAlterConfigsRequest
+    message_type = IncrementalAlterConfigsRequest
     rows = [
-        made.AlterConfigsResource(
+        message_type.AlterConfigsResource(
             resource_type=resource.type,
             resource_name=resource.name,
             configs=[
-                made.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
+                message_type.AlterableConfig(name=change.name, config_operation=change.op, value=change.value)
                 for change in changes[resource]
             ],
         )
         for resource in resources
     ]
-    return made(resources=rows, validate_only=validate_only)
+    return message_type(resources=rows, validate_only=validate_only)
 
 
 class ConfigAdmin(AdminCall):
@@ -108,10 +108,10 @@ class ConfigAdmin(AdminCall):
                 await self.client.some_node(deadline, set())
                 if node_id not in self.client.view.nodes:
                     raise KafkaError(Error.BROKER_NOT_AVAILABLE, f"broker {node_id} is not among the known nodes")
-            answer = await self.client.request(node_id, request, timeout_ms=left_ms(deadline))
+            response = await self.client.request(node_id, request, timeout_ms=left_ms(deadline))
         else:
-            answer = await self.client.request_any(request, timeout_ms=left_ms(deadline))
-        (row,) = answer.results
+            response = await self.client.request_any(request, timeout_ms=left_ms(deadline))
+        (row,) = response.results
         outcome_of(resource.name, row.error_code, row.error_message).raise_for_error()
         return {
             entry.name: ConfigEntry(
@@ -141,9 +141,9 @@ class ConfigAdmin(AdminCall):
             outcomes: list[Outcome] = []
             for node_id, resources in (await self._by_node(left, deadline)).items():
                 request = _request(changes, resources, validate_only=validate_only)
-                answer = await self._ask_node(node_id, request, deadline)
+                response = await self._ask_node(node_id, request, deadline)
                 outcomes += [
-                    outcome_of(row.resource_name, row.error_code, row.error_message) for row in answer.responses
+                    outcome_of(row.resource_name, row.error_code, row.error_message) for row in response.responses
                 ]
             return outcomes
 

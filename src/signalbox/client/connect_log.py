@@ -20,26 +20,30 @@ log = logging.getLogger("signalbox.client.connect")
 
 
 class ConnectLog:
-    """The log of the attempts on one channel; `whither` names it in the messages."""
+    """The log of the attempts on one channel; `whither` names it in the message_type."""
 
-    def __init__(self, whither: str, clock: Callable[[], float] = monotonic) -> None:
-        self._whither = whither
+    def __init__(self, target: str, clock: Callable[[], float] = monotonic) -> None:
+        self._target = target
         self._clock = clock
-        self._said = ""
+        self._last_text = ""
         self._again_at = 0.0
         self._left_out = 0
 
     def failed(self, failure: ClientFailure) -> None:
         """One attempt failed."""
         text, now = str(failure), self._clock()
-        if text == self._said and now < self._again_at:
+        if text == self._last_text and now < self._again_at:
             self._left_out += 1
             return
-        often = f" ({self._left_out} more like it since the last line)" if text == self._said and self._left_out else ""
-        self._said, self._again_at, self._left_out = text, now + LOG_INTERVAL_SECONDS, 0
+        often = (
+            f" ({self._left_out} more like it since the last line)"
+            if text == self._last_text and self._left_out
+            else ""
+        )
+        self._last_text, self._again_at, self._left_out = text, now + LOG_INTERVAL_SECONDS, 0
         ordinary = not isinstance(failure, ConnectFailed) or failure.stage == _ORDINARY_STAGE
-        log.log(logging.INFO if ordinary else logging.WARNING, "%s: %s%s", self._whither, text, often)
+        log.log(logging.INFO if ordinary else logging.WARNING, "%s: %s%s", self._target, text, often)
 
     def succeeded(self) -> None:
         """The next failure is logged at once."""
-        self._said = ""
+        self._last_text = ""

@@ -17,7 +17,7 @@ from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLo
 from signalbox.client.frame_stream import FrameStream
 from signalbox.client.handshake import handshake
 from signalbox.client.node import Address, Identity
-from signalbox.client.session_end import LEAVING, login_ready, seconds_to_stay
+from signalbox.client.session_end import LEAVING, login_ready, seconds_until_session_end
 from signalbox.client.wire_frames import Chunk, api_key_of, decode_response, encode_request
 from signalbox.protocol.api_table import API_TABLE
 
@@ -99,16 +99,16 @@ class ClientConnection:
         payload = next(exchange)
         while True:
             correlation_id = int.from_bytes(payload[4:8], "big", signed=True)
-            answer = await self._stream.send([payload], correlation_id, self._settings.request_timeout_ms)
+            response = await self._stream.send([payload], correlation_id, self._settings.request_timeout_ms)
             try:
-                payload = exchange.send(answer)
+                payload = exchange.send(response)
             except StopIteration as stop:
                 self.api_ranges = stop.value.api_ranges
                 self.verified = stop.value.verified
                 self._correlation_id = stop.value.correlation_id
                 self._stream.max_frame_bytes = self._settings.max_frame_bytes
                 if stop.value.session_lifetime_ms:
-                    stay_s = seconds_to_stay(stop.value.session_lifetime_ms)
+                    stay_s = seconds_until_session_end(stop.value.session_lifetime_ms)
                     self._stream.loop.call_later(stay_s, self._leave)
                 return
 
@@ -148,7 +148,7 @@ async def connect(
         elif isinstance(error, ConnectionLost):
             failure = ConnectFailed(address, dialling.stage, error.reason)
         if stream is not None:
-            stream.fail(failure if isinstance(failure, ClientFailure) else ConnectionLost(address, "given up"))
+            stream.fail(failure if isinstance(failure, ClientFailure) else ConnectionLost(address, "cancelled"))
         if failure is error:
             raise
         raise failure from error

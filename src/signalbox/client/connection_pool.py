@@ -63,7 +63,7 @@ class ConnectionPool:
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if task.cancelled() and not (current is not None and current.cancelling()):
-                raise ConnectFailed(node.address, "tcp", "given up while it was made") from None
+                raise ConnectFailed(node.address, "tcp", "cancelled while connecting") from None
             raise
 
     async def _connect(self, node: Node, key: ConnectionKey) -> ClientConnection:

@@ -75,8 +75,8 @@ class Consumer:
     async def seek(self, partition: TopicPartition, offset: int) -> None:
         """Continue at `offset` (or EARLIEST, LATEST); records of the partition that are already fetched are dropped."""
         self._positions[partition] = await self._offset_at(partition, offset)
-        place = (partition.topic, partition.partition)
-        self._buffered = deque(row for row in self._buffered if (row.topic, row.partition) != place)
+        key = (partition.topic, partition.partition)
+        self._buffered = deque(row for row in self._buffered if (row.topic, row.partition) != key)
         self._fetching.pop(partition, None)
 
     def position(self, partition: TopicPartition) -> int:
@@ -94,18 +94,18 @@ class Consumer:
         deadline = self._client.deadline(timeout_ms)
         loop = asyncio.get_running_loop()
         while not self._buffered and loop.time() < deadline:
-            self._fetch_what_is_idle()
+            self._fetch_idle_leaders()
             if self._fetches:
-                left = max(0.0, deadline - loop.time())
-                await asyncio.wait(self._fetches, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                remaining_s = max(0.0, deadline - loop.time())
+                await asyncio.wait(self._fetches, timeout=remaining_s, return_when=asyncio.FIRST_COMPLETED)
             else:
                 await self._client.pause(1, deadline)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
-        taken = [self._buffered.popleft() for _ in range(min(max_records, len(self._buffered)))]
-        self._fetch_what_is_idle()
-        return taken
+        records = [self._buffered.popleft() for _ in range(min(max_records, len(self._buffered)))]
+        self._fetch_idle_leaders()
+        return records
 
     async def close(self) -> None:
         for task in tuple(self._fetches):
@@ -114,43 +114,43 @@ class Consumer:
         self._fetching.clear()
         self._buffered.clear()
 
-    def _fetch_what_is_idle(self) -> None:
+    def _fetch_idle_leaders(self) -> None:
         """Send a fetch to each leader that has partitions to read and no fetch in flight."""
-        keeper = self._client.keeper
+        metadata_updater = self._client.metadata_updater
         buffered = {TopicPartition(row.topic, row.partition) for row in self._buffered}
         by_leader: dict[int, dict[TopicPartition, int]] = {}
         for partition, offset in self._positions.items():
             if partition in buffered or partition in self._fetching:
                 continue
-            leader_id = keeper.view.leader_of(partition)
-            if leader_id is None or not keeper.is_usable(keeper.view.nodes[leader_id]):
-                keeper.refresh_soon([partition.topic])
+            leader_id = metadata_updater.view.leader_of(partition)
+            if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
+                metadata_updater.refresh_soon([partition.topic])
             elif leader_id not in self._fetches.values():
                 by_leader.setdefault(leader_id, {})[partition] = offset
-        for leader_id, wanted in by_leader.items():
-            self._fetching.update(wanted)
-            task = asyncio.get_running_loop().create_task(self._fetch(leader_id, wanted))
+        for leader_id, offsets in by_leader.items():
+            self._fetching.update(offsets)
+            task = asyncio.get_running_loop().create_task(self._fetch(leader_id, offsets))
             self._fetches[task] = leader_id
             task.add_done_callback(lambda done: self._fetches.pop(done, None))
 
-    async def _fetch(self, leader_id: int, wanted: dict[TopicPartition, int]) -> None:
+    async def _fetch(self, leader_id: int, offsets: dict[TopicPartition, int]) -> None:
         try:
-            request = fetch_request(wanted, self._client.view, self._settings)
-            answer = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
-            rows = rows_by_partition(answer, self._client.view)
-            for partition, offset in wanted.items():
+            request = fetch_request(offsets, self._client.view, self._settings)
+            response = await self._client.request(leader_id, request, purpose=Purpose.FETCH)
+            rows = rows_by_partition(response, self._client.view)
+            for partition, offset in offsets.items():
                 if self._fetching.get(partition) == offset:
                     await self._take(partition, offset, rows.get(partition))
         except KafkaError as error:
             self._failure = error
         except ClientFailure as failure:
-            self._client.keeper.refresh_soon()
+            self._client.metadata_updater.refresh_soon()
             if not failure.retriable:
                 self._failure = failure
             else:
                 await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
         finally:
-            for partition, offset in wanted.items():
+            for partition, offset in offsets.items():
                 if self._fetching.get(partition) == offset:
                     del self._fetching[partition]
 
@@ -163,7 +163,7 @@ class Consumer:
             reset = _RESET_TO[self._settings.auto_offset_reset]
             self._positions[partition] = await self._offset_at(partition, reset)
         elif error.retriable:
-            self._client.keeper.refresh_soon([partition.topic])
+            self._client.metadata_updater.refresh_soon([partition.topic])
             await asyncio.sleep(self._client.settings.retry_backoff_ms / 1000)
         else:
             raise KafkaError(error, f"{partition} at offset {offset}")

@@ -118,10 +118,10 @@ class ControllerChannel:
     def submit(self, message: Any, timeout_ms: float | None = None) -> asyncio.Future[Any]:
         """As `request`, without a coroutine: the message is queued, or already sent, when this returns."""
         loop = asyncio.get_running_loop()
-        answered: asyncio.Future[Any] = loop.create_future()
+        future: asyncio.Future[Any] = loop.create_future()
         self.requests_total += 1
         self._numbers += 1
-        request = ControllerRequest(self._numbers, message, answered)
+        request = ControllerRequest(self._numbers, message, future)
         if self._closed:
             self._fail(request, Error.NETWORK_EXCEPTION, _CLOSED)
         elif len(self._queue) >= MAX_FORWARDS_QUEUED:
@@ -129,10 +129,10 @@ class ControllerChannel:
         else:
             after = (timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms) / 1000
             timer = loop.call_later(after, self._expire, request)
-            answered.add_done_callback(lambda _: timer.cancel())
+            future.add_done_callback(lambda _: timer.cancel())
             heapq.heappush(self._queue, request)
             self._pump()
-        return answered
+        return future
 
     async def close(self) -> None:
         """Stop; requests without a response fail with KafkaError (NETWORK_EXCEPTION)."""
@@ -143,7 +143,7 @@ class ControllerChannel:
     def _pump(self) -> None:
         """Send queued requests while fewer than MAX_FORWARDS_IN_FLIGHT are in flight and a connection is available."""
         while self._queue and self.in_flight < MAX_FORWARDS_IN_FLIGHT and not self._closed:
-            if self._queue[0].answered.done():
+            if self._queue[0].future.done():
                 heapq.heappop(self._queue)
                 continue
             connection = self._connections.take()
@@ -169,16 +169,16 @@ class ControllerChannel:
             self._send_again(request)
         else:
             try:
-                answer = request.decode(payload.result())
+                response = request.decode(payload.result())
             except ValueError as error:
                 connection.close(f"unreadable answer: {error}")
                 self._send_again(request)
             else:
-                if says_not_controller(answer):
+                if says_not_controller(response):
                     self._connections.denied(connection)
                     self._send_again(request)
-                elif not request.answered.done():
-                    request.answered.set_result(answer)
+                elif not request.future.done():
+                    request.future.set_result(response)
         self._connections.drained()
         self._pump()
 
@@ -186,7 +186,7 @@ class ControllerChannel:
         """Put the request back at its old position: requests are ordered by their number."""
         if self._closed:
             self._fail(request, Error.NETWORK_EXCEPTION, _CLOSED)
-        elif not request.answered.done():
+        elif not request.future.done():
             self.retries_total += 1
             heapq.heappush(self._queue, request)
 
@@ -203,6 +203,6 @@ class ControllerChannel:
             self._fail(request, error, text)
 
     def _fail(self, request: ControllerRequest, error: Error, text: str) -> None:
-        if not request.answered.done():
+        if not request.future.done():
             self.failures_total += 1
-            request.answered.set_exception(KafkaError(error, text))
+            request.future.set_exception(KafkaError(error, text))

@@ -12,12 +12,12 @@ from signalbox.protocol.api_table import API_TABLE
 class ControllerRequest:
     """Ordered by `number`, so that a retried request keeps its position."""
 
-    __slots__ = ("answered", "message", "number", "version")
+    __slots__ = ("future", "message", "number", "version")
 
-    def __init__(self, number: int, message: Any, answered: asyncio.Future[Any]) -> None:
+    def __init__(self, number: int, message: Any, future: asyncio.Future[Any]) -> None:
         self.number = number
         self.message = message
-        self.answered = answered
+        self.future = future
         self.version = -1
 
     def __lt__(self, other: ControllerRequest) -> bool:

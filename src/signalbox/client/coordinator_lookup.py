@@ -23,8 +23,8 @@ async def find_coordinator(
             key="" if batched else key, key_type=key_type, coordinator_keys=[key] if batched else []
         )
 
-    answer = await client.request_any(build, timeout_ms=timeout_ms)
-    row = answer.coordinators[0] if answer.coordinators else answer
+    response = await client.request_any(build, timeout_ms=timeout_ms)
+    row = response.coordinators[0] if response.coordinators else response
     if row.error_code != Error.NONE:
         raise KafkaError(Error.of(row.error_code), row.error_message)
     return int(row.node_id)

@@ -25,12 +25,12 @@ async def resolve(address: Address) -> list[str]:
     if _is_ip_literal(address.host):
         return [address.host]
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        addresses = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConnectFailed(address, "resolve", f"{address.host} cannot be resolved: {error.strerror}") from error
     except UnicodeError as error:  # a label that is empty or longer than 63 characters
         raise ConnectFailed(address, "resolve", f"{address.host!r} is no host name: {error}") from error
-    return list(dict.fromkeys(str(row[4][0]) for row in found))
+    return list(dict.fromkeys(str(row[4][0]) for row in addresses))
 
 
 def _is_ip_literal(host: str) -> bool:

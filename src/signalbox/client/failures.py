@@ -50,14 +50,14 @@ class AuthenticationRejected(ConnectFailed):
 class Misrouted(ConnectFailed):
     """The node at the address is not the expected one (KIP-1242, error 129). Fatal for this connection only."""
 
-    def __init__(self, address: Address, wanted: Identity) -> None:
+    def __init__(self, address: Address, expected: Identity) -> None:
         super().__init__(
             address,
             "api-versions",
-            f"wanted node {wanted.node_id} of cluster {wanted.cluster_id}, but somebody else answers there; "
-            f"check where the address that node {wanted.node_id} advertises leads (DNS, load balancer, port map)",
+            f"wanted node {expected.node_id} of cluster {expected.cluster_id}, but another node answers there; "
+            f"check where the address that node {expected.node_id} advertises leads (DNS, load balancer, port map)",
         )
-        self.wanted = wanted
+        self.wanted = expected
 
 
 class DeadlinePassed(ClientFailure):

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from signalbox.client.consumer import ConsumerSettings
 
 
-def fetch_request(wanted: dict[TopicPartition, int], view: MetadataView, settings: ConsumerSettings) -> FetchRequest:
+def fetch_request(offsets: dict[TopicPartition, int], view: MetadataView, settings: ConsumerSettings) -> FetchRequest:
     """Topics with name and id: the version decides which one is sent."""
     topics: dict[str, list[FetchRequest.FetchPartition]] = {}
-    for partition, offset in wanted.items():
+    for partition, offset in offsets.items():
         row = FetchRequest.FetchPartition(
             partition=partition.partition,
             fetch_offset=offset,
@@ -38,13 +38,13 @@ def fetch_request(wanted: dict[TopicPartition, int], view: MetadataView, setting
     )
 
 
-def rows_by_partition(answer: Any, view: MetadataView) -> dict[TopicPartition, Any]:
+def rows_by_partition(response: Any, view: MetadataView) -> dict[TopicPartition, Any]:
     """The rows of a FetchResponse by partition; KafkaError when it has a top-level error that is not retriable."""
-    error = Error.of(answer.error_code)
+    error = Error.of(response.error_code)
     if error != Error.NONE and not error.retriable:
         raise KafkaError(error)
     rows = {}
-    for topic in answer.responses:
+    for topic in response.responses:
         name = topic.topic or view.name_of(topic.topic_id)
         if name is not None:
             for row in topic.partitions:

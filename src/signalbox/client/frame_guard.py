@@ -13,9 +13,9 @@ _TLS_MAJOR_VERSION = 0x03
 def frame_length(prefix: bytes | bytearray | memoryview, max_bytes: int) -> int:
     """The length in the 4 bytes of `prefix`; ValueError names the problem."""
     if prefix[0] in _TLS_RECORD_TYPES and prefix[1] == _TLS_MAJOR_VERSION:
-        raise ValueError("the peer speaks TLS on this port and we do not: check security.protocol")
+        raise ValueError("the peer uses TLS on this port and this client does not: check security.protocol")
     if bytes(prefix[:4]) == b"HTTP":
-        raise ValueError("the peer speaks HTTP: this is not a Kafka port")
+        raise ValueError("the peer uses HTTP: this is not a Kafka port")
     length = int.from_bytes(prefix[:4], "big", signed=True)
     if length < 4:
         raise ValueError(f"a frame of {length} bytes cannot hold a response")

@@ -18,11 +18,11 @@ from signalbox.client.wire_frames import Chunk
 class _Waiting:
     """A request in flight: the future of its response and the timer of its deadline."""
 
-    __slots__ = ("answered", "correlation_id", "timer")
+    __slots__ = ("correlation_id", "future", "timer")
 
-    def __init__(self, correlation_id: int, answered: asyncio.Future[Chunk]) -> None:
+    def __init__(self, correlation_id: int, future: asyncio.Future[Chunk]) -> None:
         self.correlation_id = correlation_id
-        self.answered = answered
+        self.future = future
         self.timer: asyncio.TimerHandle | None = None
 
 
@@ -61,26 +61,26 @@ class FrameStream(asyncio.Protocol):
 
     def _answer(self, payload: bytes) -> None:
         if not self.waiting:
-            self.fail(PeerBroke(self.address, "frame", "an answer that nobody asked for"))
+            self.fail(PeerBroke(self.address, "frame", "a response without a request"))
             return
         correlation_id = int.from_bytes(payload[:4], "big", signed=True)
         waiting = self.waiting[0]
         if waiting.correlation_id != correlation_id:
-            text = f"answered request {correlation_id} when request {waiting.correlation_id} was due"
+            text = f"Correlation id for response ({correlation_id}) does not match request ({waiting.correlation_id})"
             self.fail(PeerBroke(self.address, "frame", text))
             return
         self.waiting.popleft()
         if waiting.timer is not None:
             waiting.timer.cancel()
-        if not waiting.answered.done():
-            waiting.answered.set_result(payload)
+        if not waiting.future.done():
+            waiting.future.set_result(payload)
 
     def send(self, chunks: list[Chunk], correlation_id: int, timeout_ms: float) -> asyncio.Future[Chunk]:
         """Send one request; the future gets the response payload."""
         waiting = _Waiting(correlation_id, self.loop.create_future())
         if self._transport is None or self.closed.done():
-            waiting.answered.set_exception(self._gone())
-            return waiting.answered
+            waiting.future.set_exception(self._gone())
+            return waiting.future
         self.waiting.append(waiting)
         waiting.timer = self.loop.call_later(timeout_ms / 1000, self._overdue, correlation_id, timeout_ms)
         size = sum(map(len, chunks))
@@ -88,7 +88,7 @@ class FrameStream(asyncio.Protocol):
             self._transport.write(b"".join((size.to_bytes(4, "big"), *chunks)))
         else:
             self._transport.writelines([size.to_bytes(4, "big"), *chunks])
-        return waiting.answered
+        return waiting.future
 
     def _overdue(self, correlation_id: int, timeout_ms: float) -> None:
         self.fail(ConnectionLost(self.address, f"no answer to request {correlation_id} within {timeout_ms:.0f} ms"))
@@ -109,8 +109,8 @@ class FrameStream(asyncio.Protocol):
         for waiting in self.waiting:
             if waiting.timer is not None:
                 waiting.timer.cancel()
-            if not waiting.answered.done():
-                waiting.answered.set_exception(failure)
-                waiting.answered.exception()  # marks it as retrieved: the caller may have been cancelled
+            if not waiting.future.done():
+                waiting.future.set_exception(failure)
+                waiting.future.exception()  # marks it as retrieved: the caller may have been cancelled
         self.waiting.clear()
         self._received.clear()

@@ -72,19 +72,19 @@ class GroupAdmin(AdminCall):
                 for node_id in self.client.view.nodes
             )
         )
-        found = {
+        listings = {
             row.group_id: GroupListing(row.group_id, row.protocol_type, row.group_state, row.group_type)
-            for answer in answers
-            for row in answer.groups
+            for response in answers
+            for row in response.groups
         }
-        return [found[group_id] for group_id in sorted(found)]
+        return [listings[group_id] for group_id in sorted(listings)]
 
     async def describe_group(self, group_id: str, *, timeout_ms: float | None = None) -> GroupDescription:
         """State and members of a group; KafkaError when the coordinator returns an error."""
 
-        async def attempt(node_id: int, left: float) -> tuple[int, GroupDescription]:
-            answer = await self._coordinator_asked(node_id, DescribeGroupsRequest(groups=[group_id]), left)
-            (row,) = answer.groups
+        async def attempt(node_id: int, remaining_ms: float) -> tuple[int, GroupDescription]:
+            response = await self._coordinator_asked(node_id, DescribeGroupsRequest(groups=[group_id]), remaining_ms)
+            (row,) = response.groups
             members = [
                 GroupMember(
                     member.member_id,
@@ -109,9 +109,11 @@ class GroupAdmin(AdminCall):
         outcomes = {}
         for group_id in group_ids:
 
-            async def attempt(node_id: int, left: float, group_id: str = group_id) -> tuple[int, Outcome]:
-                answer = await self._coordinator_asked(node_id, DeleteGroupsRequest(groups_names=[group_id]), left)
-                (row,) = answer.results
+            async def attempt(node_id: int, remaining_ms: float, group_id: str = group_id) -> tuple[int, Outcome]:
+                response = await self._coordinator_asked(
+                    node_id, DeleteGroupsRequest(groups_names=[group_id]), remaining_ms
+                )
+                (row,) = response.results
                 return row.error_code, outcome_of(group_id, row.error_code, None)
 
             try:
@@ -132,9 +134,9 @@ class GroupAdmin(AdminCall):
             group = OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=None)
             return OffsetFetchRequest(groups=[group])
 
-        async def attempt(node_id: int, left: float) -> tuple[int, dict[TopicPartition, CommittedOffset]]:
-            answer = await self._coordinator_asked(node_id, build, left, max_version=9)
-            row = answer.groups[0] if answer.groups else answer
+        async def attempt(node_id: int, remaining_ms: float) -> tuple[int, dict[TopicPartition, CommittedOffset]]:
+            response = await self._coordinator_asked(node_id, build, remaining_ms, max_version=9)
+            row = response.groups[0] if response.groups else response
             offsets = {
                 TopicPartition(topic.name, partition.partition_index): CommittedOffset(
                     partition.committed_offset, partition.committed_leader_epoch, partition.metadata
@@ -145,28 +147,28 @@ class GroupAdmin(AdminCall):
             }
             return row.error_code, offsets
 
-        found: dict[TopicPartition, CommittedOffset] = await self._at_coordinator(group_id, attempt, timeout_ms)
-        return found
+        committed: dict[TopicPartition, CommittedOffset] = await self._at_coordinator(group_id, attempt, timeout_ms)
+        return committed
 
     async def alter_committed_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> None:
         """Commit offsets on behalf of a group without members; KafkaError names the first rejected partition."""
-        made = OffsetCommitRequest
+        message_type = OffsetCommitRequest
         topics: dict[str, list[Any]] = {}
         for partition, offset in offsets.items():
-            row = made.OffsetCommitRequestPartition(
+            row = message_type.OffsetCommitRequestPartition(
                 partition_index=partition.partition, committed_offset=offset, committed_metadata=""
             )
             topics.setdefault(partition.topic, []).append(row)
-        request = made(
+        request = message_type(
             group_id=group_id,
-            topics=[made.OffsetCommitRequestTopic(name=name, partitions=rows) for name, rows in topics.items()],
+            topics=[message_type.OffsetCommitRequestTopic(name=name, partitions=rows) for name, rows in topics.items()],
         )
 
-        async def attempt(node_id: int, left: float) -> tuple[int, None]:
-            answer = await self._coordinator_asked(node_id, request, left, max_version=9)
-            codes = [row.error_code for topic in answer.topics for row in topic.partitions]
+        async def attempt(node_id: int, remaining_ms: float) -> tuple[int, None]:
+            response = await self._coordinator_asked(node_id, request, remaining_ms, max_version=9)
+            codes = [row.error_code for topic in response.topics for row in topic.partitions]
             return next((code for code in codes if code != Error.NONE), int(Error.NONE)), None
 
         await self._at_coordinator(group_id, attempt, timeout_ms)

@@ -64,9 +64,11 @@ class _Dialogue:
         payload = yield b"".join(encode_request(message, version, correlation_id, self.settings.client_id))
         if len(payload) < 4:
             raise self.broke(stage, f"a response of {len(payload)} bytes")
-        answered = int.from_bytes(payload[:4], "big", signed=True)
-        if answered != correlation_id:
-            raise self.broke(stage, f"answered request {answered}, asked was {correlation_id}")
+        correlation = int.from_bytes(payload[:4], "big", signed=True)
+        if correlation != correlation_id:
+            raise self.broke(
+                stage, f"Correlation id for response ({correlation}) does not match request ({correlation_id})"
+            )
         return payload
 
     def decode(self, stage: str, response: Any, payload: bytes | memoryview, version: int) -> Any:
@@ -104,11 +106,11 @@ def _api_versions(dialogue: _Dialogue, version: int) -> Generator[bytes, bytes |
             continue
         if error_code == Error.REBOOTSTRAP_REQUIRED and sent is not None:
             raise Misrouted(dialogue.address, sent)
-        answer = dialogue.decode(stage, ApiVersionsResponse, payload, version)
+        response = dialogue.decode(stage, ApiVersionsResponse, payload, version)
         if error_code != Error.NONE:
             raise dialogue.broke(stage, f"rejected with error {error_code}")
         try:
-            return ApiRanges.of_answer(answer.api_keys), sent is not None
+            return ApiRanges.of_answer(response.api_keys), sent is not None
         except ValueError as error:
             raise dialogue.broke(stage, str(error)) from error
 
@@ -126,8 +128,8 @@ def _api_versions_request(dialogue: _Dialogue, identity: Identity | None) -> Api
 
 def _lower_version(dialogue: _Dialogue, payload: bytes | memoryview, rejected: int) -> int:
     """The version of the retry after error 35, whose response always has the layout of version 0."""
-    answer = dialogue.decode("api-versions", ApiVersionsResponse, payload, 0)
-    offered = [row.max_version for row in answer.api_keys if row.api_key == ApiKey.API_VERSIONS]
+    response = dialogue.decode("api-versions", ApiVersionsResponse, payload, 0)
+    offered = [row.max_version for row in response.api_keys if row.api_key == ApiKey.API_VERSIONS]
     version = min(offered[0], API_TABLE[ApiKey.API_VERSIONS].max_version) if offered else 0
     if not 0 <= version < rejected:
         raise dialogue.broke("api-versions", f"rejects version {rejected} and offers {version}")
@@ -155,12 +157,12 @@ def _authenticate(
     lifetime_ms = 0
     while message is not None:
         payload = yield from dialogue.ask("sasl", SaslAuthenticateRequest(auth_bytes=message), version)
-        answer = dialogue.decode("sasl", SaslAuthenticateResponse, payload, version)
-        if answer.error_code != Error.NONE:
-            raise rejected(answer.error_message or f"error {answer.error_code}")
+        response = dialogue.decode("sasl", SaslAuthenticateResponse, payload, version)
+        if response.error_code != Error.NONE:
+            raise rejected(response.error_message or f"error {response.error_code}")
         try:
-            message = exchange.respond(bytes(answer.auth_bytes))
+            message = exchange.respond(bytes(response.auth_bytes))
         except SaslError as error:
             raise rejected(f"the broker is not trusted: {error}") from error
-        lifetime_ms = answer.session_lifetime_ms
+        lifetime_ms = response.session_lifetime_ms
     return lifetime_ms

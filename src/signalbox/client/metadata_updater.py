@@ -38,11 +38,11 @@ class MetadataUpdater:
         self.settings = settings
         self.view = MetadataView()
         self.quarantine = Quarantine()
-        self.machine = Rebootstrap(settings.recovery, ClusterIdPolicy(settings.cluster_id_policy), self.quarantine)
+        self.rebootstrap = Rebootstrap(settings.recovery, ClusterIdPolicy(settings.cluster_id_policy), self.quarantine)
         connections = settings.connections()
         self.pool = ConnectionPool(
             connections,
-            self.machine.identity_of,
+            self.rebootstrap.identity_of,
             settings.reconnect_backoff_ms,
             settings.reconnect_backoff_max_ms,
         )
@@ -55,8 +55,8 @@ class MetadataUpdater:
         self._refresh_at = 0.0
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)  # ms
         self._turn = 0
-        self._prober = RouteProber(self.machine, connections, self._probed)
-        self._task = self._loop.create_task(self._keep(), name="cluster keeper")
+        self._prober = RouteProber(self.rebootstrap, connections, self._probed)
+        self._task = self._loop.create_task(self._run(), name="metadata updater")
         self._task.add_done_callback(_report_death)
 
     # -- called by the client
@@ -102,7 +102,7 @@ class MetadataUpdater:
 
     def note_misroute(self, node: Node, generation: int) -> None:
         """A connection to `node`, begun in `generation`, was rejected with 129."""
-        self._carry_out(self.machine.route_rejected((node.node_id, node.address), generation, self.now_ms()), node)
+        self._execute(self.rebootstrap.route_rejected((node.node_id, node.address), generation, self.now_ms()), node)
 
     def note_failure(self, failure: ClientFailure) -> None:
         """A connection failed or was lost: the view may be out of date."""
@@ -110,11 +110,11 @@ class MetadataUpdater:
         self.refresh_soon()
         nodes = self.view.nodes.values()
         if nodes and not any(self.is_usable(node) for node in nodes):
-            self._carry_out(self.machine.no_usable_node(self.now_ms()))
+            self._execute(self.rebootstrap.no_usable_node(self.now_ms()))
 
     def note_verified(self, node: Node) -> None:
         """A connection to `node` confirmed its identity."""
-        self.machine.route_verified((node.node_id, node.address))
+        self.rebootstrap.route_verified((node.node_id, node.address))
 
     async def close(self) -> None:
         self._task.cancel()
@@ -124,27 +124,27 @@ class MetadataUpdater:
 
     # -- the updater's own task
 
-    async def _keep(self) -> None:
+    async def _run(self) -> None:
         while True:
             self._wake.clear()
-            self._carry_out(self.machine.tick(self.now_ms()))
-            if self.machine.phase is Phase.BOOTSTRAP:
+            self._execute(self.rebootstrap.tick(self.now_ms()))
+            if self.rebootstrap.phase is Phase.BOOTSTRAP:
                 await self._bootstrap()
-            elif self.machine.phase is Phase.PAUSED:
-                await self._sleep_until(self.machine.wake_at_ms())
+            elif self.rebootstrap.phase is Phase.PAUSED:
+                await self._sleep_until(self.rebootstrap.wake_at_ms())
             else:
-                await self._tend()
+                await self._maintain()
 
-    async def _tend(self) -> None:
+    async def _maintain(self) -> None:
         """The cluster is known: probe quarantined nodes, refresh old metadata, sleep."""
         now_ms = self.now_ms()
-        self._prober.probe_due(now_ms)
+        self._prober.start_due_probes(now_ms)
         if self.quarantine.take_seed_refresh(now_ms):
             await self._bootstrap()
         elif self._loop.time() >= self._refresh_at:
             await self._refresh()
         else:
-            waits = (self.machine.wake_at_ms(), self.quarantine.next_event_ms(), self._refresh_at * 1000)
+            waits = (self.rebootstrap.wake_at_ms(), self.quarantine.next_event_ms(), self._refresh_at * 1000)
             await self._sleep_until(min(wait for wait in waits if wait is not None))
 
     async def _sleep_until(self, at_ms: float | None) -> None:
@@ -163,58 +163,58 @@ class MetadataUpdater:
 
     async def _bootstrap(self) -> None:
         """One round over the bootstrap servers; while the cluster is known, only to find better addresses in it."""
-        generation = self.machine.generation
-        only_looking = self.machine.phase is not Phase.BOOTSTRAP
+        generation = self.rebootstrap.generation
+        only_looking = self.rebootstrap.phase is not Phase.BOOTSTRAP
         async with aclosing(self.seeds.ask(self._request(), _METADATA_TIMEOUT_MS)) as answers:
-            async for _, answer in answers:
-                if generation != self.machine.generation:
+            async for _, response in answers:
+                if generation != self.rebootstrap.generation:
                     return
-                if only_looking and answer.cluster_id != self.machine.cluster_id:
+                if only_looking and response.cluster_id != self.rebootstrap.cluster_id:
                     continue
-                if self._offer(generation, answer) is Action.ADOPT:
+                if self._handle_metadata(generation, response) is Action.ADOPT:
                     return
         if not only_looking:
             self.last_failure = self.seeds.last_failure
-            self._carry_out(self.machine.seeds_exhausted(generation, self.now_ms()))
+            self._execute(self.rebootstrap.seeds_exhausted(generation, self.now_ms()))
 
     async def _refresh(self) -> None:
         """Metadata from one node. A failed request is retried after a backoff, at another node."""
-        generation = self.machine.generation
+        generation = self.rebootstrap.generation
         node = self.least_loaded_node()
         if node is None:
             self._retry_later()
-            self._carry_out(self.machine.no_usable_node(self.now_ms()))
+            self._execute(self.rebootstrap.no_usable_node(self.now_ms()))
             return
         try:
             connection = await self.pool.get(node, Purpose.METADATA)
-            answer = await connection.request(self._request(), timeout_ms=_METADATA_TIMEOUT_MS)
+            response = await connection.request(self._request(), timeout_ms=_METADATA_TIMEOUT_MS)
         except Misrouted:
             self.note_misroute(node, generation)
             self._retry_later()
         except ClientFailure as failure:
             self.last_failure = failure
             self._retry_later()
-            self._carry_out(self.machine.metadata_failed(generation, self.now_ms()))
+            self._execute(self.rebootstrap.metadata_failed(generation, self.now_ms()))
         else:
-            if self._offer(generation, answer) is not Action.ADOPT:
+            if self._handle_metadata(generation, response) is not Action.ADOPT:
                 self._retry_later()
 
-    def _offer(self, generation: int, answer: object) -> Action:
+    def _handle_metadata(self, generation: int, response: object) -> Action:
         """Pass a Metadata response to the state machine and execute its action."""
-        cluster_id, brokers = answer.cluster_id, answer.brokers  # type: ignore[attr-defined]
-        error_code = answer.error_code  # type: ignore[attr-defined]
+        cluster_id, brokers = response.cluster_id, response.brokers  # type: ignore[attr-defined]
+        error_code = response.error_code  # type: ignore[attr-defined]
         before = self.view.cluster_id
-        action = self.machine.metadata_received(generation, cluster_id, len(brokers), error_code, self.now_ms())
+        action = self.rebootstrap.metadata_received(generation, cluster_id, len(brokers), error_code, self.now_ms())
         if action is Action.ADOPT:
-            self.view.adopt(answer)
+            self.view.adopt(response)
             if before != cluster_id:
                 log.info("Cluster metadata updated (cluster id=%s, brokers=%d)", cluster_id, len(brokers))
-            self.quarantine.keep_only({(node.node_id, node.address) for node in self.view.nodes.values()})
+            self.quarantine.retain({(node.node_id, node.address) for node in self.view.nodes.values()})
             self._backoff.reset()
             self._refresh_at = self._loop.time() + self.settings.metadata_max_age_ms / 1000
             self._notify()
         else:
-            self._carry_out(action)
+            self._execute(action)
         return action
 
     def _retry_later(self) -> None:
@@ -226,7 +226,7 @@ class MetadataUpdater:
             self._notify()
         self._wake.set()
 
-    def _carry_out(self, action: Action, node: Node | None = None) -> None:
+    def _execute(self, action: Action, node: Node | None = None) -> None:
         if action is Action.START_OVER:
             log.warning("Rebootstrapping from the bootstrap servers: %s", self.last_failure or "no usable node")
             self.pool.drop_all("starting over from the bootstrap servers")
@@ -238,7 +238,7 @@ class MetadataUpdater:
                 node.node_id,
                 node.address,
             )
-            self.pool.drop_node(node.node_id, "its address leads to somebody else")
+            self.pool.drop_node(node.node_id, "its address leads to another node")
             self._notify()
         if action is not Action.IGNORE:
             self._wake.set()

@@ -50,19 +50,19 @@ class MetadataView:
         self.nodes = {}
         self.topics = {}
 
-    def adopt(self, answer: Any) -> None:
+    def adopt(self, response: Any) -> None:
         """Apply a MetadataResponse that was accepted."""
-        self.cluster_id = answer.cluster_id
-        self.controller_id = answer.controller_id
-        self.nodes = {row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers}
-        for topic in answer.topics:
+        self.cluster_id = response.cluster_id
+        self.controller_id = response.controller_id
+        self.nodes = {row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in response.brokers}
+        for topic in response.topics:
             if topic.name is None:
                 continue
             self.topics[topic.name] = self._merged(topic)
 
     def _merged(self, topic: Any) -> TopicView:
-        known = self.topics.get(topic.name)
-        same_topic = known is not None and known.topic_id == topic.topic_id
+        current = self.topics.get(topic.name)
+        same_topic = current is not None and current.topic_id == topic.topic_id
         partitions = {}
         for row in topic.partitions:
             fresh = PartitionView(
@@ -73,8 +73,8 @@ class MetadataView:
                 list(row.offline_replicas),
                 row.error_code,
             )
-            if same_topic and known is not None:
-                old = known.partitions.get(row.partition_index)
+            if same_topic and current is not None:
+                old = current.partitions.get(row.partition_index)
                 if old is not None and 0 <= fresh.leader_epoch < old.leader_epoch:
                     fresh = old
             partitions[row.partition_index] = fresh

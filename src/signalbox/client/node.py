@@ -59,7 +59,7 @@ class Node:
 
 def parse_bootstrap_servers(text: str) -> list[Address]:
     """`host:port,host:port` with IPv6 literals in brackets; ValueError names the invalid entry."""
-    found: list[Address] = []
+    addresses: list[Address] = []
     for entry in (piece.strip() for piece in text.split(",")):
         if not entry:
             continue
@@ -70,8 +70,8 @@ def parse_bootstrap_servers(text: str) -> list[Address]:
         if ":" in bare and bare == host:
             raise ValueError(f"{entry!r}: an IPv6 address needs brackets, as in [::1]:9092")
         address = Address(bare, int(port))
-        if address not in found:
-            found.append(address)
-    if not found:
+        if address not in addresses:
+            addresses.append(address)
+    if not addresses:
         raise ValueError("bootstrap.servers names no server")
-    return found
+    return addresses

@@ -61,13 +61,13 @@ class LoginParts:
     faults: list[ConfigFault]
 
     def text(self, key: str) -> str:
-        found = self.value(key)
-        return "" if found is None else str(found)
+        value = self.value(key)
+        return "" if value is None else str(value)
 
     def number(self, key: str) -> float:
-        found = self.value(key)
-        assert isinstance(found, int | float)
-        return found
+        value = self.value(key)
+        assert isinstance(value, int | float)
+        return value
 
     def fault(self, key: str, entry: str, problem: str, remedy: str) -> None:
         self.faults.append(ConfigFault(self.key_of(key), entry, problem, remedy))
@@ -86,7 +86,7 @@ def oauth_login(parts: LoginParts) -> SaslLogin | None:
         return None
     if source is None:
         return None
-    keeper = TokenRefresher(
+    refresher = TokenRefresher(
         source,
         RefreshWindow(
             factor=parts.number("sasl.login.refresh.window.factor"),
@@ -97,7 +97,7 @@ def oauth_login(parts: LoginParts) -> SaslLogin | None:
         parts.number("sasl.login.retry.backoff.ms") / 1000,
         parts.number("sasl.login.retry.backoff.max.ms") / 1000,
     )
-    return SaslLogin(OAUTHBEARER, lambda: OAuthBearerClientExchange(keeper.show, extensions), keeper.ready)
+    return SaslLogin(OAUTHBEARER, lambda: OAuthBearerClientExchange(refresher.show, extensions), refresher.ready)
 
 
 def _source(parts: LoginParts) -> TokenSource | None:
@@ -111,11 +111,11 @@ def _source(parts: LoginParts) -> TokenSource | None:
     if handler and handler not in _FROM_URL:
         settings = CallbackSettings(parts.listener_name, OAUTHBEARER, options, parts.configs)
         try:
-            made: Any = load_callback(handler, settings, ("token",))
+            source: Any = load_callback(handler, settings, ("token",))
         except CallbackClassError as error:
             parts.fault(LOGIN_CALLBACK_KEY, handler, str(error), "Name a Python class as package.module:Class")
             return None
-        return made  # type: ignore[no-any-return]
+        return source  # type: ignore[no-any-return]
     if not url:
         remedy = f"Name a file:// with a token or an http(s):// token endpoint, or set {LOGIN_CALLBACK_KEY}"
         parts.fault(URL_KEY, "", "is missing: there is no token to log in with", remedy)

@@ -28,32 +28,34 @@ class OffsetAdmin(AdminCall):
         self, partitions: Iterable[TopicPartition], timestamp: int = LATEST, *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
         """The offset of each partition for `timestamp` (ms, LATEST or EARLIEST); -1 where no record is that recent."""
-        made = ListOffsetsRequest
-        found = {}
+        message_type = ListOffsetsRequest
+        results = {}
         deadline = self.client.deadline(timeout_ms)
         for partition in partitions:
-            row = made.ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
-            request = made(replica_id=-1, topics=[made.ListOffsetsTopic(name=partition.topic, partitions=[row])])
-            answer = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
-            found[partition] = int(answer.offset)
-        return found
+            row = message_type.ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
+            request = message_type(
+                replica_id=-1, topics=[message_type.ListOffsetsTopic(name=partition.topic, partitions=[row])]
+            )
+            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            results[partition] = int(response.offset)
+        return results
 
     async def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
         """Delete the records before an offset (-1: before the high watermark); returns the new low watermarks."""
-        made = DeleteRecordsRequest
-        found = {}
+        message_type = DeleteRecordsRequest
+        results = {}
         deadline = self.client.deadline(timeout_ms)
         for partition, offset in before.items():
-            row = made.DeleteRecordsPartition(partition_index=partition.partition, offset=offset)
-            request = made(
-                topics=[made.DeleteRecordsTopic(name=partition.topic, partitions=[row])],
+            row = message_type.DeleteRecordsPartition(partition_index=partition.partition, offset=offset)
+            request = message_type(
+                topics=[message_type.DeleteRecordsTopic(name=partition.topic, partitions=[row])],
                 timeout_ms=self._wire_timeout_ms(left_ms(deadline)),
             )
-            answer = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
-            found[partition] = int(answer.low_watermark)
-        return found
+            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            results[partition] = int(response.low_watermark)
+        return results
 
     async def _at_leader(self, partition: TopicPartition, request: Any, deadline: float, row_of: Any) -> Any:
         """The partition's row in its leader's response; the leader is looked up again before each retry."""
@@ -65,11 +67,11 @@ class OffsetAdmin(AdminCall):
                 if row.error_code == Error.NONE:
                     return row
                 rejection: Exception = KafkaError(Error.of(row.error_code), str(partition))
-                again = row.error_code in _STALE_VIEW
+                retriable = row.error_code in _STALE_VIEW
             except ClientFailure as failure:
-                rejection, again = failure, failure.retriable
-            if not again or left_ms(deadline) <= 0:
+                rejection, retriable = failure, failure.retriable
+            if not retriable or left_ms(deadline) <= 0:
                 raise rejection
-            self.client.keeper.refresh_soon([partition.topic])
+            self.client.metadata_updater.refresh_soon([partition.topic])
             tries += 1
             await self.client.pause(tries, deadline)

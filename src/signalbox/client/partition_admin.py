@@ -37,85 +37,91 @@ class PartitionAdmin(AdminCall):
         if partitions is None:
             return await self._elect(None, unclean, timeout_ms)
 
-        async def attempt(left: list[TopicPartition], left_ms: float) -> Iterable[Outcome]:
-            return (await self._elect(left, unclean, left_ms)).values()
+        async def attempt(remaining: list[TopicPartition], left_ms: float) -> Iterable[Outcome]:
+            return (await self._elect(remaining, unclean, left_ms)).values()
 
         return await self._each(partitions, attempt, str, timeout_ms)
 
     async def _elect(
         self, partitions: Sequence[TopicPartition] | None, unclean: bool, timeout_ms: float | None
     ) -> dict[str, Outcome]:
-        made = ElectLeadersRequest.TopicPartitions
-        topics = [made(topic=name, partitions=numbers) for name, numbers in _numbers(partitions or ()).items()]
+        message_type = ElectLeadersRequest.TopicPartitions
+        topics = [message_type(topic=name, partitions=numbers) for name, numbers in _numbers(partitions or ()).items()]
         request = ElectLeadersRequest(
             election_type=_UNCLEAN if unclean else _PREFERRED,
             topic_partitions=None if partitions is None else topics,
             timeout_ms=self._wire_timeout_ms(self.client.settings.api_timeout_ms if timeout_ms is None else timeout_ms),
         )
-        answer = await self._ask(request, timeout_ms)
+        response = await self._ask(request, timeout_ms)
         return {
-            name: outcome_of(name, each.error_code, each.error_message)
-            for topic in answer.replica_election_results
-            for each in topic.partition_result
-            for name in [str(TopicPartition(topic.topic, each.partition_id))]
+            name: outcome_of(name, partition_result.error_code, partition_result.error_message)
+            for topic in response.replica_election_results
+            for partition_result in topic.partition_result
+            for name in [str(TopicPartition(topic.topic, partition_result.partition_id))]
         }
 
     async def reassign_partitions(
         self,
-        wanted: Mapping[TopicPartition, Sequence[int] | None],
+        replicas_by_partition: Mapping[TopicPartition, Sequence[int] | None],
         *,
         allow_replication_factor_change: bool = True,
         timeout_ms: float | None = None,
     ) -> dict[str, Outcome]:
         """Begin to move partitions to these brokers, the preferred leader first; None cancels a reassignment. Success
         means that the reassignment has begun: `list_reassignments` shows when it has ended."""
-        made = AlterPartitionReassignmentsRequest
+        message_type = AlterPartitionReassignmentsRequest
 
-        async def attempt(left: list[TopicPartition], left_ms: float) -> list[Outcome]:
+        async def attempt(remaining: list[TopicPartition], left_ms: float) -> list[Outcome]:
             def topic(name: str, numbers: Iterable[int]) -> AlterPartitionReassignmentsRequest.ReassignableTopic:
-                given = {number: wanted[TopicPartition(name, number)] for number in numbers}
-                return made.ReassignableTopic(
+                targets = {number: replicas_by_partition[TopicPartition(name, number)] for number in numbers}
+                return message_type.ReassignableTopic(
                     name=name,
                     partitions=[
-                        made.ReassignablePartition(
+                        message_type.ReassignablePartition(
                             partition_index=number, replicas=None if brokers is None else list(brokers)
                         )
-                        for number, brokers in given.items()
+                        for number, brokers in targets.items()
                     ],
                 )
 
-            request = made(
+            request = message_type(
                 timeout_ms=self._wire_timeout_ms(left_ms),
                 allow_replication_factor_change=allow_replication_factor_change,
-                topics=[topic(name, numbers) for name, numbers in _numbers(left).items()],
+                topics=[topic(name, numbers) for name, numbers in _numbers(remaining).items()],
             )
-            answer = await self.client.request_any(request, timeout_ms=left_ms)
-            if answer.error_code and not answer.responses:
-                raise KafkaError(Error.of(answer.error_code), answer.error_message)
+            response = await self.client.request_any(request, timeout_ms=left_ms)
+            if response.error_code and not response.responses:
+                raise KafkaError(Error.of(response.error_code), response.error_message)
             return [
-                outcome_of(str(TopicPartition(topic.name, each.partition_index)), each.error_code, each.error_message)
-                for topic in answer.responses
-                for each in topic.partitions
+                outcome_of(
+                    str(TopicPartition(topic.name, partition_result.partition_index)),
+                    partition_result.error_code,
+                    partition_result.error_message,
+                )
+                for topic in response.responses
+                for partition_result in topic.partitions
             ]
 
-        return await self._each(list(wanted), attempt, str, timeout_ms)
+        return await self._each(list(replicas_by_partition), attempt, str, timeout_ms)
 
     async def list_reassignments(
         self, partitions: Sequence[TopicPartition] | None = None, *, timeout_ms: float | None = None
     ) -> dict[TopicPartition, Reassignment]:
         """Reassignments in progress, all or those of `partitions`."""
-        made = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
-        topics = [made(name=name, partition_indexes=numbers) for name, numbers in _numbers(partitions or ()).items()]
+        message_type = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
+        topics = [
+            message_type(name=name, partition_indexes=numbers) for name, numbers in _numbers(partitions or ()).items()
+        ]
         request = ListPartitionReassignmentsRequest(topics=None if partitions is None else topics)
-        answer = await self._ask(request, timeout_ms)
+        response = await self._ask(request, timeout_ms)
         return {
-            TopicPartition(topic.name, each.partition_index): Reassignment(
-                replicas=tuple(each.replicas),
-                adding=tuple(each.adding_replicas),
-                removing=tuple(each.removing_replicas),
+            TopicPartition(topic.name, partition_result.partition_index): Reassignment(
+                replicas=tuple(partition_result.replicas),
+                adding=tuple(partition_result.adding_replicas),
+                removing=tuple(partition_result.removing_replicas),
             )
-            for topic in answer.topics
-            for each in topic.partitions
+            for topic in response.topics
+            for partition_result in topic.partitions
         }
 
 

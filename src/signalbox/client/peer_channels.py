@@ -44,9 +44,9 @@ class PeerChannels:
     def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
         """Open a channel to the broker's control endpoint. The same endpoint again changes nothing."""
         node = Node(broker_id, Address(endpoint.host, endpoint.port), security=self._secure(endpoint))
-        known = self._channels.get(broker_id)
-        if known is not None:
-            if known.node == node:
+        channel = self._channels.get(broker_id)
+        if channel is not None:
+            if channel.node == node:
                 return
             self.remove_broker(broker_id)
         channel = BrokerChannel(node, self._cluster_id, self._settings, self._on_unreachable)

@@ -34,10 +34,10 @@ def produce_request(sending: Sending, view: MetadataView, compression: str, time
     )
 
 
-def answers_by_partition(answer: Any, view: MetadataView) -> dict[TopicPartition, Any]:
+def answers_by_partition(response: Any, view: MetadataView) -> dict[TopicPartition, Any]:
     """The rows of a ProduceResponse by partition. A topic id that is no longer in the view has no row."""
     rows = {}
-    for topic in answer.responses:
+    for topic in response.responses:
         name = topic.name or view.name_of(topic.topic_id)
         if name is not None:
             for row in topic.partition_responses:

@@ -10,7 +10,7 @@ from signalbox.protocol.error_table import Error
 class Verdict(Enum):
     DONE = "acknowledged"
     AGAIN = "not appended, or appended without an answer: send the same batch again"
-    NEW_IDENTITY = "the broker does not know our sequence: go on under a new producer id"
+    NEW_IDENTITY = "the broker does not know the sequence: continue with a new producer id"
     SPLIT = "too large: two halves"
     REJECTED = "certainly not appended, and it never will be"
 

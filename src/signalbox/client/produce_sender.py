@@ -82,24 +82,26 @@ class ProduceSender:
 
     def _ready(self, now: float) -> dict[int, Sending]:
         """Batches that may be sent, by leader. A partition without a usable leader waits for the retry backoff."""
-        found: dict[int, Sending] = {}
-        keeper = self._client.keeper
+        ready: dict[int, Sending] = {}
+        metadata_updater = self._client.metadata_updater
         for queue in self._queues.values():
             if not queue.is_ready(now, self._linger, self._flushes > 0):
                 continue
-            leader_id = keeper.view.leader_of(queue.partition)
-            if leader_id is None or not keeper.is_usable(keeper.view.nodes[leader_id]):
+            leader_id = metadata_updater.view.leader_of(queue.partition)
+            if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
                 queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
                 queue.batches[0].last_failure = self._why_not(queue.partition, leader_id)
-                keeper.refresh_soon([queue.partition.topic])
+                metadata_updater.refresh_soon([queue.partition.topic])
             elif leader_id not in self._requests:
-                found.setdefault(leader_id, []).append((queue, queue.batches[0]))
-        return found
+                ready.setdefault(leader_id, []).append((queue, queue.batches[0]))
+        return ready
 
     def _why_not(self, partition: TopicPartition, leader_id: int | None) -> Exception:
         if leader_id is None:
             return NoUsableNode(f"partition {partition} has no known leader")
-        return self._client.keeper.last_failure or NoUsableNode(f"its leader, node {leader_id}, cannot be asked")
+        return self._client.metadata_updater.last_failure or NoUsableNode(
+            f"the leader, node {leader_id}, is not available"
+        )
 
     def _next_event(self, now: float) -> float:
         """The first time after `now`, the time of the last check, at which a batch becomes ready or expires."""
@@ -119,7 +121,7 @@ class ProduceSender:
                 queue.given_up(batch)
                 failure = DeadlinePassed(
                     f"{len(batch.records)} records for {queue.partition} were not acknowledged within the delivery "
-                    f"timeout: {batch.last_failure or 'no broker answered'}"
+                    f"timeout: {batch.last_failure or 'no broker future'}"
                 )
                 failure.__cause__ = batch.last_failure
                 batch.fail(failure)
@@ -149,11 +151,11 @@ class ProduceSender:
         settings = self._client.settings
         request = produce_request(sending, self._client.view, self._compression, settings.request_timeout_ms)
         try:
-            answer = await self._client.request(node_id, request)
+            response = await self._client.request(node_id, request)
         except ClientFailure as failure:
             self._failed(sending, failure)
         else:
-            self._answered(sending, answer)
+            self._answered(sending, response)
         finally:
             del self._requests[node_id]
             for queue, _ in sending:
@@ -162,12 +164,12 @@ class ProduceSender:
 
     def _failed(self, sending: Sending, failure: ClientFailure) -> None:
         """No response arrived. Unless the request was certainly never sent, the batches may have been appended."""
-        again = failure.retriable or isinstance(failure, DeadlinePassed)
+        retriable = failure.retriable or isinstance(failure, DeadlinePassed)
         for queue, batch in sending:
             batch.last_failure = failure
             if not isinstance(failure, _NEVER_SENT):
                 batch.maybe_appended = True
-            if again:
+            if retriable:
                 self._back_off(queue, batch)
             else:
                 queue.given_up(batch)
@@ -178,9 +180,9 @@ class ProduceSender:
         backoff_ms = backoff_after(batch.attempts, settings.retry_backoff_ms, settings.retry_backoff_max_ms)
         queue.retry_at = asyncio.get_running_loop().time() + backoff_ms / 1000
 
-    def _answered(self, sending: Sending, answer: Any) -> None:
+    def _answered(self, sending: Sending, response: Any) -> None:
         view = self._client.view
-        rows = answers_by_partition(answer, view)
+        rows = answers_by_partition(response, view)
         for queue, batch in sending:
             row = rows.get(queue.partition)
             if row is None:
@@ -189,10 +191,12 @@ class ProduceSender:
                 self._back_off(queue, batch)
                 continue
             leader = row.current_leader
-            moved = view.hint_leader(queue.partition, leader.leader_id, leader.leader_epoch, answer.node_endpoints)
-            self._settle(queue, batch, row, moved)
+            leader_changed = view.hint_leader(
+                queue.partition, leader.leader_id, leader.leader_epoch, response.node_endpoints
+            )
+            self._settle(queue, batch, row, leader_changed)
 
-    def _settle(self, queue: PartitionQueue, batch: ProducerBatch, row: Any, moved: bool) -> None:
+    def _settle(self, queue: PartitionQueue, batch: ProducerBatch, row: Any, leader_changed: bool) -> None:
         error = Error.of(row.error_code)
         verdict = verdict_of(error, len(batch.records), batch.maybe_appended)
         if verdict is Verdict.DONE:
@@ -204,9 +208,9 @@ class ProduceSender:
         batch.last_failure = rejection
         batch.maybe_appended = batch.maybe_appended or error not in NOT_APPENDED
         if verdict is Verdict.AGAIN:
-            if not moved:
+            if not leader_changed:
                 self._back_off(queue, batch)
-                self._client.keeper.refresh_soon([queue.partition.topic])
+                self._client.metadata_updater.refresh_soon([queue.partition.topic])
         elif verdict is Verdict.NEW_IDENTITY:
             queue.begin_again()
         elif verdict is Verdict.SPLIT:

@@ -78,16 +78,16 @@ class Producer:
         size = size_of(record)
         if size > self._settings.max_request_size_bytes:
             raise KafkaError(Error.MESSAGE_TOO_LARGE, f"{size} bytes, max.request.size is lower")
-        known = self._client.view.topics.get(topic)
-        if known is None or not known.partitions:
-            known = await self._client.topic(topic)
+        topic_view = self._client.view.topics.get(topic)
+        if topic_view is None or not topic_view.partitions:
+            topic_view = await self._client.topic(topic)
         while self._buffered_bytes and self._buffered_bytes + size > self._settings.buffer_memory_bytes:
             self._room.clear()
             await self._room.wait()
         if self._closed:
             raise ChannelClosed("the producer is closed")
         if partition is None:
-            count = len(known.partitions)
+            count = len(topic_view.partitions)
             partition = self._sticky_partition(topic, count, size) if key is None else partition_for_key(key, count)
         return self._append(TopicPartition(topic, partition), record, size)
 

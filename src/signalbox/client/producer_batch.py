@@ -96,14 +96,14 @@ class ProducerBatch:
     def halves(self) -> tuple[ProducerBatch, ProducerBatch]:
         """Two batches with the same records, for a broker that rejects one as too large."""
         middle = len(self.records) // 2
-        made = []
+        batches = []
         for part in (slice(0, middle), slice(middle, None)):
             half = ProducerBatch(self.created_at, self.deadline)
             half.closed = True
             for record, acknowledged in zip(self.records[part], self.acknowledged[part], strict=True):
                 half.add(record, acknowledged)
-            made.append(half)
-        return made[0], made[1]
+            batches.append(half)
+        return batches[0], batches[1]
 
 
 class PartitionQueue:

@@ -25,10 +25,10 @@ class ProducerIds:
         if current is not None and current.cluster_id == cluster_id and current.producer_id not in spent:
             return current
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
-        answer = await self._client.request_any(request, timeout_ms=self._client.settings.request_timeout_ms)
-        if answer.error_code != Error.NONE:
-            raise KafkaError(Error.of(answer.error_code), "there is no producer id to be had")
+        response = await self._client.request_any(request, timeout_ms=self._client.settings.request_timeout_ms)
+        if response.error_code != Error.NONE:
+            raise KafkaError(Error.of(response.error_code), "no producer id is available")
         if cluster_id != self._client.view.cluster_id:
             return None
-        self.current = ProducerIdentity(answer.producer_id, answer.producer_epoch, cluster_id)
+        self.current = ProducerIdentity(response.producer_id, response.producer_epoch, cluster_id)
         return self.current

@@ -42,37 +42,37 @@ class Quarantine:
 
     def note_rejection(self, route: Route, now_ms: float) -> RejectedRoute:
         """Record a rejection; an existing entry of the route is updated."""
-        known = self.routes.get(route)
-        if known is None or now_ms - known.last_rejected_at_ms > FORGET_AFTER_MS:
+        rejected = self.routes.get(route)
+        if rejected is None or now_ms - rejected.last_rejected_at_ms > FORGET_AFTER_MS:
             probes = Backoff(FIRST_PROBE_MS, self._max_probe_interval_ms)
-            known = self.routes[route] = RejectedRoute(0, now_ms, probes, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS))
-        known.rejections += 1
-        known.last_rejected_at_ms = now_ms
-        return known
+            rejected = self.routes[route] = RejectedRoute(0, now_ms, probes, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS))
+        rejected.rejections += 1
+        rejected.last_rejected_at_ms = now_ms
+        return rejected
 
     def set_aside(self, route: Route, now_ms: float) -> None:
         """Quarantine a rejected route, or keep it quarantined after a probe that was rejected or failed."""
-        known = self.routes[route]
-        if not known.quarantined:
-            known.quarantined = True
-            known.seeds_at_ms = now_ms
-            known.seeds.reset()
-            known.probes.reset()
-        known.probe_at_ms = now_ms + known.probes.grow()
+        rejected = self.routes[route]
+        if not rejected.quarantined:
+            rejected.quarantined = True
+            rejected.seeds_at_ms = now_ms
+            rejected.seeds.reset()
+            rejected.probes.reset()
+        rejected.probe_at_ms = now_ms + rejected.probes.grow()
 
     def release(self, route: Route) -> None:
         """The route was verified: its entry is removed."""
         self.routes.pop(route, None)
 
-    def keep_only(self, known: set[Route]) -> None:
+    def retain(self, current_routes: set[Route]) -> None:
         """New Metadata has these routes: quarantined routes that it no longer has are removed."""
-        for route in [route for route, row in self.routes.items() if row.quarantined and route not in known]:
+        for route in [route for route, row in self.routes.items() if row.quarantined and route not in current_routes]:
             del self.routes[route]
 
     def holds(self, route: Route) -> bool:
         """Whether this route is quarantined."""
-        known = self.routes.get(route)
-        return known is not None and known.quarantined
+        rejected = self.routes.get(route)
+        return rejected is not None and rejected.quarantined
 
     def due_probes(self, now_ms: float) -> list[Route]:
         """Routes whose probe is due."""

@@ -76,7 +76,7 @@ class Rebootstrap:
         if self._is_foreign(cluster_id):
             self.foreign_cluster_id = cluster_id
             return self._signal(Signal.FOREIGN_CLUSTER, now_ms)
-        action = self._signal(Signal.CLUSTER_LEARNT, now_ms)
+        action = self._signal(Signal.CLUSTER_ID_OBSERVED, now_ms)
         if action is Action.ADOPT:
             self.cluster_id = cluster_id
             self.cluster_policy.adopted(cluster_id)
@@ -102,9 +102,9 @@ class Rebootstrap:
         """ApiVersions on the connection to `route` returned 129. QUARANTINE: the route is already quarantined."""
         if generation != self.generation:
             return Action.IGNORE
-        known = self.quarantine.note_rejection(route, now_ms)
-        again = known.rejections > 1 or now_ms < self._start_over_at_ms
-        action = self._signal(Signal.ROUTE_REJECTED_AGAIN if again else Signal.ROUTE_REJECTED, now_ms)
+        rejected_route = self.quarantine.note_rejection(route, now_ms)
+        is_repeated = rejected_route.rejections > 1 or now_ms < self._start_over_at_ms
+        action = self._signal(Signal.ROUTE_REJECTED_AGAIN if is_repeated else Signal.ROUTE_REJECTED, now_ms)
         if action is Action.QUARANTINE:
             self.quarantine.set_aside(route, now_ms)
         return action
@@ -133,8 +133,8 @@ class Rebootstrap:
     def _is_foreign(self, cluster_id: str | None) -> bool:
         if not self.cluster_policy.accepts(cluster_id):
             return True
-        known = self.phase in (Phase.STEADY, Phase.OVERDUE) and self.cluster_id is not None
-        return known and cluster_id != self.cluster_id and self.policy.sends_identity
+        has_cluster = self.phase in (Phase.STEADY, Phase.OVERDUE) and self.cluster_id is not None
+        return has_cluster and cluster_id != self.cluster_id and self.policy.sends_identity
 
     def _signal(self, signal: Signal, now_ms: float) -> Action:
         phase, action = TRANSITIONS[self.phase, signal]
@@ -156,8 +156,8 @@ class Rebootstrap:
         self.starts_over += 1
         self.cluster_id = None
         self._first_failure_ms = None
-        quiet = now_ms - self._start_over_at_ms > self._start_over_backoff_ms
-        if quiet:
+        is_settled = now_ms - self._start_over_at_ms > self._start_over_backoff_ms
+        if is_settled:
             self._start_over_backoff_ms = FIRST_BACKOFF_MS
         self._start_over_at_ms = now_ms + self._start_over_backoff_ms
         self._start_over_backoff_ms = min(self._start_over_backoff_ms * 2, MAX_BACKOFF_MS)

@@ -11,21 +11,21 @@ from enum import Enum
 
 
 class Phase(Enum):
-    BOOTSTRAP = "the seeds are being asked; nothing is known, no identity is sent"
-    PAUSED = "every seed failed; waiting before they are asked again"
+    BOOTSTRAP = "bootstrapping from bootstrap.servers; the cluster is unknown, no identity is sent"
+    PAUSED = "every bootstrap server failed; waiting before the next round"
     STEADY = "the cluster is known"
     OVERDUE = "the cluster is known, but the last attempts to refresh Metadata failed; the timer runs"
 
 
 class Signal(Enum):
-    CLUSTER_LEARNT = "Metadata with brokers, of a cluster we accept"
+    CLUSTER_ID_OBSERVED = "Metadata with brokers, of a cluster we accept"
     FOREIGN_CLUSTER = "Metadata of a cluster we do not accept"
     METADATA_FAILED = "an attempt to get Metadata failed, or it named no broker"
     METADATA_REJECTED = "Metadata answered 129 (KIP-1102)"
-    SEEDS_EXHAUSTED = "every seed was asked and none gave usable Metadata"
+    SEEDS_EXHAUSTED = "no bootstrap server returned usable Metadata"
     PAUSE_OVER = "the wait between two rounds over the seeds has ended"
     TRIGGER_ELAPSED = "metadata.recovery.rebootstrap.trigger.ms since the first failed attempt (KIP-1102)"
-    NO_USABLE_NODE = "no known node can be asked (KIP-899)"
+    NO_USABLE_NODE = "no known node is usable (KIP-899)"
     ROUTE_REJECTED = "a node's address answered 129 to our identity (KIP-1242)"
     ROUTE_REJECTED_AGAIN = "the same, when starting over has just been tried and did not help"
 
@@ -33,18 +33,18 @@ class Signal(Enum):
 class Action(Enum):
     IGNORE = "nothing"
     ADOPT = "take the Metadata as the view of the cluster"
-    NEXT_SEED = "ask the next seed"
-    PAUSE = "wait, then ask the seeds again"
-    ASK_SEEDS = "ask the seeds, names resolved anew"
+    NEXT_SEED = "request Metadata from the next bootstrap server"
+    PAUSE = "wait, then try the bootstrap servers again"
+    ASK_SEEDS = "bootstrap again, with host names resolved again"
     ARM_TIMER = "let the timer run from this, the first, failure"
-    START_OVER = "drop every connection and all that was learnt; ask the seeds"
-    QUARANTINE = "set this one route aside, keep everything else, ask a seed for a better address now and then"
+    START_OVER = "close every connection and discard the metadata; bootstrap again"
+    QUARANTINE = "quarantine this route, keep everything else, refresh its address from a bootstrap server"
 
 
 _P, _S, _A = Phase, Signal, Action
 
 TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
-    (_P.BOOTSTRAP, _S.CLUSTER_LEARNT): (_P.STEADY, _A.ADOPT),
+    (_P.BOOTSTRAP, _S.CLUSTER_ID_OBSERVED): (_P.STEADY, _A.ADOPT),
     (_P.BOOTSTRAP, _S.FOREIGN_CLUSTER): (_P.BOOTSTRAP, _A.NEXT_SEED),
     (_P.BOOTSTRAP, _S.METADATA_FAILED): (_P.BOOTSTRAP, _A.NEXT_SEED),
     (_P.BOOTSTRAP, _S.METADATA_REJECTED): (_P.BOOTSTRAP, _A.NEXT_SEED),
@@ -54,7 +54,7 @@ TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
     (_P.BOOTSTRAP, _S.NO_USABLE_NODE): (_P.BOOTSTRAP, _A.IGNORE),
     (_P.BOOTSTRAP, _S.ROUTE_REJECTED): (_P.BOOTSTRAP, _A.IGNORE),
     (_P.BOOTSTRAP, _S.ROUTE_REJECTED_AGAIN): (_P.BOOTSTRAP, _A.IGNORE),
-    (_P.PAUSED, _S.CLUSTER_LEARNT): (_P.PAUSED, _A.IGNORE),
+    (_P.PAUSED, _S.CLUSTER_ID_OBSERVED): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.FOREIGN_CLUSTER): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.METADATA_FAILED): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.METADATA_REJECTED): (_P.PAUSED, _A.IGNORE),
@@ -64,7 +64,7 @@ TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
     (_P.PAUSED, _S.NO_USABLE_NODE): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.ROUTE_REJECTED): (_P.PAUSED, _A.IGNORE),
     (_P.PAUSED, _S.ROUTE_REJECTED_AGAIN): (_P.PAUSED, _A.IGNORE),
-    (_P.STEADY, _S.CLUSTER_LEARNT): (_P.STEADY, _A.ADOPT),
+    (_P.STEADY, _S.CLUSTER_ID_OBSERVED): (_P.STEADY, _A.ADOPT),
     (_P.STEADY, _S.FOREIGN_CLUSTER): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.STEADY, _S.METADATA_FAILED): (_P.OVERDUE, _A.ARM_TIMER),
     (_P.STEADY, _S.METADATA_REJECTED): (_P.BOOTSTRAP, _A.START_OVER),
@@ -74,7 +74,7 @@ TRANSITIONS: dict[tuple[Phase, Signal], tuple[Phase, Action]] = {
     (_P.STEADY, _S.NO_USABLE_NODE): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.STEADY, _S.ROUTE_REJECTED): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.STEADY, _S.ROUTE_REJECTED_AGAIN): (_P.STEADY, _A.QUARANTINE),
-    (_P.OVERDUE, _S.CLUSTER_LEARNT): (_P.STEADY, _A.ADOPT),
+    (_P.OVERDUE, _S.CLUSTER_ID_OBSERVED): (_P.STEADY, _A.ADOPT),
     (_P.OVERDUE, _S.FOREIGN_CLUSTER): (_P.BOOTSTRAP, _A.START_OVER),
     (_P.OVERDUE, _S.METADATA_FAILED): (_P.OVERDUE, _A.IGNORE),
     (_P.OVERDUE, _S.METADATA_REJECTED): (_P.BOOTSTRAP, _A.START_OVER),

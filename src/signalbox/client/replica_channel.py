@@ -20,7 +20,7 @@ from signalbox.client.dialling import tls_failed
 from signalbox.client.failures import ClientFailure, ConnectFailed, ConnectionLost, PeerBroke
 from signalbox.client.handshake import Exchange, HandshakeResult, handshake
 from signalbox.client.node import Address, Identity
-from signalbox.client.session_end import LEAVING, login_ready, seconds_to_stay
+from signalbox.client.session_end import LEAVING, login_ready, seconds_until_session_end
 from signalbox.client.wire_frames import decode_response, encode_request
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.transport.buffer_pool import PooledBuffer
@@ -113,12 +113,12 @@ class ReplicaChannel:
 
     def _answer(self, frame: memoryview) -> None:
         if not self._pending:
-            raise ValueError("an answer that nobody asked for")
+            raise ValueError("a response without a request")
         correlation_id, version, response, on_response, timer = self._pending.popleft()
         timer.cancel()
-        answered = int.from_bytes(frame[:4], "big", signed=True)
-        if answered != correlation_id:
-            raise ValueError(f"answered request {answered} when request {correlation_id} was due")
+        received_id = int.from_bytes(frame[:4], "big", signed=True)
+        if received_id != correlation_id:
+            raise ValueError(f"Correlation id for response ({received_id}) does not match request ({correlation_id})")
         on_response(decode_response(response, frame, version))
 
     async def shake_hands(self, identity: Identity | None) -> None:
@@ -142,14 +142,14 @@ class ReplicaChannel:
         self.api_ranges, self.verified = result.api_ranges, result.verified
         self._correlation_id = result.correlation_id
         if result.session_lifetime_ms:
-            self._leave_at = self._loop.time() + seconds_to_stay(result.session_lifetime_ms)
+            self._leave_at = self._loop.time() + seconds_until_session_end(result.session_lifetime_ms)
         self._channel.max_frame_bytes = self._settings.max_frame_bytes
         self._channel.on_frame, self._channel.on_closed = self._on_frame, self._closed
 
 
-def _advance(exchange: Exchange, answer: bytes, done: asyncio.Future[HandshakeResult], channel: DataChannel) -> None:
+def _advance(exchange: Exchange, response: bytes, done: asyncio.Future[HandshakeResult], channel: DataChannel) -> None:
     try:
-        channel.send_frame([exchange.send(answer)])
+        channel.send_frame([exchange.send(response)])
     except StopIteration as stop:
         done.set_result(stop.value)
     except ClientFailure as failure:
@@ -177,7 +177,7 @@ async def open_replica_channel(
             return replica_channel
     except BaseException as error:
         if channel is not None:
-            channel.close("the connection attempt was given up")
+            channel.close("the connection attempt was cancelled")
         if isinstance(error, TimeoutError):
             text = f"no answer within {settings.connect_timeout_ms} ms"
             raise ConnectFailed(address, "tcp" if channel is None else "api-versions", text) from None

@@ -26,7 +26,7 @@ class Grade(StrEnum):
     """How the node that responds was identified."""
 
     VERIFIED = "A"  # ApiVersions 5 accepted the true pair and rejected a false one
-    SWEPT = "B"  # ApiVersions 5 rejected the expected node and accepted another
+    SEARCHED = "B"  # ApiVersions 5 rejected the expected node and accepted another
     CONFIGS = "C"  # DescribeConfigs of that broker succeeded, of another one was rejected
     CLUSTER_ONLY = "E"  # Metadata has the cluster id, nothing identifies the node
     NONE = "-"

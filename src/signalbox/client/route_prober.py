@@ -21,15 +21,17 @@ log = logging.getLogger("signalbox.client")
 class RouteProber:
     """`on_probed(verified)` is called when a probe has ended."""
 
-    def __init__(self, machine: Rebootstrap, settings: ConnectionSettings, on_probed: Callable[[bool], None]) -> None:
-        self._machine = machine
+    def __init__(
+        self, rebootstrap: Rebootstrap, settings: ConnectionSettings, on_probed: Callable[[bool], None]
+    ) -> None:
+        self._rebootstrap = rebootstrap
         self._settings = settings
         self._on_probed = on_probed
         self._probes: dict[Route, asyncio.Task[None]] = {}
 
-    def probe_due(self, now_ms: float) -> None:
+    def start_due_probes(self, now_ms: float) -> None:
         """Start the probes that are due; one at a time per route."""
-        for route in self._machine.quarantine.due_probes(now_ms):
+        for route in self._rebootstrap.quarantine.due_probes(now_ms):
             if route not in self._probes:
                 self._probes[route] = asyncio.get_running_loop().create_task(self._probe(route))
 
@@ -43,7 +45,7 @@ class RouteProber:
         node_id, address = route
         verified = False
         try:
-            connection = await connect(address, self._settings, self._machine.identity_of(node_id))
+            connection = await connect(address, self._settings, self._rebootstrap.identity_of(node_id))
         except ClientFailure as failure:
             self._still_wrong(route, isinstance(failure, Misrouted))
         else:
@@ -51,7 +53,7 @@ class RouteProber:
             if connection.verified:
                 verified = True
                 log.warning("Node %d is reachable at %s again", node_id, address)
-                self._machine.route_verified(route)
+                self._rebootstrap.route_verified(route)
             else:
                 self._still_wrong(route, rejected=False)
         finally:
@@ -60,7 +62,7 @@ class RouteProber:
 
     def _still_wrong(self, route: Route, rejected: bool) -> None:
         """Schedule the next probe. A route that is no longer quarantined (Metadata changed) needs none."""
-        quarantine = self._machine.quarantine
+        quarantine = self._rebootstrap.quarantine
         now_ms = asyncio.get_running_loop().time() * 1000
         if quarantine.holds(route):
             if rejected:

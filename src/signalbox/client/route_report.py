@@ -23,22 +23,22 @@ class RouteReport:
     rejections: int
 
 
-def report_routes(keeper: MetadataUpdater) -> list[RouteReport]:
+def report_routes(updater: MetadataUpdater) -> list[RouteReport]:
     """Every node in the view, by id."""
-    found = []
-    open_connections = keeper.pool.connections()
-    for node_id, node in sorted(keeper.view.nodes.items()):
+    reports = []
+    open_connections = updater.pool.connections()
+    for node_id, node in sorted(updater.view.nodes.items()):
         route = (node_id, node.address)
-        rejected = keeper.quarantine.routes.get(route)
+        rejected = updater.quarantine.routes.get(route)
         rows = [connection for key, connection in open_connections if key.node_id == node_id]
-        found.append(
+        reports.append(
             RouteReport(
                 node_id,
                 node.address,
                 bool(rows),
                 any(row.verified for row in rows),
-                keeper.quarantine.holds(route),
+                updater.quarantine.holds(route),
                 rejected.rejections if rejected is not None else 0,
             )
         )
-    return found
+    return reports

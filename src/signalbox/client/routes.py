@@ -50,12 +50,12 @@ class RouteProbe:
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
-            found = await self._identify(address, ip, expected)
+            evidence = await self._identify(address, ip, expected)
         except ClientFailure as failure:
-            found = RouteEvidence(
+            evidence = RouteEvidence(
                 address=address, ip=ip, expected=expected, verdict=_verdict_of(failure), text=str(failure)
             )
-        return replace(found, duration_ms=(loop.time() - started) * 1000)
+        return replace(evidence, duration_ms=(loop.time() - started) * 1000)
 
     async def _identify(self, address: Address, ip: str, expected: Identity | None) -> RouteEvidence:
         """The node that responds, and whether it is the expected one."""
@@ -76,9 +76,9 @@ class RouteProbe:
     async def _identify_on(
         self, connection: ClientConnection, ip: str, expected: Identity | None, rejected: bool
     ) -> RouteEvidence:
-        answer = await connection.request(MetadataRequest(topics=[]))
-        cluster_id: str | None = answer.cluster_id
-        found = RouteEvidence(
+        response = await connection.request(MetadataRequest(topics=[]))
+        cluster_id: str | None = response.cluster_id
+        evidence = RouteEvidence(
             address=connection.address,
             ip=ip,
             expected=expected,
@@ -89,22 +89,24 @@ class RouteProbe:
         )
         if expected is not None and cluster_id != expected.cluster_id:
             text = f"cluster {cluster_id} answers, expected was {expected.cluster_id}"
-            return replace(found, verdict=Verdict.WRONG_CLUSTER, text=text)
+            return replace(evidence, verdict=Verdict.WRONG_CLUSTER, text=text)
         if expected is not None and connection.verified and await self._rejects_others(connection, ip):
-            return replace(found, verdict=Verdict.ROUTE_OK, grade=Grade.VERIFIED, answering_node=expected.node_id)
-        wanted = () if expected is None else (expected.node_id,)
-        node_id, grade = await self._find_node(connection, ip, cluster_id, wanted, rejected)
+            return replace(evidence, verdict=Verdict.ROUTE_OK, grade=Grade.VERIFIED, answering_node=expected.node_id)
+        candidates = () if expected is None else (expected.node_id,)
+        node_id, grade = await self._find_node(connection, ip, cluster_id, candidates, rejected)
         if node_id is None and rejected and expected is not None:
-            text = f"node {expected.node_id} is rejected here, and who answers is unknown"
-            return replace(found, verdict=Verdict.WRONG_NODE, grade=Grade.SWEPT, text=text)
+            text = f"node {expected.node_id} is rejected here, and the answering node is unknown"
+            return replace(evidence, verdict=Verdict.WRONG_NODE, grade=Grade.SEARCHED, text=text)
         if node_id is None or grade is None:
             return replace(
-                found, text="the broker does not tell which node it is (no ApiVersions 5, no right to see configs)"
+                evidence, text="the broker cannot be identified (no ApiVersions 5, no right to describe configs)"
             )
-        right = expected is None or node_id == expected.node_id
-        text = "" if right else f"node {node_id} answers, expected was node {expected.node_id if expected else '-'}"
-        verdict = Verdict.ROUTE_OK if right else Verdict.WRONG_NODE
-        return replace(found, verdict=verdict, grade=grade, answering_node=node_id, text=text)
+        is_expected = expected is None or node_id == expected.node_id
+        text = (
+            "" if is_expected else f"node {node_id} answers, expected was node {expected.node_id if expected else '-'}"
+        )
+        verdict = Verdict.ROUTE_OK if is_expected else Verdict.WRONG_NODE
+        return replace(evidence, verdict=verdict, grade=grade, answering_node=node_id, text=text)
 
     async def _rejects_others(self, connection: ClientConnection, ip: str) -> bool:
         """Whether this broker rejects an identity that no node has. If not, its acceptance proves nothing."""
@@ -120,14 +122,16 @@ class RouteProbe:
         return True
 
     async def _find_node(
-        self, connection: ClientConnection, ip: str, cluster_id: str | None, wanted: tuple[int, ...], rejected: bool
+        self, connection: ClientConnection, ip: str, cluster_id: str | None, candidates: tuple[int, ...], rejected: bool
     ) -> tuple[int | None, Grade | None]:
         """The node that responds: found by identity where the broker compares it, else by its configs."""
-        ids = dict.fromkeys((*wanted, *self._candidates))
+        ids = dict.fromkeys((*candidates, *self._candidates))
         if rejected and cluster_id is not None:
             for node_id in ids:
-                if node_id not in wanted and await self._takes(connection.address, ip, Identity(cluster_id, node_id)):
-                    return node_id, Grade.SWEPT
+                if node_id not in candidates and await self._takes(
+                    connection.address, ip, Identity(cluster_id, node_id)
+                ):
+                    return node_id, Grade.SEARCHED
             return None, None
         if ApiKey.DESCRIBE_CONFIGS not in connection.api_ranges or await _is_broker(connection, _IMPOSSIBLE_NODE_ID):
             return None, None
@@ -142,8 +146,8 @@ async def _is_broker(connection: ClientConnection, node_id: int) -> bool:
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=_BROKER_RESOURCE, resource_name=str(node_id), configuration_keys=["broker.id"]
     )
-    answer = await connection.request(DescribeConfigsRequest(resources=[resource]))
-    return all(row.error_code == Error.NONE for row in answer.results)
+    response = await connection.request(DescribeConfigsRequest(resources=[resource]))
+    return all(row.error_code == Error.NONE for row in response.results)
 
 
 def _verdict_of(failure: ClientFailure) -> Verdict:
@@ -160,18 +164,18 @@ async def advertised_nodes(seed: Address, settings: ConnectionSettings) -> tuple
     """(cluster id, nodes) from the Metadata of the broker at one address."""
     connection = await connect(seed, settings)
     try:
-        answer = await connection.request(MetadataRequest(topics=[]))
+        response = await connection.request(MetadataRequest(topics=[]))
     finally:
         connection.close("the probe is over")
-    return answer.cluster_id, [Node(row.node_id, Address(row.host, row.port), row.rack) for row in answer.brokers]
+    return response.cluster_id, [Node(row.node_id, Address(row.host, row.port), row.rack) for row in response.brokers]
 
 
 async def probe_cluster(seed: Address, settings: ConnectionSettings) -> list[RouteEvidence]:
     """Probes every address that the cluster of `seed` advertises on that listener, each with its expected node."""
     cluster_id, nodes = await advertised_nodes(seed, settings)
     probe = RouteProbe(settings, [node.node_id for node in nodes])
-    found: list[RouteEvidence] = []
+    evidence: list[RouteEvidence] = []
     for node in nodes:
         expected = Identity(cluster_id, node.node_id) if cluster_id is not None else None
-        found += await probe.probe(node.address, expected)
-    return found
+        evidence += await probe.probe(node.address, expected)
+    return evidence

@@ -17,7 +17,7 @@ _SHARE, _JITTER = 0.85, 0.1
 LEAVING = "the SASL session ends soon: connecting again"
 
 
-def seconds_to_stay(session_lifetime_ms: int) -> float:
+def seconds_until_session_end(session_lifetime_ms: int) -> float:
     """The time in seconds after which a connection should be closed, with random jitter."""
     return session_lifetime_ms / 1000 * (_SHARE + _JITTER * random.random())
 

@@ -44,26 +44,27 @@ class TokenAdmin(AdminCall):
         """A new token for the user or, with `owner`, for another one; -1 is the cluster's maximum lifetime. ValueError
         for an invalid principal; KafkaError."""
         for_whom = None if owner is None else parse_principal(owner)
-        made = CreateDelegationTokenRequest
+        message_type = CreateDelegationTokenRequest
         principals = map(parse_principal, renewers)
-        request = made(
+        request = message_type(
             owner_principal_type="" if for_whom is None else for_whom.type,
             owner_principal_name="" if for_whom is None else for_whom.name,
             renewers=[
-                made.CreatableRenewers(principal_type=each.type, principal_name=each.name) for each in principals
+                message_type.CreatableRenewers(principal_type=principal.type, principal_name=principal.name)
+                for principal in principals
             ],
             max_lifetime_ms=max_lifetime_ms,
         )
-        told = await self._ask(request, timeout_ms)
+        response = await self._ask(request, timeout_ms)
         return TokenDescription(
-            token_id=told.token_id,
-            hmac=base64.b64encode(told.hmac).decode(),
-            owner=_text(told.principal_type, told.principal_name),
-            requester=_text(told.token_requester_principal_type, told.token_requester_principal_name),
+            token_id=response.token_id,
+            hmac=base64.b64encode(response.hmac).decode(),
+            owner=_text(response.principal_type, response.principal_name),
+            requester=_text(response.token_requester_principal_type, response.token_requester_principal_name),
             renewers=tuple(renewers),
-            issue_ms=told.issue_timestamp_ms,
-            expiry_ms=told.expiry_timestamp_ms,
-            max_ms=told.max_timestamp_ms,
+            issue_ms=response.issue_timestamp_ms,
+            expiry_ms=response.expiry_timestamp_ms,
+            max_ms=response.max_timestamp_ms,
         )
 
     async def renew_token(self, hmac: str, period_ms: int = -1, *, timeout_ms: float | None = None) -> int:
@@ -82,24 +83,24 @@ class TokenAdmin(AdminCall):
     ) -> list[TokenDescription]:
         """Tokens that these principals own or may renew, of all owners when none are named, as far as the user may
         describe them. ValueError for an invalid principal; KafkaError."""
-        made = DescribeDelegationTokenRequest
+        message_type = DescribeDelegationTokenRequest
         named = [
-            made.DescribeDelegationTokenOwner(principal_type=each.type, principal_name=each.name)
-            for each in map(parse_principal, owners)
+            message_type.DescribeDelegationTokenOwner(principal_type=principal.type, principal_name=principal.name)
+            for principal in map(parse_principal, owners)
         ]
-        told = await self._ask(made(owners=named or None), timeout_ms)
+        response = await self._ask(message_type(owners=named or None), timeout_ms)
         return [
             TokenDescription(
-                token_id=each.token_id,
-                hmac=base64.b64encode(each.hmac).decode(),
-                owner=_text(each.principal_type, each.principal_name),
-                requester=_text(each.token_requester_principal_type, each.token_requester_principal_name),
-                renewers=tuple(_text(renewer.principal_type, renewer.principal_name) for renewer in each.renewers),
-                issue_ms=each.issue_timestamp,
-                expiry_ms=each.expiry_timestamp,
-                max_ms=each.max_timestamp,
+                token_id=token.token_id,
+                hmac=base64.b64encode(token.hmac).decode(),
+                owner=_text(token.principal_type, token.principal_name),
+                requester=_text(token.token_requester_principal_type, token.token_requester_principal_name),
+                renewers=tuple(_text(renewer.principal_type, renewer.principal_name) for renewer in token.renewers),
+                issue_ms=token.issue_timestamp,
+                expiry_ms=token.expiry_timestamp,
+                max_ms=token.max_timestamp,
             )
-            for each in told.tokens
+            for token in response.tokens
         ]
 
 

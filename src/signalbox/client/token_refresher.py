@@ -39,7 +39,7 @@ class TokenRefresher:
         self._backoff = Backoff(backoff, backoff_max)
         self._clock = clock or SystemClock()
         self._token: LoginToken | None = None
-        self._problem = "no token was asked for yet"
+        self._problem = "no token was requested yet"
         self._wake = threading.Event()
         self._lock = threading.Lock()
         self._started = self._closed = False
@@ -88,7 +88,7 @@ class TokenRefresher:
             return self._failed(f"{type(self._source).__name__} failed with {type(error).__name__}")
         life_s = (token.expires_at_ms - self._clock.now_ms()) / 1000
         if life_s <= 0:
-            return self._failed("the token that was given has ended already")
+            return self._failed("the token has already expired")
         self._token, self._problem = token, "the token has ended"
         self._backoff.reset()
         return self._window.seconds_until_refresh(life_s, random.random())

@@ -44,13 +44,13 @@ class TopicAdmin(AdminCall):
     ) -> dict[str, Outcome]:
         """Create topics, or only validate them; a CreatedTopic per name."""
 
-        async def attempt(left: list[NewTopic], left_ms: float) -> list[Outcome]:
+        async def attempt(remaining: list[NewTopic], left_ms: float) -> list[Outcome]:
             request = CreateTopicsRequest(
-                topics=[_creatable(topic) for topic in left],
+                topics=[_creatable(topic) for topic in remaining],
                 timeout_ms=self._wire_timeout_ms(left_ms),
                 validate_only=validate_only,
             )
-            answer = await self.client.request_any(request, timeout_ms=left_ms)
+            response = await self.client.request_any(request, timeout_ms=left_ms)
             return [
                 CreatedTopic(
                     name=row.name,
@@ -60,7 +60,7 @@ class TopicAdmin(AdminCall):
                     num_partitions=row.num_partitions,
                     replication_factor=row.replication_factor,
                 )
-                for row in answer.topics
+                for row in response.topics
             ]
 
         return await self._each(topics, attempt, lambda topic: topic.name, timeout_ms)
@@ -80,16 +80,16 @@ class TopicAdmin(AdminCall):
         return only(await self.create_topics([topic], timeout_ms=timeout_ms), name)
 
     async def delete_topics(self, names: Sequence[str], *, timeout_ms: float | None = None) -> dict[str, Outcome]:
-        async def attempt(left: list[str], left_ms: float) -> list[Outcome]:
+        async def attempt(remaining: list[str], left_ms: float) -> list[Outcome]:
             def build(connection: ClientConnection) -> Any:
                 by_name = connection.version_for(DeleteTopicsRequest()) < 6
-                states = [] if by_name else [DeleteTopicsRequest.DeleteTopicState(name=name) for name in left]
+                states = [] if by_name else [DeleteTopicsRequest.DeleteTopicState(name=name) for name in remaining]
                 return DeleteTopicsRequest(
-                    topics=states, topic_names=left if by_name else [], timeout_ms=self._wire_timeout_ms(left_ms)
+                    topics=states, topic_names=remaining if by_name else [], timeout_ms=self._wire_timeout_ms(left_ms)
                 )
 
-            answer = await self.client.request_any(build, timeout_ms=left_ms)
-            return [outcome_of(row.name or "", row.error_code, row.error_message) for row in answer.responses]
+            response = await self.client.request_any(build, timeout_ms=left_ms)
+            return [outcome_of(row.name or "", row.error_code, row.error_message) for row in response.responses]
 
         return await self._each(names, attempt, str, timeout_ms)
 
@@ -98,16 +98,16 @@ class TopicAdmin(AdminCall):
     ) -> dict[str, Outcome]:
         """Increase the number of partitions of topics to a new total."""
 
-        async def attempt(left: list[str], left_ms: float) -> list[Outcome]:
+        async def attempt(remaining: list[str], left_ms: float) -> list[Outcome]:
             rows = [
                 CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=counts[name], assignments=None)
-                for name in left
+                for name in remaining
             ]
             request = CreatePartitionsRequest(
                 topics=rows, timeout_ms=self._wire_timeout_ms(left_ms), validate_only=validate_only
             )
-            answer = await self.client.request_any(request, timeout_ms=left_ms)
-            return [outcome_of(row.name, row.error_code, row.error_message) for row in answer.results]
+            response = await self.client.request_any(request, timeout_ms=left_ms)
+            return [outcome_of(row.name, row.error_code, row.error_message) for row in response.results]
 
         return await self._each(list(counts), attempt, str, timeout_ms)
 
@@ -115,8 +115,10 @@ class TopicAdmin(AdminCall):
         self, names: Sequence[str] | None = None, *, timeout_ms: float | None = None
     ) -> dict[str, TopicView]:
         """Topics in the Metadata of any broker, all when no names are given; errors stay in `error_code`."""
-        wanted = None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
-        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+        requested_topics = (
+            None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+        )
+        request = MetadataRequest(topics=requested_topics, allow_auto_topic_creation=False)
         view = MetadataView()
         view.adopt(await self._ask(request, timeout_ms))
         return view.topics
@@ -129,13 +131,15 @@ class TopicAdmin(AdminCall):
             topic = DescribeTopicPartitionsRequest.TopicRequest(name=name)
             request = DescribeTopicPartitionsRequest(topics=[topic], cursor=cursor)
             try:
-                answer = await self._ask(request, timeout_ms)
+                response = await self._ask(request, timeout_ms)
             except VersionUnsupported:  # Apache Kafka before 3.8
                 return reasons
-            for described in answer.topics:
-                found = {each.partition_index: own_tags.offline_reason(each) for each in described.partitions}
-                reasons |= {index: reason for index, reason in found.items() if reason}
-            if (after := answer.next_cursor) is None:
+            for described in response.topics:
+                topic_reasons = {
+                    partition.partition_index: own_tags.offline_reason(partition) for partition in described.partitions
+                }
+                reasons |= {index: reason for index, reason in topic_reasons.items() if reason}
+            if (after := response.next_cursor) is None:
                 return reasons
             cursor = DescribeTopicPartitionsRequest.Cursor(
                 topic_name=after.topic_name, partition_index=after.partition_index
@@ -148,14 +152,14 @@ class TopicAdmin(AdminCall):
 
 
 def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
-    made = CreateTopicsRequest
-    return made.CreatableTopic(
+    message_type = CreateTopicsRequest
+    return message_type.CreatableTopic(
         name=topic.name,
         num_partitions=-1 if topic.assignments else topic.num_partitions,
         replication_factor=-1 if topic.assignments else topic.replication_factor,
         assignments=[
-            made.CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
+            message_type.CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
             for index, brokers in topic.assignments.items()
         ],
-        configs=[made.CreatableTopicConfig(name=name, value=value) for name, value in topic.configs.items()],
+        configs=[message_type.CreatableTopicConfig(name=name, value=value) for name, value in topic.configs.items()],
     )

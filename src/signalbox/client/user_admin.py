@@ -21,15 +21,15 @@ class UserAdmin(AdminCall):
         """Iterations by mechanism, by user; all users when none are named. KafkaError for the first one that is
         rejected."""
         names = [DescribeUserScramCredentialsRequest.UserName(name=user) for user in users]
-        answer = await self._ask(DescribeUserScramCredentialsRequest(users=names or None), timeout_ms)
-        for row in answer.results:
+        response = await self._ask(DescribeUserScramCredentialsRequest(users=names or None), timeout_ms)
+        for row in response.results:
             outcome_of(row.user, row.error_code, row.error_message).raise_for_error()
         return {
             row.user: {
                 MECHANISM_CODES.get(info.mechanism, str(info.mechanism)): info.iterations
                 for info in row.credential_infos
             }
-            for row in answer.results
+            for row in response.results
         }
 
     async def set_user(
@@ -60,8 +60,8 @@ class UserAdmin(AdminCall):
         await self._alter(AlterUserScramCredentialsRequest(deletions=[deletion]), user, timeout_ms)
 
     async def _alter(self, request: AlterUserScramCredentialsRequest, user: str, timeout_ms: float | None) -> None:
-        answer = await self._ask(request, timeout_ms)
-        only({row.user: outcome_of(row.user, row.error_code, row.error_message) for row in answer.results}, user)
+        response = await self._ask(request, timeout_ms)
+        only({row.user: outcome_of(row.user, row.error_code, row.error_message) for row in response.results}, user)
 
 
 def _code(mechanism: str) -> int:

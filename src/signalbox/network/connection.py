@@ -33,7 +33,7 @@ SASL_APIS = (int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE))
 
 
 class Connection:
-    """`hot_shapes` belongs to the fast path: the request templates of this connection."""
+    """`request_templates` belongs to the fast path: the request templates of this connection."""
 
     __slots__ = (
         "_buffer",
@@ -49,10 +49,10 @@ class Connection:
         "context",
         "established",
         "fast_path",
-        "hot_shapes",
         "last_header",
         "listener",
         "opened_at",
+        "request_templates",
     )  # fmt: skip
 
     def __init__(self, listener: Listener, channel: FrameChannel, context: RequestContext) -> None:
@@ -61,7 +61,7 @@ class Connection:
         self.context = context
         self.fast_path = listener.fast_path
         self._try_hot = listener.fast_path.try_frame if listener.fast_path is not None else None
-        self.hot_shapes: object = None
+        self.request_templates: object = None
         self.established = False
         self.authentication: Authentication | None = None
         self.opened_at = channel.active_at

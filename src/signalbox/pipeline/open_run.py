@@ -38,7 +38,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
     reject_faulty(options)
     lines = ProgressLines(reporting.say)
 
-    def tell(event: PipelineEvent) -> None:
+    def report(event: PipelineEvent) -> None:
         lines(event)
         if reporting.listener is not None:
             reporting.listener(event)
@@ -50,7 +50,7 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
         state = folder.read()
         begun_with = state.profile if state else None
         with open_engine(options, engine=engine, begun_with=begun_with, say=reporting.say) as opened:
-            asked = TableState(
+            requested_state = TableState(
                 topic=plan.topic,
                 topic_id=topic_ids[plan.topic],
                 profile=opened.profile,
@@ -58,10 +58,10 @@ def open_run(options: RunOptions, plan: TablePlan, engine: Engine | None, report
                 schema=plan.schema,
             )
             if state is None:
-                state = replace(asked, schema=plan.decide_schema(client))
+                state = replace(requested_state, schema=plan.decide_schema(client))
             job = TableJob(folder, state, plan.shape_of(state.schema))
-            run = TableRun(job, options, opened, client, tell)
-            folder.reject_mismatch(state, asked, run.last_batch())
+            run = TableRun(job, options, opened, client, report)
+            folder.reject_mismatch(state, requested_state, run.last_batch())
             run.prepare()
             folder.write(state)
             yield run

@@ -42,19 +42,19 @@ class RunOptions:
 
     def faults(self) -> list[str]:
         """All invalid options, each with the valid values."""
-        found = []
+        problems = []
         if _URL.match(str(self.warehouse)):
             url = str(self.warehouse).replace(":/", "://", 1)
-            found.append(f"warehouse is {url}: object stores and URLs are not supported yet, give a folder's path")
+            problems.append(f"warehouse is {url}: object stores and URLs are not supported yet, give a folder's path")
         if not self.bootstrap_servers:
-            found.append("bootstrap servers are empty: give host:port[,host:port...]")
+            problems.append("bootstrap servers are empty: give host:port[,host:port...]")
         if self.max_records_per_batch < 1:
-            found.append(f"max records per batch is {self.max_records_per_batch}: give at least 1")
+            problems.append(f"max records per batch is {self.max_records_per_batch}: give at least 1")
         if self.starting not in ("earliest", "latest"):
-            found.append(f"starting is {self.starting!r}: give earliest or latest")
+            problems.append(f"starting is {self.starting!r}: give earliest or latest")
         if self.trigger_seconds is not None and self.trigger_seconds < 0:
-            found.append(f"trigger seconds is {self.trigger_seconds}: give 0 or more")
-        return found
+            problems.append(f"trigger seconds is {self.trigger_seconds}: give 0 or more")
+        return problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +74,12 @@ class TablesOptions(RunOptions):
         return self.name or self.topic
 
     def faults(self) -> list[str]:
-        found = RunOptions.faults(self)
+        problems = RunOptions.faults(self)
         if not self.topic:
-            found.append("topic is empty")
+            problems.append("topic is empty")
         if "/" in self.table_name or self.table_name.startswith((".", "_")):
-            found.append(f"table name {self.table_name!r} is no folder name: no slash, no leading dot or underscore")
-        return found
+            problems.append(f"table name {self.table_name!r} is no folder name: no slash, no leading dot or underscore")
+        return problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

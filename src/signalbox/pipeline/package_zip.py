@@ -15,15 +15,15 @@ from pathlib import Path
 import signalbox
 
 # The packages that a worker of the data source imports; no others are shipped.
-SHIPPED_ROOMS = ("common", "pipeline")
+SHIPPED_PACKAGES = ("common", "pipeline")
 
 
 def shipped_files() -> list[tuple[str, bytes]]:
     """The (name in the archive, content) pairs, sorted."""
     root = Path(signalbox.__file__).parent
     files = [(Path("signalbox") / "__init__.py", root / "__init__.py")]
-    for room in SHIPPED_ROOMS:
-        files += [(Path("signalbox") / path.relative_to(root), path) for path in (root / room).rglob("*.py")]
+    for package in SHIPPED_PACKAGES:
+        files += [(Path("signalbox") / path.relative_to(root), path) for path in (root / package).rglob("*.py")]
     return sorted((str(name), path.read_bytes()) for name, path in files)
 
 

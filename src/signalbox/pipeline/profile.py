@@ -39,7 +39,7 @@ class ProfileChoice:
 
 
 def choose_profile(
-    wanted: str = "auto",
+    requested: str = "auto",
     *,
     jars_directory: Path | None = None,
     begun_with: Profile | None = None,
@@ -47,34 +47,34 @@ def choose_profile(
 ) -> ProfileChoice:
     """The profile for a run. Raises JarError if `jars` is requested (or was begun with) and cannot be fetched,
     OptionError if the requested profile cannot be used."""
-    if wanted not in ("auto", *Profile):
-        raise OptionError([f"profile {wanted!r} is none of auto, {', '.join(Profile)}"])
-    if begun_with is not None and wanted not in ("auto", begun_with):
+    if requested not in ("auto", *Profile):
+        raise OptionError([f"profile {requested!r} is none of auto, {', '.join(Profile)}"])
+    if begun_with is not None and requested not in ("auto", begun_with):
         raise OptionError(
             [
-                f"this table was begun with profile {begun_with}; its checkpoint cannot be read with {wanted}: "
+                f"this table was begun with profile {begun_with}; its checkpoint cannot be read with {requested}: "
                 f"use --profile {begun_with}, or another table name"
             ]
         )
-    if wanted == Profile.PYPI or begun_with == Profile.PYPI:
-        return ProfileChoice(Profile.PYPI, (), "as asked" if wanted == Profile.PYPI else "as this table was begun")
+    if requested == Profile.PYPI or begun_with == Profile.PYPI:
+        return ProfileChoice(Profile.PYPI, (), "as asked" if requested == Profile.PYPI else "as this table was begun")
     jars = verified_jars(jars_directory)
     if jars is not None:
         return ProfileChoice(Profile.JARS, jars, "the pinned jars are here")
     try:
         return ProfileChoice(Profile.JARS, fetch_jars(jars_directory, say), "the pinned jars could be fetched")
     except (JarError, OSError) as fault:
-        if wanted == Profile.JARS or begun_with == Profile.JARS:
+        if requested == Profile.JARS or begun_with == Profile.JARS:
             raise
         return ProfileChoice(Profile.PYPI, (), f"the jars cannot be had ({fault})")
 
 
-def choose_commit(wanted: str, profile: Profile) -> Commit:
+def choose_commit(requested: str, profile: Profile) -> Commit:
     """The committer: by default Delta's own sink if its jar is present, else always delta-rs."""
-    if wanted not in ("auto", *Commit):
-        raise OptionError([f"commit {wanted!r} is none of auto, {', '.join(Commit)}"])
+    if requested not in ("auto", *Commit):
+        raise OptionError([f"commit {requested!r} is none of auto, {', '.join(Commit)}"])
     if profile == Profile.PYPI:
-        if wanted == Commit.SPARK:
+        if requested == Commit.SPARK:
             raise OptionError(["commit spark needs Delta's jar: use --profile jars, or --commit rs"])
         return Commit.RS
-    return Commit.SPARK if wanted == "auto" else Commit(wanted)
+    return Commit.SPARK if requested == "auto" else Commit(requested)

@@ -9,19 +9,19 @@ from signalbox.pipeline.events import PipelineEvent, Step
 
 def duration_text(seconds: float) -> str:
     """12 s, 3 min 05 s, 2 h 10 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    seconds_rounded = round(seconds)
+    if seconds_rounded < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds_rounded} s"
+    if seconds_rounded < 3600:
+        return f"{seconds_rounded // 60} min {seconds_rounded % 60:02d} s"
+    return f"{seconds_rounded // 3600} h {seconds_rounded % 3600 // 60:02d} min"
 
 
-def share_text(consumed: int, known: int) -> str:
+def share_text(consumed: int, total: int) -> str:
     """The share of the topic that is in the table."""
-    if known <= 0:
+    if total <= 0:
         return "topic is empty"
-    return f"{consumed:,} of {known:,} records ({100 * consumed // known} %)"
+    return f"{consumed:,} of {total:,} records ({100 * consumed // total} %)"
 
 
 class ProgressLines:
@@ -52,17 +52,17 @@ class ProgressLines:
         return None
 
     def _done(self, event: PipelineEvent) -> str:
-        taken = event.rows + event.dead_rows
-        self._records += taken
+        rows = event.rows + event.dead_rows
+        self._records += rows
         self._seconds += event.seconds
         parts = [f"{event.rows:,} rows"]
         if event.dead_rows:
             parts.append(f"{event.dead_rows:,} bad records kept aside")
         parts.append(duration_text(event.seconds))
-        if event.seconds > 0 and taken:
-            parts.append(f"{taken / event.seconds:,.0f} records/s")
+        if event.seconds > 0 and rows:
+            parts.append(f"{rows / event.seconds:,.0f} records/s")
         parts.append(share_text(event.consumed_records, event.known_records))
-        left = event.known_records - event.consumed_records
-        if left > 0 and self._records:
-            parts.append(f"about {duration_text(left * self._seconds / self._records)} to go")
+        remaining = event.known_records - event.consumed_records
+        if remaining > 0 and self._records:
+            parts.append(f"about {duration_text(remaining * self._seconds / self._records)} to go")
         return ", ".join(parts)

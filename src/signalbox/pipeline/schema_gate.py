@@ -32,15 +32,15 @@ def type_text(column_type: JsonType) -> str:
     return f"struct<{inner}>"
 
 
-def added_columns(existing: Mapping[str, Any], wanted: Mapping[str, Any], table: str) -> list[Mapping[str, Any]]:
+def added_columns(existing: Mapping[str, Any], required: Mapping[str, Any], table: str) -> list[Mapping[str, Any]]:
     """The fields of `wanted` that `existing` lacks (both: a struct type as JSON).
 
     Raises SchemaBreakError naming every column whose type differs. Columns that only the table has stay null.
     """
-    known = {field["name"].lower(): field for field in existing["fields"]}
+    existing_fields = {field["name"].lower(): field for field in existing["fields"]}
     added, broken = [], []
-    for field in wanted["fields"]:
-        there = known.get(field["name"].lower())
+    for field in required["fields"]:
+        there = existing_fields.get(field["name"].lower())
         if there is None:
             added.append(field)
         elif type_text(there["type"]) != type_text(field["type"]):

@@ -104,14 +104,14 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The end of the batch after `start`. Raises DataLossError if the log's end went back."""
-        begun = OffsetMap.from_json(start)
+        start_offsets = OffsetMap.from_json(start)
         latest = self._latest()
-        reject_loss(begun, latest)
+        reject_loss(start_offsets, latest)
         if self._target is not None:
             latest = capped(latest, self._target)
         # `limit` may differ from ours: with availableNow Spark asks for all records.
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        return limited(begun, latest, rows).to_json()
+        return limited(start_offsets, latest, rows).to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """The end of the log, for the query's progress."""

@@ -39,34 +39,34 @@ class StopAskedError(Exception):
 
 def root_cause(text: str) -> str:
     """The cause in the text of a streaming query's exception: one or two sentences without stack traces and plans."""
-    said = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
-    said_text = re.sub(r"\s*SQLSTATE: \w+", "", said[2] or said[0]).strip()
-    ours = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", said_text, re.MULTILINE)
-    if ours:
-        return str(ours[-1]).strip()
-    reason = re.search(r"Reason: (.+)", said_text)
+    message = text.partition("=== Streaming Query ===")[0].partition("terminated with exception: ")
+    message_text = re.sub(r"\s*SQLSTATE: \w+", "", message[2] or message[0]).strip()
+    errors = re.findall(r"^(?:[\w.]+)(?:Error|Exception): (.+)$", message_text, re.MULTILINE)
+    if errors:
+        return str(errors[-1]).strip()
+    reason = re.search(r"Reason: (.+)", message_text)
     if reason is not None:
-        return f"{said_text.splitlines()[0].rstrip(';')}: {reason.group(1).strip()}"
-    return said_text.splitlines()[0] if said_text else text.strip()
+        return f"{message_text.splitlines()[0].rstrip(';')}: {reason.group(1).strip()}"
+    return message_text.splitlines()[0] if message_text else text.strip()
 
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
     """An event that the first SIGTERM or Ctrl-C sets; the second has the default effect."""
-    asked = threading.Event()
+    stop_requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield asked
+        yield stop_requested
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def ask(number: int, _: Any) -> None:
-        asked.set()
+        stop_requested.set()
         signal.signal(number, before[signal.Signals(number)])
 
     for number in before:
         signal.signal(number, ask)
     try:
-        yield asked
+        yield stop_requested
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -91,11 +91,11 @@ def run_query(
     while_waiting: Callable[[], None],
 ) -> None:
     """Runs the query; `while_waiting` is called about once a second. Raises PipelineError when it fails."""
-    begun = time.monotonic()
-    with stop_signals() as asked:
+    started = time.monotonic()
+    with stop_signals() as stop_requested:
 
         def write_unless_asked_to_stop(batch: DataFrame, batch_id: int) -> None:
-            if asked.is_set():
+            if stop_requested.is_set():
                 raise StopAskedError
             write_batch(batch, batch_id)
 
@@ -110,9 +110,9 @@ def run_query(
             query = writer.start()
             while not query.awaitTermination(1):
                 while_waiting()
-                if stop_after_seconds is not None and time.monotonic() - begun > stop_after_seconds:
-                    asked.set()
-                if asked.is_set():
+                if stop_after_seconds is not None and time.monotonic() - started > stop_after_seconds:
+                    stop_requested.set()
+                if stop_requested.is_set():
                     _stop_between_batches(query)
         except StreamingQueryException as fault:
             if StopAskedError.__name__ not in str(fault):
@@ -127,7 +127,7 @@ def spark_faults() -> Iterator[None]:
     try:
         yield
     except Py4JError as fault:
-        raise PipelineError(_said(fault)) from fault
+        raise PipelineError(_message(fault)) from fault
     except ConnectionError as fault:
         if not _is_of_py4j(fault):
             raise
@@ -140,7 +140,7 @@ def _is_of_py4j(fault: BaseException) -> bool:
     return bool(modules) and modules[-1].startswith("py4j.")
 
 
-def _said(fault: Py4JError) -> str:
+def _message(fault: Py4JError) -> str:
     """The text of a Py4JError. It requests its text from the JVM, which fails if the JVM has ended."""
     try:
         return root_cause(str(fault)) if isinstance(fault, Py4JJavaError) else SPARK_IS_GONE

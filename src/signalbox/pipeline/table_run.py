@@ -77,7 +77,7 @@ class TableRun:
         self._end_at_begin: dict[str, int] = {}
         self._batch_id = -1
         self._batch_begun = 0.0
-        self._told_at = 0.0
+        self._reported_at = 0.0
 
     def _target(self, table: str) -> TableTarget:
         app = transaction_app(self.job.name, self.job.state.generation, table)
@@ -116,10 +116,10 @@ class TableRun:
     def _look_at_end(self) -> None:
         self._known = flat_offsets(self.client.offsets([self.job.topic], "latest").to_json())
 
-    def _tell(self, step: Step, **facts: Any) -> None:
-        self._told_at = time.monotonic()
+    def _report(self, step: Step, **facts: Any) -> None:
+        self._reported_at = time.monotonic()
         consumed = self.consumed()
-        known = sum(offset - self.job.state.begin.get(where, 0) for where, offset in self._known.items())
+        known_records = sum(offset - self.job.state.begin.get(where, 0) for where, offset in self._known.items())
         self._listener(
             PipelineEvent(
                 step=step,
@@ -127,7 +127,7 @@ class TableRun:
                 batch_id=self._batch_id,
                 seconds=time.monotonic() - self._batch_begun if self._batch_begun else 0.0,
                 consumed_records=consumed,
-                known_records=max(known, consumed),
+                known_records=max(known_records, consumed),
                 **facts,
             )
         )
@@ -152,14 +152,14 @@ class TableRun:
 
     def _commit(self, frame: DataFrame, target: TableTarget, stamp: BatchStamp) -> int | None:
         rows = self._sink.append(frame, target, stamp)
-        self._tell(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
+        self._report(Step.TABLE_COMMITTED, table=target.name, rows=rows or 0, skipped=rows is None)
         return rows
 
     def write_batch(self, records: DataFrame, batch_id: int) -> None:
         """Spark calls this for each batch."""
         self._batch_id = batch_id
         self._batch_begun = time.monotonic()
-        self._tell(Step.BATCH_STARTED)
+        self._report(Step.BATCH_STARTED)
         checkpoint = self.job.folder.checkpoint
         start = batch_end(checkpoint, batch_id - 1) or self.job.state.begin
         stamp = BatchStamp(batch_id, {"from": start, "to": batch_end(checkpoint, batch_id)})
@@ -171,7 +171,7 @@ class TableRun:
         self.counts.repeated_batches += rows is None
         self.counts.rows += rows or 0
         self.counts.dead_rows += dead
-        self._tell(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
+        self._report(Step.BATCH_DONE, rows=rows or 0, dead_rows=dead, skipped=rows is None)
         self._batch_begun = 0.0
 
     def _write_parsed(self, records: DataFrame, stamp: BatchStamp) -> tuple[int | None, int]:
@@ -180,7 +180,7 @@ class TableRun:
         try:
             counted = frame.agg(F.count("*"), F.count_if(~F.col("_good"))).collect()[0]
             total, dead = int(counted[0]), int(counted[1])
-            self._tell(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
+            self._report(Step.BATCH_READ, rows=total - dead, dead_rows=dead)
             kept_aside = self._commit(dead_rows(frame, shape), self.dead_target, stamp) if dead else 0
             return self._commit(good_rows(frame, shape), self.good_target, stamp), kept_aside or 0
         finally:
@@ -198,14 +198,14 @@ class TableRun:
         """
 
         def while_waiting() -> None:
-            if time.monotonic() - self._told_at > WAITING_EVENT_SECONDS:
+            if time.monotonic() - self._reported_at > WAITING_EVENT_SECONDS:
                 if self.options.trigger_seconds is not None:
                     self._look_at_end()
-                self._tell(Step.WAITING)
+                self._report(Step.WAITING)
             if meanwhile is not None:
                 meanwhile()
 
-        begun = time.monotonic()
+        started = time.monotonic()
         planned = planned_batches(self.job.folder.checkpoint)
         self._batch_id = planned[-1] if planned else -1
         run_query(
@@ -217,7 +217,7 @@ class TableRun:
             stop_after_seconds=self.options.stop_after_seconds,
             while_waiting=while_waiting,
         )
-        self.counts.seconds = time.monotonic() - begun
+        self.counts.seconds = time.monotonic() - started
         return self.counts
 
 

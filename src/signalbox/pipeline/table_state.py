@@ -86,21 +86,21 @@ class StateFolder:
             lock.flush()
             yield
 
-    def reject_mismatch(self, state: TableState, asked: TableState, last_batch: int | None) -> None:
+    def reject_mismatch(self, state: TableState, requested: TableState, last_batch: int | None) -> None:
         """Raises StateError if continuing with the requested options would silently lose, repeat or mix rows.
 
         `state` is the stored state, `last_batch` the newest batch of this pipeline in the table's own log.
         """
-        if state.topic != asked.topic:
+        if state.topic != requested.topic:
             raise StateError(
-                f"table {self.name} was begun from topic {state.topic}, not {asked.topic}: choose another name"
+                f"table {self.name} was begun from topic {state.topic}, not {requested.topic}: choose another name"
             )
-        if state.topic_id != asked.topic_id:
+        if state.topic_id != requested.topic_id:
             raise StateError(
                 f"topic {state.topic} was deleted and created again since table {self.name} was begun (its id was "
-                f"{state.topic_id}, is {asked.topic_id}): begin a new table for the new topic"
+                f"{state.topic_id}, is {requested.topic_id}): begin a new table for the new topic"
             )
-        schema = asked.schema
+        schema = requested.schema
         if schema not in (None, "infer", state.schema):
             raise StateError(
                 f"table {self.name} was begun with schema [{state.schema}], asked for is [{schema}]: "
@@ -123,9 +123,9 @@ def scratch_directory(warehouse: Path) -> Path:
     """A folder for this process's Spark files; folders of dead processes are removed."""
     root = warehouse / STATE_FOLDER / "scratch"
     if root.is_dir():
-        for left in root.iterdir():
-            if left.name.isdigit() and not Path(f"/proc/{left.name}").exists():
-                shutil.rmtree(left, ignore_errors=True)
-    mine = root / str(os.getpid())
-    mine.mkdir(parents=True, exist_ok=True)
-    return mine.resolve()
+        for leftover in root.iterdir():
+            if leftover.name.isdigit() and not Path(f"/proc/{leftover.name}").exists():
+                shutil.rmtree(leftover, ignore_errors=True)
+    scratch = root / str(os.getpid())
+    scratch.mkdir(parents=True, exist_ok=True)
+    return scratch.resolve()

@@ -122,12 +122,12 @@ class TopicClient:
         """Topic ids and all partitions of the topics. Raises TopicError naming a topic that does not exist."""
         answers = self._admin.describe_topics(TopicCollection(topics), request_timeout=REQUEST_TIMEOUT_SECONDS)
         topic_ids: dict[str, str] = {}
-        found: list[TopicPartition] = []
+        partitions: list[TopicPartition] = []
         for topic, answer in answers.items():
             description = _answered(answer, topic)
             topic_ids[topic] = str(description.topic_id)
-            found += [TopicPartition(topic, partition.id) for partition in description.partitions]
-        return topic_ids, found
+            partitions += [TopicPartition(topic, partition.id) for partition in description.partitions]
+        return topic_ids, partitions
 
     def offsets(self, topics: list[str], position: str) -> OffsetMap:
         """The "earliest" or "latest" offsets of all partitions; latest is the last stable offset.
@@ -145,18 +145,18 @@ class TopicClient:
 
     def _offsets(self, topics: list[str], position: str) -> OffsetMap:
         topic_ids, partitions = self.partitions(topics)
-        asked = getattr(OffsetSpec, position)()
-        request = {ClientPartition(tp.topic, tp.partition): asked for tp in partitions}
+        spec = getattr(OffsetSpec, position)()
+        request = {ClientPartition(tp.topic, tp.partition): spec for tp in partitions}
         answers = self._admin.list_offsets(
             request,
             isolation_level=IsolationLevel.READ_COMMITTED,
             request_timeout=REQUEST_TIMEOUT_SECONDS,
         )
-        found = {}
+        offsets = {}
         for client_partition, answer in answers.items():
             tp = TopicPartition(client_partition.topic, client_partition.partition)
-            found[tp] = int(_answered(answer, tp.topic, _NOT_YET_KNOWN).offset)
-        return OffsetMap(topic_ids, found)
+            offsets[tp] = int(_answered(answer, tp.topic, _NOT_YET_KNOWN).offset)
+        return OffsetMap(topic_ids, offsets)
 
 
 def new_reader(bootstrap_servers: str, client_options: Mapping[str, str], client_id: str) -> Consumer:
@@ -211,14 +211,14 @@ def read_ranges(
     Raises DataLossError if the first records no longer exist, TimeoutError if nothing arrives for the stall timeout.
     """
     ends = {(part.topic, part.partition): part.end_offset for part in ranges}
-    left = sum(part.count for part in ranges)
+    remaining = sum(part.count for part in ranges)
     columns = _Columns()
     reader.assign([ClientPartition(part.topic, part.partition, part.start_offset) for part in ranges])
     try:
         moved_at = time.monotonic()
         while ends:
             # consume() waits until it has as many messages as requested: do not request more than remain.
-            messages = reader.consume(num_messages=max(1, min(batch_records, left, 1000)), timeout=0.2)
+            messages = reader.consume(num_messages=max(1, min(batch_records, remaining, 1000)), timeout=0.2)
             if messages:
                 moved_at = time.monotonic()
             elif time.monotonic() - moved_at > stall_timeout_seconds:
@@ -232,7 +232,7 @@ def read_ranges(
                     raise _fault(error, *where)
                 if error is None and offset < end:
                     columns.add(message, offset)
-                    left -= 1
+                    remaining -= 1
                 if offset >= end - (error is None):
                     del ends[where]
                     if ends:

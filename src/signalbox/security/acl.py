@@ -7,7 +7,7 @@ from enum import IntEnum
 
 CLUSTER_NAME = "kafka-cluster"
 WILDCARD = "*"
-EVERYBODY = "User:*"  # in an ACL: every principal, of any type
+ANY_USER = "User:*"  # in an ACL: every principal, of any type
 
 
 class AclOperation(IntEnum):

@@ -70,16 +70,16 @@ class AclFilter:
         )
 
 
-def filter_of(asked: Any) -> AclFilter:
+def filter_of(request: Any) -> AclFilter:
     """The filter in a DescribeAcls request or in an entry of DeleteAcls, which have the same fields."""
     return AclFilter(
-        known_code(ResourceType, asked.resource_type_filter),
-        asked.resource_name_filter,
-        known_code(PatternType, asked.pattern_type_filter),
-        asked.principal_filter,
-        asked.host_filter,
-        known_code(AclOperation, asked.operation),
-        known_code(AclPermission, asked.permission_type),
+        known_code(ResourceType, request.resource_type_filter),
+        request.resource_name_filter,
+        known_code(PatternType, request.pattern_type_filter),
+        request.principal_filter,
+        request.host_filter,
+        known_code(AclOperation, request.operation),
+        known_code(AclPermission, request.permission_type),
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from signalbox.security.acl import (
-    EVERYBODY,
+    ANY_USER,
     WILDCARD,
     AccessControlEntry,
     AclBinding,
@@ -51,10 +51,10 @@ class AclIndex:
         self._entries: dict[ResourcePattern, Entries] = {}
         self._of: dict[str, dict[ResourcePattern, Entries]] = {}
         self._prefixes: dict[ResourceType, list[str]] = {}
-        found: dict[ResourcePattern, dict[AccessControlEntry, None]] = defaultdict(dict)
+        entries_by_pattern: dict[ResourcePattern, dict[AccessControlEntry, None]] = defaultdict(dict)
         for binding in bindings:
-            found[binding.pattern][binding.entry] = None
-        self._adopt({pattern: tuple(entries) for pattern, entries in found.items()})
+            entries_by_pattern[binding.pattern][binding.entry] = None
+        self._adopt({pattern: tuple(entries) for pattern, entries in entries_by_pattern.items()})
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
@@ -84,42 +84,42 @@ class AclIndex:
         patterns = [pattern for pattern in self._applying(resource_type, name) if pattern in self._entries]
         if not patterns:
             return None
-        found: Entries = ()
-        for whose in (principal, EVERYBODY):
-            theirs = self._of.get(whose)
-            if theirs is not None:
+        entries: Entries = ()
+        for owner in (principal, ANY_USER):
+            entries_of_owner = self._of.get(owner)
+            if entries_of_owner is not None:
                 for pattern in patterns:
-                    found += theirs.get(pattern, ())
-        return found
+                    entries += entries_of_owner.get(pattern, ())
+        return entries
 
     def patterns_of(self, resource_type: ResourceType, principal: str) -> Iterator[tuple[ResourcePattern, Entries]]:
-        for whose in (principal, EVERYBODY):
-            for pattern, entries in self._of.get(whose, {}).items():
+        for owner in (principal, ANY_USER):
+            for pattern, entries in self._of.get(owner, {}).items():
                 if pattern.resource_type is resource_type:
                     yield pattern, entries
 
     def _adopt(self, changes: Mapping[ResourcePattern, Entries]) -> None:
         """Apply changes; only before the index is used elsewhere. Parts shared with another index are copied first."""
-        own: set[str] = set()
+        principals: set[str] = set()
         for pattern, entries in changes.items():
             before = self._entries.pop(pattern, ())
             if entries:
                 self._entries[pattern] = entries
             old, new = _by_principal(before), _by_principal(entries)
             for principal in {*old, *new}:
-                theirs = new.get(principal, [])
-                if theirs == old.get(principal):
+                principal_patterns = new.get(principal, [])
+                if principal_patterns == old.get(principal):
                     continue
-                if principal not in own:
+                if principal not in principals:
                     self._of[principal] = dict(self._of.get(principal, {}))
-                    own.add(principal)
-                if theirs:
-                    self._of[principal][pattern] = tuple(theirs)
+                    principals.add(principal)
+                if principal_patterns:
+                    self._of[principal][pattern] = tuple(principal_patterns)
                 else:
                     del self._of[principal][pattern]
             if pattern.pattern_type is PatternType.PREFIXED and bool(before) != bool(entries):
                 self._change_prefix(pattern)
-        for principal in own:
+        for principal in principals:
             if not self._of[principal]:
                 del self._of[principal]
 
@@ -161,10 +161,10 @@ class AclIndex:
 
 
 def _by_principal(entries: Entries) -> dict[str, list[AccessControlEntry]]:
-    found: dict[str, list[AccessControlEntry]] = {}
+    entries_by_principal: dict[str, list[AccessControlEntry]] = {}
     for entry in entries:
-        found.setdefault(entry.principal, []).append(entry)
-    return found
+        entries_by_principal.setdefault(entry.principal, []).append(entry)
+    return entries_by_principal
 
 
 def _common_length(a: str, b: str) -> int:

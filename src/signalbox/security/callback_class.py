@@ -40,12 +40,12 @@ class CallbackSettings:
 def load_callback(path: str, settings: CallbackSettings, methods: tuple[str, ...]) -> Any:
     """An instance of the class at `path` that has all `methods`. CallbackClassError."""
     try:
-        made = load_class(path)(settings)
+        callback = load_class(path)(settings)
     except NoImportPath as error:
         raise CallbackClassError(str(error)) from None
     except Exception as error:
         raise CallbackClassError(f"cannot be made: {type(error).__name__}: {error}") from error
-    missing = [name for name in methods if not callable(getattr(made, name, None))]
+    missing = [name for name in methods if not callable(getattr(callback, name, None))]
     if missing:
         raise CallbackClassError(f"lacks {', '.join(missing)}")
-    return made
+    return callback

@@ -44,12 +44,12 @@ class TokenSecret:
 
     def hmac(self, token_id: str) -> bytes:
         """HmacSHA512 of the id, as Kafka computes it."""
-        known = self._known.get(token_id)
-        if known is None:
+        cached = self._known.get(token_id)
+        if cached is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            known = self._known[token_id] = hmac.digest(self._key, token_id.encode(), "sha512")
-        return known
+            cached = self._known[token_id] = hmac.digest(self._key, token_id.encode(), "sha512")
+        return cached
 
 
 def parse_principal(text: str) -> KafkaPrincipal:

@@ -113,7 +113,7 @@ class JaasFile:
     def server_module(self, listener_name: str, mechanism: str) -> LoginModule | None:
         """The login module of a mechanism in the section of a listener."""
         modules = self.sections.get(self.server_section(listener_name) or "", ())
-        return next((each for each in modules if mechanism in each.mechanisms), None)
+        return next((module for module in modules if mechanism in module.mechanisms), None)
 
 
 def _module(tokens: _Tokens) -> LoginModule:
@@ -143,8 +143,8 @@ class _Tokens:
     def at_end(self) -> bool:
         return self._at == len(self._tokens)
 
-    def word(self, what: str) -> str:
-        return self._next(("word", "quoted"), what)
+    def word(self, expected: str) -> str:
+        return self._next(("word", "quoted"), expected)
 
     def value(self) -> str:
         return self._next(("word", "quoted"), "an option's value")
@@ -165,9 +165,9 @@ class _Tokens:
             return True
         return False
 
-    def _next(self, kinds: tuple[str, ...], what: str) -> str:
+    def _next(self, kinds: tuple[str, ...], expected: str) -> str:
         if self.at_end or self._tokens[self._at][0] not in kinds:
-            raise JaasError(f"expected {what} {self._where(self._at)}")
+            raise JaasError(f"expected {expected} {self._where(self._at)}")
         self._at += 1
         return self._tokens[self._at - 1][1]
 
@@ -175,8 +175,8 @@ class _Tokens:
         if at >= len(self._tokens):
             return "at the end of the text (every login module ends with ';')"
         kind, text, line = self._tokens[at]
-        seen = repr(text) if kind == "mark" else f"a {kind}"
-        return f"instead of {seen.replace('quoted', 'quoted text')} in line {line}"
+        token_text = repr(text) if kind == "mark" else f"a {kind}"
+        return f"instead of {token_text.replace('quoted', 'quoted text')} in line {line}"
 
 
 def _cut(text: str) -> Iterator[tuple[str, str, int]]:

@@ -90,7 +90,7 @@ class NoPrincipalSerde:
     """Used where no serde is configured: below the gate of a rolling upgrade nothing is forwarded (F7, F17)."""
 
     def serialize(self, principal: KafkaPrincipal) -> bytes:
-        raise TypeError("the principal builder is no serde: nothing can be forwarded")
+        raise TypeError("the principal builder does not implement KafkaPrincipalSerde: requests cannot be forwarded")
 
     def deserialize(self, data: bytes) -> KafkaPrincipal:
         raise PrincipalDeserializationError("the principal builder of this broker is no serde")

@@ -42,8 +42,8 @@ class MappingRule:
             return None
         return _CASES[self.case](self.pattern.sub(self._expand, name))
 
-    def _expand(self, match: re.Match[str]) -> str:
-        return "".join(part if isinstance(part, str) else match[part] or "" for part in self.replacement)
+    def _expand(self, matched: re.Match[str]) -> str:
+        return "".join(part if isinstance(part, str) else matched[part] or "" for part in self.replacement)
 
 
 class PrincipalMapping:
@@ -63,16 +63,16 @@ class PrincipalMapping:
 
 def parse_principal_mapping(text: str) -> PrincipalMapping:
     """The mapping of a configuration value; ValueError names the invalid rule."""
-    rules = (_parse_rule(found[1]) for found in _SPLITTER.finditer(text.strip()))
+    rules = (_parse_rule(matched[1]) for matched in _SPLITTER.finditer(text.strip()))
     return PrincipalMapping(tuple(rule for rule in rules if rule is not None))
 
 
 def _parse_rule(text: str) -> MappingRule | None:
     """None for an empty rule, which Kafka ignores."""
-    found = _PARSER.match(text)
-    if found is None or found.end() != len(text):
+    matched = _PARSER.match(text)
+    if matched is None or matched.end() != len(text):
         raise ValueError(f"{text!r} is neither DEFAULT nor RULE:pattern/replacement/, with L or U behind it at most")
-    default, pattern, replacement, case = found[1], found[2], found[3], found[4]
+    default, pattern, replacement, case = matched[1], matched[2], matched[3], matched[4]
     if default is not None:
         return MappingRule()
     if pattern is None:

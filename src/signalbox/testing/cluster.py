@@ -116,7 +116,7 @@ class Cluster:
             if isinstance(outcome, BaseException):
                 raise outcome
         for node in self.nodes.values():
-            await node.parts.cache.wait_until(lambda image: len(image.brokers) == self._count, _STOP_TIMEOUT_S)
+            await node.components.cache.wait_until(lambda image: len(image.brokers) == self._count, _STOP_TIMEOUT_S)
 
     async def _start_one(self, node_id: int, folder: Path) -> None:
         values = {**TEST_DEFAULTS, **self._properties(node_id, folder), **self._overrides}

@@ -27,7 +27,7 @@ class AuditTopicLocator:
     async def find(self) -> tuple[int, str]:
         """Look up the registered brokers. Returns (error code, message); the code is 0 if there is at least one."""
         own = self._config.listeners.inter_broker_listener_name
-        found = []
+        endpoints = []
         for path, entry in (await self._store.read_tree(BROKER_IDS)).items():
             if path == BROKER_IDS or entry.data is None:
                 continue
@@ -36,11 +36,13 @@ class AuditTopicLocator:
             except BadEntry:
                 continue  # the controller reports it
             endpoint = registration.endpoint(registration.inter_broker_listener or own)
-            found += [endpoint] if endpoint is not None else []
+            endpoints += [endpoint] if endpoint is not None else []
         # In a rolling change the brokers' listeners may differ; one client uses one listener name and its security.
-        first = found[:1]
-        self._endpoints = [each for each in found if each.listener_name == first[0].listener_name] if first else []
-        return (0, "") if found else (int(Error.BROKER_NOT_AVAILABLE), "no broker is there yet")
+        first = endpoints[:1]
+        self._endpoints = (
+            [endpoint for endpoint in endpoints if endpoint.listener_name == first[0].listener_name] if first else []
+        )
+        return (0, "") if endpoints else (int(Error.BROKER_NOT_AVAILABLE), "no broker is there yet")
 
     def settings(self) -> ClientSettings:
         """Client settings for the brokers that `find` returned."""

@@ -31,8 +31,8 @@ _BUILT_IN = frozenset(
 )
 
 
-def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authorizer, list[ConfigFault]]:
-    """Returns the authorizer and the faults of its keys. `given` is the text as the user wrote it."""
+def build_authorizer(values: Values, originals: Mapping[str, str]) -> tuple[Authorizer, list[ConfigFault]]:
+    """Returns the authorizer and the faults of its keys. `originals` is the text as the user wrote it."""
     name, users = values[_KEY], str(values["super.users"])
     if not name:
         return AllowAllAuthorizer(), []
@@ -43,7 +43,7 @@ def build_authorizer(values: Values, given: Mapping[str, str]) -> tuple[Authoriz
         open_to_all = values["allow.everyone.if.no.acl.found"] is True
         return AclAuthorizer(None, parse_super_users(users), open_to_all, parse_networks(_networks(values))), []
     try:
-        authorizer: Authorizer = load_class(str(name))(given)
+        authorizer: Authorizer = load_class(str(name))(originals)
         return authorizer, []
     except Exception as error:  # the constructor of a user's class may raise anything
         return AllowAllAuthorizer(), [_fault(str(name), error)]
@@ -89,7 +89,7 @@ def _fault(name: str, error: Exception) -> ConfigFault:
     return ConfigFault(_KEY, name, f"cannot be made: {error}", remedy)
 
 
-def keep_acls(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
+def open_acl_repository(store: MetadataStore, clock: Clock, authorizer: Authorizer) -> AclRepository | None:
     """Returns the repository of the cluster's ACLs, which gives each change to the built-in authorizer. None for any
     other authorizer, also for a subclass of the built-in one: it has its own view of ACLs."""
     if type(authorizer) is not AclAuthorizer:

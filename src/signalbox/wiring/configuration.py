@@ -44,9 +44,9 @@ NODE_CONFIG = ConfigTable(
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """A configuration that has passed every check. `given` is the text as the user wrote it."""
+    """A configuration that has passed every check. `originals` is the text as the user wrote it."""
 
-    given: Mapping[str, str]
+    originals: Mapping[str, str]
     values: Mapping[str, Value]
     listeners: ListenerTable
     warnings: tuple[str, ...]
@@ -77,29 +77,29 @@ class NodeConfig:
 
 def read_node_config(properties: Properties) -> tuple[NodeConfig | None, list[ConfigFault]]:
     """Returns the configuration, or None and all its faults."""
-    given = dict(properties.values)
-    values, faults = NODE_CONFIG.read(given)
+    originals = dict(properties.values)
+    values, faults = NODE_CONFIG.read(originals)
     if not {"node.id", "broker.id"} & {fault.key for fault in faults}:
         faults += _check_identity(values)
     if "broker" in (values["process.roles"] or ["broker"]):  # type: ignore[operator]
-        faults += _check_log_dirs(given, values)
+        faults += _check_log_dirs(originals, values)
     faults += _check_gate(values)
     faults += check_store(values)
-    listeners, listener_faults = read_listener_table(given)
+    listeners, listener_faults = read_listener_table(originals)
     names = (
         [row.name for row in listeners]
         if listeners is not None
-        else names_of_entries(given.get(LISTENERS, DEFAULT_LISTENERS))
+        else names_of_entries(originals.get(LISTENERS, DEFAULT_LISTENERS))
     )
-    _, network_faults = read_network_settings(given, listeners.settings_names if listeners is not None else names)
+    _, network_faults = read_network_settings(originals, listeners.settings_names if listeners is not None else names)
     # The network package reads its own rows again: faults that the whole table has already reported are not repeated.
-    told = {(fault.key, fault.entry) for fault in faults}
+    reported = {(fault.key, fault.entry) for fault in faults}
     network_faults = [*listener_faults, *network_faults]
-    faults += [fault for fault in network_faults if (fault.key, fault.entry) not in told]
-    faults += check_metrics_port(values, readable_listeners(given))
+    faults += [fault for fault in network_faults if (fault.key, fault.entry) not in reported]
+    faults += check_metrics_port(values, readable_listeners(originals))
     if faults or listeners is None:
         return None, [replace(fault, origin=properties.where(fault.key)) for fault in faults]
-    return NodeConfig(given, values, listeners, config_warnings(properties, listeners, NODE_CONFIG)), []
+    return NodeConfig(originals, values, listeners, config_warnings(properties, listeners, NODE_CONFIG)), []
 
 
 def _check_identity(values: Mapping[str, Value]) -> list[ConfigFault]:
@@ -126,9 +126,9 @@ def _check_gate(values: Mapping[str, Value]) -> list[ConfigFault]:
     return [ConfigFault(INTER_BROKER_PROTOCOL_KEY, str(values[INTER_BROKER_PROTOCOL_KEY]), problem, remedy)]
 
 
-def _check_log_dirs(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
+def _check_log_dirs(originals: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
     """An empty value does not mean the default, and two entries for one folder would fail on each other's lock."""
-    key = "log.dirs" if "log.dirs" in given else "log.dir"
+    key = "log.dirs" if "log.dirs" in originals else "log.dir"
     entries = values[key]
     folders = entries if isinstance(entries, list) else [str(entries).strip()]
     if not any(folders):

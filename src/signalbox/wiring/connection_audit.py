@@ -11,7 +11,7 @@ from signalbox.broker.client_software import ClientSoftware
 from signalbox.network.connection import Connection
 
 
-class ConnectionEnds:
+class ConnectionCloseObserver:
     """Implements `network/ports.ConnectionWatcher`."""
 
     def __init__(self, rollups: AuditRollups, software: ClientSoftware) -> None:

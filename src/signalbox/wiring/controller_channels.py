@@ -37,25 +37,27 @@ class ControllerChannels:
         await self.shutdown_channel.close()
 
 
-def build_controller_ways(
+def build_controller_channels(
     table: ListenerTable,
     store: MetadataStore,
     cluster_id: str,
-    guards: SecurityConfig,
+    security: SecurityConfig,
     metrics: Metrics,
     on_unreachable: Callable[[int], None],
 ) -> ControllerChannels:
     """Returns both channels, not yet started. `on_unreachable` is called with the id of a controller that was connected
     and cannot be reached any more."""
     own = table.inter_broker_listener_name
-    lookup = StoredControllerLookup(store, lambda registration: registration.privileged_endpoint(own), guards.peers.of)
-    channel = ControllerChannel(lookup, cluster_id, guards.inter_broker, on_unreachable)
+    lookup = StoredControllerLookup(
+        store, lambda registration: registration.privileged_endpoint(own), security.peers.of
+    )
+    channel = ControllerChannel(lookup, cluster_id, security.inter_broker, on_unreachable)
     lookup.on_change = channel.controller_changed
     channel.expose(metrics, "forwarding")
     shutdown_lookup = StoredControllerLookup(
-        store, lambda registration: _shutdown_endpoint(registration, own), guards.peers.of
+        store, lambda registration: _shutdown_endpoint(registration, own), security.peers.of
     )
-    shutdown_channel = ControllerChannel(shutdown_lookup, cluster_id, guards.inter_broker)
+    shutdown_channel = ControllerChannel(shutdown_lookup, cluster_id, security.inter_broker)
     shutdown_lookup.on_change = shutdown_channel.controller_changed
     return ControllerChannels(lookup, channel, shutdown_lookup, shutdown_channel)
 

@@ -40,7 +40,7 @@ class StoredControllerLookup:
         self._cancel_watch: Callable[[], None] | None = None
         self._watched_id: int | None = None  # the node whose registrations are watched: its listeners may change
         self._cancel_registrations: list[Callable[[], None]] = []
-        self._following: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self.on_change: Callable[[], None] = lambda: None
 
     def active_controller(self) -> Node | None:
@@ -50,16 +50,16 @@ class StoredControllerLookup:
     def start(self) -> None:
         self._cancel_watch = self._store.watch(CONTROLLER, self._changed.set)
         self._changed.set()
-        self._following = asyncio.get_running_loop().create_task(self._follow())
+        self._task = asyncio.get_running_loop().create_task(self._follow())
 
     async def stop(self) -> None:
         if self._cancel_watch is not None:
             self._cancel_watch()
         for cancel in self._cancel_registrations:
             cancel()
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _follow(self) -> None:
         while True:

@@ -19,11 +19,11 @@ from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.check.taken_ids import reject_taken_id
 from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.controller_node_parts import ControllerNodeParts, build_controller_node
+from signalbox.wiring.controller_node_components import ControllerNodeComponents, build_controller_node
 from signalbox.wiring.finalized_features import reject_unsupported_features
 from signalbox.wiring.housekeeping import repeat
 from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
-from signalbox.wiring.own_registration import own_controller_registration
+from signalbox.wiring.node_registration import controller_registration
 
 log = logging.getLogger(__name__)
 
@@ -37,17 +37,17 @@ class ControllerNode:
         self.config = config
         self.clock = SystemClock()
         self._store: MetadataStore | None = None
-        self._parts: ControllerNodeParts | None = None
+        self._components: ControllerNodeComponents | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._metrics_port = -1
 
     @property
-    def parts(self) -> ControllerNodeParts:
-        """The running node's parts; RuntimeError before `start`."""
-        if self._parts is None:
+    def components(self) -> ControllerNodeComponents:
+        """The running node's components; RuntimeError before `start`."""
+        if self._components is None:
             raise RuntimeError("the node has not started")
-        return self._parts
+        return self._components
 
     async def start(self) -> None:
         """Returns when the controller serves requests and takes part in the election. StartError names the key to
@@ -57,18 +57,20 @@ class ControllerNode:
         await create_roots(store)
         await reject_unsupported_features(store, self.config.values)
         cluster_id = await read_or_create_cluster_id(store)
-        parts = self._parts = await build_controller_node(self.config, store, cluster_id, self.clock, self._fail)
-        await parts.server.start_listening()
-        if parts.metrics_page is not None:
-            self._metrics_port = await parts.metrics_page.start()
+        components = self._components = await build_controller_node(
+            self.config, store, cluster_id, self.clock, self._fail
+        )
+        await components.server.start_listening()
+        if components.metrics_page is not None:
+            self._metrics_port = await components.metrics_page.start()
         await reject_taken_id(store, self.config, broker_id_path(self.config.node_id), "a broker")
-        registration = own_controller_registration(self.config, parts.server.table, self.clock.now_ms())
-        await parts.keeper.register(registration)
-        await parts.server.enable()
-        await parts.controller.start()
-        parts.lookup.start()
-        parts.channel.start()
-        self._keep_house(parts)
+        registration = controller_registration(self.config, components.server.table, self.clock.now_ms())
+        await components.registrar.register(registration)
+        await components.server.enable()
+        await components.controller.start()
+        components.lookup.start()
+        components.channel.start()
+        self._housekeep(components)
         log.info("controller %d of cluster %s is ready", self.config.node_id, cluster_id)
 
     async def failed(self) -> str:
@@ -77,12 +79,14 @@ class ControllerNode:
 
     def describe(self) -> dict[str, Any]:
         """Returns ids and the real addresses, for the program that started the node."""
-        table = self.parts.server.table
+        table = self.components.server.table
         return {
             "node_id": self.config.node_id,
-            "cluster_id": self.parts.cluster_id,
-            "broker_epoch": self.parts.epochs.broker_epoch,
-            "listeners": {each.listener_name: f"{each.host}:{each.port}" for each in table.controller_endpoints()},
+            "cluster_id": self.components.cluster_id,
+            "broker_epoch": self.components.epochs.broker_epoch,
+            "listeners": {
+                endpoint.listener_name: f"{endpoint.host}:{endpoint.port}" for endpoint in table.controller_endpoints()
+            },
             "bound": {row.name: f"{row.host or '127.0.0.1'}:{row.port}" for row in table},
             "metrics": f"http://{self.config['metrics.http.host']}:{self._metrics_port}/metrics"
             if self._metrics_port > 0
@@ -91,37 +95,37 @@ class ControllerNode:
 
     def work_done(self) -> int:
         """A counter that grows while the node serves requests of others."""
-        parts = self.parts
-        return parts.scheduler.slices + sum(plane.requests for plane in parts.server.planes.values())
+        components = self.components
+        return components.scheduler.slices + sum(plane.requests for plane in components.server.planes.values())
 
     async def stop(self, controlled: bool = True) -> None:
         """Stops everything in the reverse order of the start; also correct after a start that failed half-way."""
-        parts = self._parts
-        if parts is not None:
-            await self._end_chores(parts, _AUDIT_DRAIN_S if controlled else 0.0)
-            await parts.stop()
+        components = self._components
+        if components is not None:
+            await self._end_chores(components, _AUDIT_DRAIN_S if controlled else 0.0)
+            await components.stop()
         if self._store is not None:
             await self._store.close()
-        if parts is not None and not parts.data_loop.closed:
-            parts.data_loop.close()
+        if components is not None and not components.data_loop.closed:
+            components.data_loop.close()
 
-    def _keep_house(self, parts: ControllerNodeParts) -> None:
-        chores = [repeat(ROLLUP_WINDOW_S, parts.trail.rollups.flush, parts.scheduler.run)]
+    def _housekeep(self, components: ControllerNodeComponents) -> None:
+        chores = [repeat(ROLLUP_WINDOW_S, components.telemetry.rollups.flush, components.scheduler.run)]
         if self.config["audit.enable"]:
-            chores.append(parts.trail.audit.write(parts.epochs.broker_epoch, parts.audit_delivery))
+            chores.append(components.telemetry.audit.write(components.epochs.broker_epoch, components.audit_delivery))
         self._tasks = [asyncio.get_running_loop().create_task(chore) for chore in chores]
 
-    async def _end_chores(self, parts: ControllerNodeParts, drain_s: float) -> None:
+    async def _end_chores(self, components: ControllerNodeComponents, drain_s: float) -> None:
         """Waits up to `drain_s` seconds until the audit trail is written."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if drain_s and self._tasks and self.config["audit.enable"]:
-            parts.trail.rollups.flush()
-            parts.server.flush_audit()
-            await parts.trail.audit.drain(parts.audit_delivery, drain_s)
-        await parts.trail.audit.close()
-        await parts.audit_delivery.close()
+            components.telemetry.rollups.flush()
+            components.server.flush_audit()
+            await components.telemetry.audit.drain(components.audit_delivery, drain_s)
+        await components.telemetry.audit.close()
+        await components.audit_delivery.close()
 
     def _fail(self, reason: str) -> None:
         if not self._failure.done():

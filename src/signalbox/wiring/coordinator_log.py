@@ -53,9 +53,9 @@ class ReplicatedOffsetsLog:
         return hosted.local_log(leader_epoch)
 
 
-def _raise_rejection(ticket: PendingAppend) -> None:
-    if ticket.error:
-        raise KafkaError(Error.of(ticket.error), ticket.error_message)
+def _raise_rejection(append: PendingAppend) -> None:
+    if append.error:
+        raise KafkaError(Error.of(append.error), append.error_message)
 
 
 class OffsetsLeadership:

@@ -19,14 +19,14 @@ _OLD_NAME = "delegation.token.master.key"
 
 def given_secret(values: Mapping[str, Value]) -> str:
     """The secret in a configuration; "" if there is none."""
-    given = values[TOKEN_SECRET] if values[TOKEN_SECRET] is not None else values[_OLD_NAME]
-    return str(given or "")
+    secret = values[TOKEN_SECRET] if values[TOKEN_SECRET] is not None else values[_OLD_NAME]
+    return str(secret or "")
 
 
 def token_secret(values: Mapping[str, Value]) -> TokenSecret | None:
     """None if tokens are disabled; an empty secret means disabled, as in Kafka."""
-    given = given_secret(values)
-    return TokenSecret(given) if given else None
+    secret_text = given_secret(values)
+    return TokenSecret(secret_text) if secret_text else None
 
 
 class DelegationTokens:

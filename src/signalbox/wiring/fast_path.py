@@ -21,7 +21,7 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.security.principal import KafkaPrincipal
 
 
-def build_hot_path(
+def build_fast_path(
     handlers: dict[ApiKey, Handler],
     replicas: ReplicaManager,
     cache: MetadataCache,
@@ -36,7 +36,7 @@ def build_hot_path(
     assert isinstance(api_versions, ApiVersionsHandler)
 
     def has_quota(quota: str, principal: KafkaPrincipal, client_id: str | None) -> bool:
-        return any(quotas.holds_for(each, principal, client_id) for each in (quota, REQUEST_PERCENTAGE))
+        return any(quotas.holds_for(key, principal, client_id) for key in (quota, REQUEST_PERCENTAGE))
 
     fast_path = FastPath(
         {

@@ -29,13 +29,13 @@ class Garbage:
     def __init__(self, work_done: Callable[[], int]) -> None:
         self._work_done = work_done
         self._last_work = -1
-        self._idle_looks = 0
+        self._idle_checks = 0
         self._resident_at_best = 0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Freeze the objects made by start-up: they live as long as the process. Then run `look` once per second."""
-        self._collect_everything()
+        self._collect_all()
         gc.set_threshold(_YOUNG, _MIDDLE, _NEVER)
         self._task = asyncio.get_running_loop().create_task(self._look_often())
 
@@ -47,20 +47,20 @@ class Garbage:
         """Freeze a new image: it will live long."""
         gc.freeze()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Freeze the objects that have grown old, or run a full collection if it is time for one."""
         work = self._work_done()
         idle, self._last_work = work == self._last_work, work
-        self._idle_looks = self._idle_looks + 1 if idle else 0
+        self._idle_checks = self._idle_checks + 1 if idle else 0
         grown = _resident_bytes() > self._resident_at_best * _GROWN_TIMES + _GROWN_BYTES
-        if grown or self._idle_looks == _EVERYTHING_AFTER:
+        if grown or self._idle_checks == _EVERYTHING_AFTER:
             gc.unfreeze()
-            self._collect_everything()
+            self._collect_all()
         else:
             gc.collect(1)  # otherwise present garbage would be frozen too
             gc.freeze()
 
-    def _collect_everything(self) -> None:
+    def _collect_all(self) -> None:
         gc.collect()
         gc.freeze()
         self._resident_at_best = _resident_bytes()
@@ -68,7 +68,7 @@ class Garbage:
     async def _look_often(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
-            self.look()
+            self.check()
 
 
 def _resident_bytes() -> int:

@@ -74,7 +74,7 @@ from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import PrincipalSerde
 from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.delegation_tokens import DelegationTokens
-from signalbox.wiring.own_epochs import OwnEpochs
+from signalbox.wiring.local_epochs import LocalEpochs
 
 _TOKEN_CHANGES = (
     ApiKey.CREATE_DELEGATION_TOKEN,
@@ -84,12 +84,12 @@ _TOKEN_CHANGES = (
 
 
 @dataclass(slots=True, kw_only=True)
-class ControllerHandlerParts:
+class ControllerHandlerDependencies:
     """Dependencies of the handlers of the controller's APIs. `changes` executes a change: the controller on this node,
-    or the writer of direct metadata writes (`roll_out.py`)."""
+    or the writer of direct metadata writes (`rolling_upgrade.py`)."""
 
     cluster_id: str
-    epochs: OwnEpochs
+    epochs: LocalEpochs
     router: Router
     cache: MetadataCache
     controller: ActiveController
@@ -109,12 +109,12 @@ class ControllerHandlerParts:
 
 
 @dataclass(slots=True, kw_only=True)
-class HandlerParts(ControllerHandlerParts):
+class HandlerDependencies(ControllerHandlerDependencies):
     """Dependencies of the handlers of a broker."""
 
     forwards: bool
     replicas: ReplicaManager
-    vanished: RecentDisconnects
+    recent_disconnects: RecentDisconnects
     coordinator: GroupCoordinator
     creation: TopicCreation
     auto_create_topics: bool
@@ -130,93 +130,117 @@ class HandlerParts(ControllerHandlerParts):
     scheduler: TaskScheduler
 
 
-def build_judges(parts: ControllerHandlerParts) -> dict[ApiKey, ResourceAuthorizer]:
+def build_resource_authorizers(components: ControllerHandlerDependencies) -> dict[ApiKey, ResourceAuthorizer]:
     """The handlers of changes that need more than a right on the cluster. They authorize resources also on the broker
     that receives the request (F6)."""
-    authorizer, cache, controller, throttling = parts.authorizer, parts.cache, parts.changes, parts.throttling
+    authorizer, cache, controller, throttling = (
+        components.authorizer,
+        components.cache,
+        components.changes,
+        components.throttling,
+    )
     alter, increment = (
         AlterConfigsHandler(
-            key, controller, authorizer, parts.broker_config_validator, BrokerLoggers(parts.epochs.node_id)
+            key, controller, authorizer, components.broker_config_validator, BrokerLoggers(components.epochs.node_id)
         )
         for key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
     )
     return {
-        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, parts.default_partitions),
+        ApiKey.CREATE_TOPICS: CreateTopicsHandler(controller, authorizer, throttling, components.default_partitions),
         ApiKey.DELETE_TOPICS: DeleteTopicsHandler(controller, authorizer, cache, throttling),
         ApiKey.CREATE_PARTITIONS: CreatePartitionsHandler(controller, authorizer, throttling, cache),
         ApiKey.ALTER_CONFIGS: alter,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: increment,
-        **{key: ChangeTokenHandler(key, controller, authorizer, parts.token_secret) for key in _TOKEN_CHANGES},
+        **{key: ChangeTokenHandler(key, controller, authorizer, components.token_secret) for key in _TOKEN_CHANGES},
     }
 
 
 def build_controller_handlers(
-    parts: ControllerHandlerParts, judges: Mapping[ApiKey, ResourceAuthorizer]
+    components: ControllerHandlerDependencies, authorizers: Mapping[ApiKey, ResourceAuthorizer]
 ) -> dict[ApiKey, Handler]:
     """Returns one handler for each API in `broker/routes.CONTROLLER_ROUTES`."""
-    node_id, authorizer, cache, controller = parts.epochs.node_id, parts.authorizer, parts.cache, parts.changes
+    node_id, authorizer, cache, controller = (
+        components.epochs.node_id,
+        components.authorizer,
+        components.cache,
+        components.changes,
+    )
     handlers: dict[ApiKey, Handler] = {
-        **judges,
+        **authorizers,
         ApiKey.API_VERSIONS: ApiVersionsHandler(
-            parts.advertised, parts.cluster_id, node_id, parts.misroutes, cache, parts.software
+            components.advertised, components.cluster_id, node_id, components.misroutes, cache, components.software
         ),
         ApiKey.UPDATE_FEATURES: UpdateFeaturesHandler(controller, authorizer),
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AlterUserScramCredentialsHandler(controller, authorizer),
         ApiKey.ALTER_CLIENT_QUOTAS: AlterClientQuotasHandler(controller, authorizer),
         ApiKey.ELECT_LEADERS: ElectLeadersHandler(controller, authorizer),
-        ApiKey.ENVELOPE: EnvelopeHandler(parts.router, parts.controller, authorizer, parts.serde, parts.audit),
+        ApiKey.ENVELOPE: EnvelopeHandler(
+            components.router, components.controller, authorizer, components.serde, components.audit
+        ),
     }
     for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
-        handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=parts.acls is not None)
+        handlers[key] = AlterAclsHandler(key, controller, authorizer, keeps_acls=components.acls is not None)
     for key in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.LIST_PARTITION_REASSIGNMENTS):
         handlers[key] = PartitionReassignmentsHandler(key, controller, authorizer)
     for key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS):
-        handlers[key] = ControllerRequestHandler(key, controller, authorizer, parts.peer_listeners)
+        handlers[key] = ControllerRequestHandler(key, controller, authorizer, components.peer_listeners)
     return handlers
 
 
-def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
+def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
     """Returns one handler for each API in `broker/routes.py`."""
-    node_id, authorizer, cache = parts.epochs.node_id, parts.authorizer, parts.cache
-    coordinator, replicas = parts.coordinator, parts.replicas
-    exposed = ExposedController(cache, Random()) if parts.forwards else RealController(cache)
-    creation = parts.creation if parts.auto_create_topics else None
-    judges = build_judges(parts)
-    handlers = build_controller_handlers(parts, judges) | {
+    node_id, authorizer, cache = components.epochs.node_id, components.authorizer, components.cache
+    coordinator, replicas = components.coordinator, components.replicas
+    exposed = ExposedController(cache, Random()) if components.forwards else RealController(cache)
+    creation = components.creation if components.auto_create_topics else None
+    authorizers = build_resource_authorizers(components)
+    handlers = build_controller_handlers(components, authorizers) | {
         ApiKey.PRODUCE: ProduceHandler(replicas, cache, authorizer),
-        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, parts.throttling, parts.peer_listeners),
+        ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, components.throttling, components.peer_listeners),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
-        ApiKey.METADATA: MetadataHandler(cache, parts.cluster_id, authorizer, exposed, creation, parts.vanished),
+        ApiKey.METADATA: MetadataHandler(
+            cache, components.cluster_id, authorizer, exposed, creation, components.recent_disconnects
+        ),
         ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
         ApiKey.OFFSET_FETCH: OffsetFetchHandler(coordinator, cache, authorizer),
-        ApiKey.FIND_COORDINATOR: FindCoordinatorHandler(cache, authorizer, parts.creation),
+        ApiKey.FIND_COORDINATOR: FindCoordinatorHandler(cache, authorizer, components.creation),
         ApiKey.DESCRIBE_GROUPS: DescribeGroupsHandler(coordinator, authorizer),
         ApiKey.LIST_GROUPS: ListGroupsHandler(coordinator, authorizer),
         ApiKey.DELETE_GROUPS: DeleteGroupsHandler(coordinator, authorizer),
         ApiKey.OFFSET_DELETE: OffsetDeleteHandler(coordinator, cache, authorizer),
         ApiKey.DELETE_RECORDS: DeleteRecordsHandler(replicas, authorizer),
-        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(parts.producer_ids, authorizer),
-        ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, parts.peer_listeners),
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(parts.stored, authorizer),
-        ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(parts.stored, authorizer),
-        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(parts.acls, authorizer),
-        ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(parts.description, cache, node_id, authorizer),
+        ApiKey.INIT_PRODUCER_ID: InitProducerIdHandler(components.producer_ids, authorizer),
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, components.peer_listeners),
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(components.stored, authorizer),
+        ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(components.stored, authorizer),
+        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(components.acls, authorizer),
+        ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(components.description, cache, node_id, authorizer),
         ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
-        ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(parts.tokens, authorizer, parts.token_secret),
-        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, parts.cluster_id, authorizer, exposed),
-        ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(parts.stored, cache, authorizer),
-        ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(cache, authorizer, parts.described_partitions),
+        ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(
+            components.tokens, authorizer, components.token_secret
+        ),
+        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, components.cluster_id, authorizer, exposed),
+        ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(components.stored, cache, authorizer),
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(
+            cache, authorizer, components.described_partitions
+        ),
     }
-    parts.forwarder.install(forwarding_filters(authorizer, judges))
-    turns, paced = ControlRequestQueue(parts.scheduler), ResponsePacer(parts.scheduler)
+    components.forwarder.install(forwarding_filters(authorizer, authorizers))
+    control_queue, pacer = ControlRequestQueue(components.scheduler), ResponsePacer(components.scheduler)
     for key, apply in (
-        (ApiKey.LEADER_AND_ISR, parts.control.leader_and_isr),
-        (ApiKey.STOP_REPLICA, parts.control.stop_replica),
-        (ApiKey.UPDATE_METADATA, parts.control.update_metadata),
+        (ApiKey.LEADER_AND_ISR, components.control.leader_and_isr),
+        (ApiKey.STOP_REPLICA, components.control.stop_replica),
+        (ApiKey.UPDATE_METADATA, components.control.update_metadata),
     ):
         handlers[key] = ControlRequestHandler(
-            authorizer, parts.epochs, parts.epoch_checks, parts.new_topic_configs, turns, apply, parts.peer_listeners
+            authorizer,
+            components.epochs,
+            components.epoch_checks,
+            components.new_topic_configs,
+            control_queue,
+            apply,
+            components.peer_listeners,
         )
     for key, call in (
         (ApiKey.JOIN_GROUP, coordinator.join_group),
@@ -224,5 +248,5 @@ def build_handlers(parts: HandlerParts) -> dict[ApiKey, Handler]:
         (ApiKey.LEAVE_GROUP, coordinator.leave_group),
         (ApiKey.SYNC_GROUP, coordinator.sync_group),
     ):
-        handlers[key] = GroupMembershipHandler(call, authorizer, paced)
+        handlers[key] = GroupMembershipHandler(call, authorizer, pacer)
     return handlers

@@ -12,7 +12,7 @@ from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import KafkaError
 from signalbox.storage.log_scrub import LogScrub, measure_scrub
 from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.parts import NodeParts
+from signalbox.wiring.node_components import NodeComponents
 from signalbox.wiring.scrubbing import Scrubbing
 
 log = logging.getLogger(__name__)
@@ -21,42 +21,42 @@ log = logging.getLogger(__name__)
 class Housekeeping:
     """The node's periodic tasks; a task that fails is logged and retried at its next interval."""
 
-    def __init__(self, parts: NodeParts, config: NodeConfig) -> None:
-        self._parts = parts
+    def __init__(self, components: NodeComponents, config: NodeConfig) -> None:
+        self._components = components
         self._config = config
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Start the tasks. Needs the broker epoch: the audit trail is written with it."""
-        parts, config = self._parts, self._config
-        logs = parts.data.logs
+        components, config = self._components, self._config
+        logs = components.data.logs
         delay_ms, no_delay = config["log.initial.task.delay.ms"], None
         for every_ms, chore, first_ms in (
             (config["log.retention.check.interval.ms"], logs.retention_slices, delay_ms),
             (config["log.flush.offset.checkpoint.interval.ms"], logs.checkpoint, delay_ms),
             (config["log.flush.scheduler.interval.ms"], logs.flush_due, delay_ms),
             (config["producer.id.expiration.check.interval.ms"], self._expire_producers, no_delay),
-            (int(ROLLUP_WINDOW_S * 1000), parts.trail.rollups.flush, no_delay),
+            (int(ROLLUP_WINDOW_S * 1000), components.telemetry.rollups.flush, no_delay),
         ):
             first_s = None if first_ms is None else first_ms / 1000
-            repeated = repeat(every_ms / 1000, chore, parts.scheduler.run, first_s)
+            repeated = repeat(every_ms / 1000, chore, components.scheduler.run, first_s)
             self._tasks.append(asyncio.get_running_loop().create_task(repeated))
         scrub = LogScrub(logs)
-        measure_scrub(parts.around.metrics, scrub)
-        scrubbing = Scrubbing(scrub, lambda: parts.around.dynamic.values, parts.scheduler.run)
+        measure_scrub(components.context.metrics, scrub)
+        scrubbing = Scrubbing(scrub, lambda: components.context.dynamic.values, components.scheduler.run)
         self._tasks.append(asyncio.get_running_loop().create_task(scrubbing.run()))
         if config["audit.enable"]:
             self._tasks.append(
                 asyncio.get_running_loop().create_task(
-                    parts.trail.audit.write(parts.epochs.broker_epoch, parts.audit_delivery)
+                    components.telemetry.audit.write(components.epochs.broker_epoch, components.audit_delivery)
                 )
             )
 
     def _expire_producers(self) -> None:
         # Read in every round: the value can change while the broker runs.
-        expiration_ms = self._parts.around.dynamic.values["producer.id.expiration.ms"]
+        expiration_ms = self._components.context.dynamic.values["producer.id.expiration.ms"]
         assert isinstance(expiration_ms, int)
-        self._parts.data.logs.expire_producers(expiration_ms)
+        self._components.data.logs.expire_producers(expiration_ms)
 
     async def stop(self, drain_s: float) -> None:
         """Stop the tasks; waits up to `drain_s` seconds until the audit trail is written."""
@@ -64,11 +64,11 @@ class Housekeeping:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if drain_s and self._config["audit.enable"]:
-            self._parts.trail.rollups.flush()
-            self._parts.server.flush_audit()
-            await self._parts.trail.audit.drain(self._parts.audit_delivery, drain_s)
-        await self._parts.trail.audit.close()
-        await self._parts.audit_delivery.close()
+            self._components.telemetry.rollups.flush()
+            self._components.server.flush_audit()
+            await self._components.telemetry.audit.drain(self._components.audit_delivery, drain_s)
+        await self._components.telemetry.audit.close()
+        await self._components.audit_delivery.close()
 
 
 async def repeat(

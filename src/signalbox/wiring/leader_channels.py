@@ -27,13 +27,13 @@ class LeaderConnector:
         cache: MetadataCache,
         listeners_of: Callable[[int], Iterable[str]],
         cluster_id: str,
-        guards: SecurityConfig,
+        security: SecurityConfig,
     ) -> None:
         self._data_loop = data_loop
         self._cache = cache
         self._listeners_of = listeners_of
         self._cluster_id = cluster_id
-        self._guards = guards
+        self._security = security
         self._logs: dict[int, ConnectLog] = {}
 
     async def __call__(self, broker_id: int) -> ReplicaChannel:
@@ -43,7 +43,7 @@ class LeaderConnector:
             channel = await open_replica_channel(
                 self._data_loop,
                 Address(endpoint.host, endpoint.port),
-                self._guards.inter_broker.secured(self._guards.peers.of(endpoint)),
+                self._security.inter_broker.secured(self._security.peers.of(endpoint)),
                 Identity(self._cluster_id, broker_id),
             )
         except ClientFailure as failure:
@@ -58,4 +58,6 @@ class LeaderConnector:
         endpoints = [endpoint for endpoint in nodes if endpoint is not None]
         if not endpoints:
             raise LookupError(f"broker {broker_id} is not known on listener {' or '.join(names)}")
-        return next((each for each in endpoints if not self._guards.peers.of(each).unusable), endpoints[0])
+        return next(
+            (endpoint for endpoint in endpoints if not self._security.peers.of(endpoint).unusable), endpoints[0]
+        )

@@ -24,7 +24,7 @@ class LogDirFailures:
         self._store = store
         self._broker_id = broker_id
         self._fail = fail
-        self._telling: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self.replicas: ReplicaManager | None = None
         self.logs: LogManager | None = None
 
@@ -34,15 +34,15 @@ class LogDirFailures:
         if self.logs is not None and not self.logs.has_online_directory:
             self._fail("no log directory works any more")
             return
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.get_running_loop().create_task(self._tell())
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._report())
 
     async def stop(self) -> None:
-        if self._telling is not None:
-            self._telling.cancel()
-            await asyncio.gather(self._telling, return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _tell(self) -> None:
+    async def _report(self) -> None:
         while True:
             try:
                 await report_log_dir_failure(self._store, self._broker_id)

@@ -29,7 +29,7 @@ def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
         return [ConfigFault("metadata.store", store, "zookeeper.connect is set as well", "Set only one of the two")]
     key, setting = store_setting(values)
     if not setting:
-        remedy = "Say where metadata lives, for example sqlite:/var/lib/sb/meta.db"
+        remedy = "Set the metadata store, for example sqlite:/var/lib/sb/meta.db"
         return [ConfigFault("metadata.store", "", "is missing", remedy)]
     if setting.startswith(_ZOOKEEPER):
         return list(_zookeeper_faults(key, setting.removeprefix(_ZOOKEEPER), values))

@@ -40,7 +40,8 @@ class MetricsPage:
         self._descriptors = Descriptors()
         self._acceptors: list[StreamAcceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
-        self._unasked: dict[asyncio.Task[None], None] = {}  # connections without a complete request, the oldest first
+        # Connections without a complete request, the oldest first.
+        self._idle_connections: dict[asyncio.Task[None], None] = {}
         self._next_page: asyncio.Future[bytes] | None = None  # a page that is not begun yet
 
     async def start(self) -> int:
@@ -72,23 +73,23 @@ class MetricsPage:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     def _wait_seconds(self) -> float:
-        is_full = len(self._connections) >= MAX_METRICS_CONNECTIONS and not self._unasked
+        is_full = len(self._connections) >= MAX_METRICS_CONNECTIONS and not self._idle_connections
         return _RETRY_S if is_full or self._descriptors.scarce(for_brokers=True) else 0.0
 
     def _accepted(self, sock: socket.socket, _: Any) -> None:
         if len(self._connections) >= MAX_METRICS_CONNECTIONS:
-            oldest = next(iter(self._unasked))
-            del self._unasked[oldest]
+            oldest = next(iter(self._idle_connections))
+            del self._idle_connections[oldest]
             oldest.cancel()
         sock.setblocking(False)
         connection = asyncio.get_running_loop().create_task(self._serve(sock))
         self._connections.add(connection)
-        self._unasked[connection] = None
+        self._idle_connections[connection] = None
         connection.add_done_callback(lambda _: self._ended(connection, sock))
 
     def _ended(self, connection: asyncio.Task[None], sock: socket.socket) -> None:
         self._connections.discard(connection)
-        self._unasked.pop(connection, None)
+        self._idle_connections.pop(connection, None)
         sock.close()  # for a connection that was closed before its task began
 
     async def _serve(self, sock: socket.socket) -> None:
@@ -108,11 +109,11 @@ class MetricsPage:
             request = await reader.readuntil(b"\r\n\r\n")
         this = asyncio.current_task()
         assert this is not None
-        self._unasked.pop(this, None)
+        self._idle_connections.pop(this, None)
         path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
-        found = path.split(b"?")[0] in (b"/metrics", b"/")
-        body = await self._page() if found else b"only GET /metrics is here\n"
-        status = b"200 OK" if found else b"404 Not Found"
+        is_found = path.split(b"?")[0] in (b"/metrics", b"/")
+        body = await self._page() if is_found else b"only GET /metrics is here\n"
+        status = b"200 OK" if is_found else b"404 Not Found"
         writer.write(
             b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
             b"Content-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body))

@@ -24,8 +24,8 @@ from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.finalized_features import reject_unsupported_features
 from signalbox.wiring.housekeeping import Housekeeping
 from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
-from signalbox.wiring.own_registration import own_controller_registration, own_registration
-from signalbox.wiring.parts import NodeParts, build_parts
+from signalbox.wiring.node_components import NodeComponents, build_node
+from signalbox.wiring.node_registration import broker_registration, controller_registration
 from signalbox.wiring.store_guard import StoreGuard
 from signalbox.wiring.topics_without_entry import log_topics_without_entry
 
@@ -43,18 +43,18 @@ class Node:
         self.config = config
         self.clock = SystemClock()
         self._store: MetadataStore | None = None
-        self._parts: NodeParts | None = None
+        self._components: NodeComponents | None = None
         self._store_guard: StoreGuard | None = None
         self._housekeeping: Housekeeping | None = None
         self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._metrics_port = -1
 
     @property
-    def parts(self) -> NodeParts:
-        """The running node's parts; RuntimeError before `start`."""
-        if self._parts is None:
+    def components(self) -> NodeComponents:
+        """The running node's components; RuntimeError before `start`."""
+        if self._components is None:
             raise RuntimeError("the node has not started")
-        return self._parts
+        return self._components
 
     async def start(self) -> None:
         """Returns when the broker is a live member of its cluster and serves requests. StartError names the key to
@@ -66,33 +66,35 @@ class Node:
         cluster_id = await read_or_create_cluster_id(store)
         guard = StoreGuard(store, self.config, self._fail)
         await guard.check()
-        parts = self._parts = await build_parts(self.config, store, cluster_id, self.clock, self._fail)
+        components = self._components = await build_node(self.config, store, cluster_id, self.clock, self._fail)
         self._store_guard = guard
-        await guard.start(parts.data.logs.directories)
-        await reject_taken_addresses(store, self.config, parts.around.guards.doors.table)
-        await parts.server.start_listening()
-        if parts.metrics_page is not None:
-            self._metrics_port = await parts.metrics_page.start()
+        await guard.start(components.data.logs.directories)
+        await reject_taken_addresses(store, self.config, components.context.security.listeners.table)
+        await components.server.start_listening()
+        if components.metrics_page is not None:
+            self._metrics_port = await components.metrics_page.start()
         if not self.config.has_controller_listener:
             await reject_taken_id(store, self.config, controller_id_path(self.config.node_id), "a dedicated controller")
-        directories = parts.data.logs.directories
-        await parts.keeper.register(own_registration(self.config, parts.server.table, self.clock.now_ms(), directories))
-        parts.around.peer_listeners.start()
-        parts.ways.start()
-        await parts.server.enable()
-        parts.reload.start(parts.around.repository)
-        parts.data.replicas.start()
+        directories = components.data.logs.directories
+        await components.registrar.register(
+            broker_registration(self.config, components.server.table, self.clock.now_ms(), directories)
+        )
+        components.context.peer_listeners.start()
+        components.controller_channels.start()
+        await components.server.enable()
+        components.reload.start(components.context.repository)
+        components.data.replicas.start()
         if self.config.has_controller_listener:
-            registration = own_controller_registration(self.config, parts.server.table, self.clock.now_ms())
-            await parts.controller_keeper.register(registration)
+            registration = controller_registration(self.config, components.server.table, self.clock.now_ms())
+            await components.controller_registrar.register(registration)
         if self.config.may_be_controller:
-            await parts.controller.start()
-        self._housekeeping = Housekeeping(parts, self.config)
+            await components.controller.start()
+        self._housekeeping = Housekeeping(components, self.config)
         self._housekeeping.start()
         node_id = self.config.node_id
-        if not await parts.cache.wait_until(lambda image: image.is_alive(node_id), _READY_TIMEOUT_S):
+        if not await components.cache.wait_until(lambda image: image.is_alive(node_id), _READY_TIMEOUT_S):
             raise RuntimeError(f"no controller told broker {node_id} that it is alive within {_READY_TIMEOUT_S:.0f} s")
-        await log_topics_without_entry(store, parts.data.logs, parts.cache.image)
+        await log_topics_without_entry(store, components.data.logs, components.cache.image)
         log.info("broker %d of cluster %s is ready", node_id, cluster_id)
 
     async def failed(self) -> str:
@@ -103,14 +105,14 @@ class Node:
         """Returns ids and the real addresses, for the program that started the node."""
         return {
             "node_id": self.config.node_id,
-            "cluster_id": self.parts.cluster_id,
-            "broker_epoch": self.parts.epochs.broker_epoch,
+            "cluster_id": self.components.cluster_id,
+            "broker_epoch": self.components.epochs.broker_epoch,
             "listeners": {
                 row.name: f"{row.advertised.host}:{row.advertised.port}"
-                for row in self.parts.server.table
+                for row in self.components.server.table
                 if row.advertised is not None
             },
-            "bound": {row.name: f"{row.host or '127.0.0.1'}:{row.port}" for row in self.parts.server.table},
+            "bound": {row.name: f"{row.host or '127.0.0.1'}:{row.port}" for row in self.components.server.table},
             "metrics": f"http://{self.config['metrics.http.host']}:{self._metrics_port}/metrics"
             if self._metrics_port > 0
             else "",
@@ -118,39 +120,39 @@ class Node:
 
     def work_done(self) -> int:
         """A counter that grows while the node has work."""
-        parts = self.parts
+        components = self.components
         return (
-            parts.data_loop.turns
-            + parts.scheduler.slices
-            + sum(plane.requests for plane in parts.server.planes.values())
+            components.data_loop.turns
+            + components.scheduler.slices
+            + sum(plane.requests for plane in components.server.planes.values())
         )
 
     async def stop(self, controlled: bool = True) -> None:
         """Stops everything in the reverse order of the start; also correct after a start that failed half-way."""
-        parts = self._parts
-        if parts is not None:
+        components = self._components
+        if components is not None:
             if controlled and self.config["controlled.shutdown.enable"] and self._housekeeping is not None:
-                await self._hand_over(parts)
+                await self._hand_over(components)
             if self._housekeeping is not None:
                 await self._housekeeping.stop(_AUDIT_DRAIN_S if controlled else 0.0)
             if self._store_guard is not None:
                 await self._store_guard.stop(controlled)
-            await parts.stop()
+            await components.stop()
         if self._store is not None:
             await self._store.close()
-        if parts is not None and not parts.data_loop.closed:
-            parts.data_loop.close()
+        if components is not None and not components.data_loop.closed:
+            components.data_loop.close()
 
-    async def _hand_over(self, parts: NodeParts) -> None:
+    async def _hand_over(self, components: NodeComponents) -> None:
         """Ask the controller to move leadership to other brokers; give up after the configured retries (KIP-291,
         C3)."""
-        request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=parts.epochs.broker_epoch)
+        request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=components.epochs.broker_epoch)
         tries = self.config["controlled.shutdown.max.retries"]
-        parts.controller.node_stops()
-        parts.data.replicas.fetchers.follow_no_more()
+        components.controller.node_stops()
+        components.data.replicas.fetchers.follow_no_more()
         for attempt in range(tries + 1):
             try:
-                answer = await parts.ways.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)
+                answer = await components.controller_channels.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)
             except KafkaError as error:
                 log.info("Controlled shutdown was not answered (try=%d): %s", attempt + 1, error)
             else:
@@ -165,9 +167,11 @@ class Node:
                 )
             backoff_s = self.config["controlled.shutdown.retry.backoff.ms"] / 1000
             # If this is the only live broker, no other broker can take the leadership: waiting does not help.
-            if await parts.cache.wait_until(lambda image: len(image.brokers) <= 1, backoff_s if attempt < tries else 0):
+            if await components.cache.wait_until(
+                lambda image: len(image.brokers) <= 1, backoff_s if attempt < tries else 0
+            ):
                 break
-        if len(parts.cache.image.brokers) <= 1:
+        if len(components.cache.image.brokers) <= 1:
             log.info("Controlled shutdown ended: no other broker is alive that could lead the partitions led here")
             return
         log.warning("Proceeding to an unclean shutdown (tries=%d): some partitions are still led here", tries + 1)

@@ -110,11 +110,11 @@ async def _accept(
 
 
 async def _continued(
-    store: MetadataStore, history: StoreHistory, seen: Iterable[StorePosition], step: int
+    store: MetadataStore, history: StoreHistory, positions: Iterable[StorePosition], step: int
 ) -> tuple[StoreHistory, list[Operation]]:
     """Returns a history whose epochs are above all of `seen`, and the operations that store it; none if the present
     history already is."""
-    highest = max(position.controller_epoch for position in seen)
+    highest = max(position.controller_epoch for position in positions)
     reached = history.position.controller_epoch
     if not step and highest < reached:
         return history, []
@@ -158,25 +158,25 @@ async def _reject_live_nodes(store: MetadataStore) -> None:
         if present := await store.children(root):
             raise NotAccepted(
                 f"the store has live {kind} ({', '.join(present)}): stop the whole cluster first; nothing was changed."
-                " One that was killed is gone when its session has ended"
+                " A killed one is removed when its session expires"
             )
 
 
 def _epochs(folders: Iterable[PartitionFolder], topics: dict[str, Entry]) -> dict[TopicPartition, int]:
     """The highest leader epoch in this broker's logs, for each partition that the store has."""
-    return {each.topic_partition: each.leader_epoch for each in folders if _has_entry(each, topics)}
+    return {folder.topic_partition: folder.leader_epoch for folder in folders if _has_entry(folder, topics)}
 
 
 def _without_entry(folders: Iterable[PartitionFolder], topics: dict[str, Entry]) -> list[str]:
     """A line for each topic that has folders but no entry."""
-    kept: dict[tuple[str, bytes], list[str]] = {}
-    for each in folders:
-        if not _has_entry(each, topics):
-            kept.setdefault((each.topic_partition.topic, each.topic_id), []).append(each.path)
+    folders_by_topic: dict[tuple[str, bytes], list[str]] = {}
+    for folder in folders:
+        if not _has_entry(folder, topics):
+            folders_by_topic.setdefault((folder.topic_partition.topic, folder.topic_id), []).append(folder.path)
     return [
         f"topic {topic} (topic id {uuid_text(topic_id)}) has no entry in the store, its folders are kept:"
-        f" {', '.join(paths)}. Move them out of the log directory before a topic of this name is made again"
-        for (topic, topic_id), paths in sorted(kept.items())
+        f" {', '.join(paths)}. Move them out of the log directory before a topic of this name is created again"
+        for (topic, topic_id), paths in sorted(folders_by_topic.items())
     ]
 
 

@@ -51,11 +51,11 @@ def outbound_security(
     faults: list[ConfigFault] = []
     tls = None
     if protocol.uses_tls:
-        given = tls_settings(listener.text, listener.names)
+        outbound_tls = tls_settings(listener.text, listener.names)
         try:
-            tls = OutboundTls(client_context(given), handshakes)
+            tls = OutboundTls(client_context(outbound_tls), handshakes)
         except TlsConfigError:
-            faults += tls_faults(listener_name, listener, collect_errors(given, client_context))
+            faults += tls_faults(listener_name, listener, collect_errors(outbound_tls, client_context))
     login = _login(listener_name, listener, settings, faults) if protocol.uses_sasl else None
     if tls is None and login is None:
         return PLAINTEXT, faults
@@ -70,8 +70,8 @@ def own_mechanism_faults(
     listener = settings.listener(listener_name)
     used_key = mechanism_key(listener_name, listener)
     mechanism, enabled_key = listener.text(used_key), listener.key_of(listener_name, ENABLED_MECHANISMS_KEY)
-    taken = mechanism not in SUPPORTED_MECHANISMS or mechanism in listener.names(ENABLED_MECHANISMS_KEY)
-    if not protocol.uses_sasl or taken:  # an unsupported mechanism is reported where it is used
+    is_accepted = mechanism not in SUPPORTED_MECHANISMS or mechanism in listener.names(ENABLED_MECHANISMS_KEY)
+    if not protocol.uses_sasl or is_accepted:  # an unsupported mechanism is reported where it is used
         return []
     problem = f"is not in {enabled_key}, so that no broker could log in on {listener_name}"
     remedy = f"Add it to {enabled_key}, or use one that is there"

@@ -49,8 +49,8 @@ class PeerSecurity:
         """Use other settings from now on, and other users and passwords for new connections to these listeners. If the
         new settings have faults, the previous login stays."""
         self._settings = settings
-        for key, known in list(self._known.items()):
-            if known.unusable:
+        for key, connection_security in list(self._known.items()):
+            if connection_security.unusable:
                 del self._known[key]  # the new settings may be complete
             elif key in self._logins and key[0] in listener_names:
                 security, faults = outbound_security(*key, settings, self._handshakes)

@@ -31,18 +31,18 @@ class Policies:
     alter_config: AlterConfigPolicy | None = None
 
 
-def read_policies(values: Mapping[str, Value], given: Mapping[str, str]) -> tuple[Policies, list[ConfigFault]]:
-    """Returns the policies and their faults. `given` is the configuration's text, which each policy's constructor
+def read_policies(values: Mapping[str, Value], originals: Mapping[str, str]) -> tuple[Policies, list[ConfigFault]]:
+    """Returns the policies and their faults. `originals` is the configuration's text, which each policy's constructor
     receives."""
     faults = policy_faults(values)
-    made: dict[str, Any] = {}
+    policies: dict[str, Any] = {}
     for key in () if faults else _KEYS:
         if name := str(values[key] or ""):
             try:
-                made[key] = load_class(name)(given)
+                policies[key] = load_class(name)(originals)
             except Exception as error:  # the policy's constructor may raise anything
                 faults.append(_fault(key, name, error))
-    return Policies(made.get(_CREATE_TOPIC), made.get(_ALTER_CONFIG)), faults
+    return Policies(policies.get(_CREATE_TOPIC), policies.get(_ALTER_CONFIG)), faults
 
 
 def policy_faults(values: Mapping[str, Value]) -> list[ConfigFault]:
@@ -63,7 +63,7 @@ def _fault(key: str, name: str, error: Exception) -> ConfigFault:
     return ConfigFault(key, name, f"cannot be made: {error!r}", remedy)
 
 
-class ToldCreateTopicPolicy:
+class AuditedCreateTopicPolicy:
     """Records the rejections of a policy in the log and in the audit trail."""
 
     def __init__(self, policy: CreateTopicPolicy, audit: AuditSink) -> None:
@@ -79,11 +79,11 @@ class ToldCreateTopicPolicy:
         configs: Mapping[str, str],
     ) -> None:
         """Calls the policy; any error but PolicyViolation is returned as UNKNOWN_SERVER_ERROR."""
-        asked = (topic, num_partitions, replication_factor, assignments, configs)
-        _ask(self._policy, self._audit, f"topic:{topic}", lambda: self._policy.validate(*asked))
+        arguments = (topic, num_partitions, replication_factor, assignments, configs)
+        _ask(self._policy, self._audit, f"topic:{topic}", lambda: self._policy.validate(*arguments))
 
 
-class ToldAlterConfigPolicy:
+class AuditedAlterConfigPolicy:
     """Records the rejections of a policy in the log and in the audit trail."""
 
     def __init__(self, policy: AlterConfigPolicy, audit: AuditSink) -> None:
@@ -96,12 +96,12 @@ class ToldAlterConfigPolicy:
         _ask(self._policy, self._audit, resource, lambda: self._policy.validate(resource_type, resource_name, configs))
 
 
-def told(policies: Policies, audit: AuditSink) -> Policies:
+def audited(policies: Policies, audit: AuditSink) -> Policies:
     """Returns the same policies, with their rejections recorded in the log and in the audit trail."""
     create, alter = policies.create_topic, policies.alter_config
     return Policies(
-        ToldCreateTopicPolicy(create, audit) if create is not None else None,
-        ToldAlterConfigPolicy(alter, audit) if alter is not None else None,
+        AuditedCreateTopicPolicy(create, audit) if create is not None else None,
+        AuditedAlterConfigPolicy(alter, audit) if alter is not None else None,
     )
 
 

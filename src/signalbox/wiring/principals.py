@@ -50,13 +50,13 @@ class Principals:
     def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
         return self.builders[evidence.listener_name].build(evidence)
 
-    def renew(self, network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str]) -> None:
+    def renew(self, network: NetworkSettings, listener_names: Iterable[str], originals: Mapping[str, str]) -> None:
         """Make new builders for these listeners: they were added, or their rules changed. Faults are reported by the
         validator (`principal_faults`); if a builder cannot be made, its listener keeps the one it has, or gets the
         default."""
         for name in listener_names:
             faults: list[ConfigFault] = []
-            builder = _builder_of(name, network, given, self.of_all, faults)
+            builder = _builder_of(name, network, originals, self.of_all, faults)
             for fault in faults:
                 log.error("%s", fault)
             if not faults or name not in self.builders:
@@ -64,17 +64,17 @@ class Principals:
 
 
 def read_principals(
-    network: NetworkSettings, listener_names: Iterable[str], given: Mapping[str, str], forwards: bool = True
+    network: NetworkSettings, listener_names: Iterable[str], originals: Mapping[str, str], forwards: bool = True
 ) -> tuple[Principals, list[ConfigFault]]:
     """Returns the builders of these listeners, and the faults of their keys; with `forwards` a serde is required."""
     names = list(listener_names)
     faults = principal_faults(network, names, forwards)
     if faults:
         return Principals(), faults
-    of_all = _make("", network.everywhere, given, {}, faults)
+    of_all = _make("", network.everywhere, originals, {}, faults)
     builders: dict[str, PrincipalBuilder] = {}
     for name in names:
-        builders[name] = _builder_of(name, network, given, of_all, faults)
+        builders[name] = _builder_of(name, network, originals, of_all, faults)
     if all(callable(getattr(of_all, name, None)) for name in _OF_A_SERDE):
         return Principals(of_all, of_all, builders), faults
     log.warning(
@@ -86,12 +86,12 @@ def read_principals(
 
 
 def _builder_of(
-    name: str, network: NetworkSettings, given: Mapping[str, str], of_all: Any, faults: list[ConfigFault]
+    name: str, network: NetworkSettings, originals: Mapping[str, str], of_all: Any, faults: list[ConfigFault]
 ) -> Any:
     settings = network.listener(name)
     mapping = parse_principal_mapping(settings.text(_RULES_KEY))
     shared = _CLASS_KEY not in settings.own and settings.text(_CLASS_KEY) not in _BUILT_IN
-    return of_all if shared else _make(name, settings, given, {name: mapping}, faults)
+    return of_all if shared else _make(name, settings, originals, {name: mapping}, faults)
 
 
 def principal_faults(
@@ -118,22 +118,24 @@ def principal_faults(
 def _make(
     listener_name: str,
     settings: ListenerSettings,
-    given: Mapping[str, str],
+    originals: Mapping[str, str],
     mappings: Mapping[str, PrincipalMapping],
     faults: list[ConfigFault],
 ) -> Any:
     path = settings.text(_CLASS_KEY)
     if path not in _BUILT_IN:
         try:
-            return load_class(path)(given)
+            return load_class(path)(originals)
         except Exception as error:  # a builder's constructor may raise anything
             faults.append(_fault(settings.key_of(listener_name, _CLASS_KEY), path, error))
     return DefaultPrincipalBuilder(mappings)
 
 
-def _check_class(found: Any, forwards: bool) -> None:
+def _check_class(loaded_class: Any, forwards: bool) -> None:
     missing = [
-        name for name in ("build", *(_OF_A_SERDE if forwards else ())) if not callable(getattr(found, name, None))
+        name
+        for name in ("build", *(_OF_A_SERDE if forwards else ()))
+        if not callable(getattr(loaded_class, name, None))
     ]
     if missing:
         raise TypeError(f"it has no {', '.join(missing)}; a builder must be a principal serde too")

@@ -39,8 +39,8 @@ from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffset
 from signalbox.wiring.delegation_tokens import DelegationTokens
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.leader_channels import LeaderConnector
+from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.log_dir_failures import LogDirFailures
-from signalbox.wiring.own_epochs import OwnEpochs
 from signalbox.wiring.security_config import SecurityConfig
 from signalbox.wiring.stored_users import StoredUsers
 from signalbox.wiring.topic_configs import TopicConfigView
@@ -54,7 +54,7 @@ class BrokerContext:
 
     config: NodeConfig
     cluster_id: str
-    epochs: OwnEpochs
+    epochs: LocalEpochs
     cache: MetadataCache
     repository: ConfigRepository
     acls: AclRepository | None
@@ -65,7 +65,7 @@ class BrokerContext:
     salt_secret: SaltSecretRepository
     users: StoredUsers
     dynamic: DynamicBrokerConfig
-    guards: SecurityConfig
+    security: SecurityConfig
     channel: ControllerChannel
     data_loop: DataLoop
     scheduler: TaskScheduler
@@ -80,64 +80,64 @@ class ReplicationComponents:
     replicas: ReplicaManager
     coordinator: GroupCoordinator
     log_dir_failures: LogDirFailures
-    vanished: RecentDisconnects
+    recent_disconnects: RecentDisconnects
     stored_isr: StoredIsr | None
 
 
-def build_replica_side(
-    around: BrokerContext, log_dir_failures: LogDirFailures, stored_isr: StoredIsr | None = None
+def build_replication(
+    context: BrokerContext, log_dir_failures: LogDirFailures, stored_isr: StoredIsr | None = None
 ) -> ReplicationComponents:
     """Returns the components with logs opened and recovered, and no partition hosted yet. Without `stored_isr` leaders
     send AlterPartition to the controller to change an ISR."""
-    config, loop = around.config, asyncio.get_running_loop()
-    configs = TopicConfigView(around.repository, around.dynamic)
+    config, loop = context.config, asyncio.get_running_loop()
+    configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
     logs = LogManager(
         config["log.dirs"] or [config["log.dir"]],
         RealFileSystem(spare),
-        around.clock,
+        context.clock,
         ThreadBackground(loop.call_soon_threadsafe),
         log_dir_failures,
-        around.metrics,
+        context.metrics,
     )
     leadership = OffsetsLeadership()
-    vanished = RecentDisconnects(around.cache, around.clock)
-    listeners_of = around.peer_listeners.of
-    connector = LeaderConnector(around.data_loop, around.cache, listeners_of, around.cluster_id, around.guards)
+    recent_disconnects = RecentDisconnects(context.cache, context.clock)
+    listeners_of = context.peer_listeners.of
+    connector = LeaderConnector(context.data_loop, context.cache, listeners_of, context.cluster_id, context.security)
     replicas = ReplicaManager(
         logs,
         Dependencies(
             config.node_id,
-            lambda: around.epochs.broker_epoch,
-            CachedClusterView(around.cache),
+            lambda: context.epochs.broker_epoch,
+            CachedClusterView(context.cache),
             configs,
-            stored_isr or ChannelAlterPartition(around.channel, config["request.timeout.ms"]),
-            ReconnectingChannels(connector, vanished.connection_lost),
+            stored_isr or ChannelAlterPartition(context.channel, config["request.timeout.ms"]),
+            ReconnectingChannels(connector, recent_disconnects.connection_lost),
             [leadership],
         ),
         Scheduler(
-            around.clock,
+            context.clock,
             loop,
-            around.data_loop.at_turn_end,
-            around.scheduler.run,
+            context.data_loop.at_turn_end,
+            context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),
         ),
-        replication_config(around.dynamic.values),
+        replication_config(context.dynamic.values),
     )
-    measure_replicas(around.metrics, replicas)
+    measure_replicas(context.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
-    logs.start(around.cluster_id, config.node_id, configs.log_config)
-    replicas.throttles.take_rates(around.dynamic.values)
-    for entity_path, found in around.repository.entities().items():
+    logs.start(context.cluster_id, config.node_id, configs.log_config)
+    replicas.throttles.take_rates(context.dynamic.values)
+    for entity_path, entity_configs in context.repository.entities().items():
         if entity_path.startswith(_TOPICS):
-            replicas.throttles.take_topic(entity_path.removeprefix(_TOPICS), found)
-    around.repository.subscribe(partial(_config_changed, replicas, around.dynamic))
+            replicas.throttles.take_topic(entity_path.removeprefix(_TOPICS), entity_configs)
+    context.repository.subscribe(partial(_config_changed, replicas, context.dynamic))
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
-    coordinator = open_group_coordinator(offsets_log, around.clock, config.values, around.metrics)
+    coordinator = open_group_coordinator(offsets_log, context.clock, config.values, context.metrics)
     leadership.coordinator = coordinator
-    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, vanished, stored_isr)
+    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects, stored_isr)
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:

@@ -59,13 +59,13 @@ class Scrubbing:
     async def _read(self, piece: Piece) -> bytes:
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[bytes] = loop.create_future()
-        found: list[bytes] = []
+        chunks: list[bytes] = []
 
         def done(error: BaseException | None) -> None:
             if not ended.done():
-                ended.set_result(found[0]) if error is None else ended.set_exception(error)
+                ended.set_result(chunks[0]) if error is None else ended.set_exception(error)
 
-        piece.background.run(lambda: found.append(piece.bytes.read()), done)
+        piece.background.run(lambda: chunks.append(piece.bytes.read()), done)
         return await ended
 
     async def _check(self, data: bytes) -> None:

@@ -1,6 +1,6 @@
 """Security of a node: its listeners' TLS and SASL, outbound security, the authorizer, the policies. Faults that show
-only when files are read (keys, passwords) are found here, all at once: before a start by `guard_faults`, and again by
-`read_guards`, since files change."""
+only when files are read (keys, passwords) are found here, all at once: before a start by `security_faults`, and again
+by `read_security_config`, since files change."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SecurityConfig:
     """`inter_broker` has the settings of connections between brokers, `peers` the security of each of their
     listeners."""
 
-    doors: Listeners
+    listeners: Listeners
     inter_broker: ConnectionSettings
     peers: PeerSecurity
     authorizer: Authorizer
@@ -62,7 +62,7 @@ class SecurityConfig:
     principals: Principals
 
 
-def read_guards(
+def read_security_config(
     config: NodeConfig,
     scram_credentials: ScramCredentials | None = None,
     live: Configs | None = None,
@@ -72,32 +72,32 @@ def read_guards(
     `live` are this broker's dynamic keys; if the listeners cannot be built with them, they are ignored and the log
     gives the reason. ConfigRejected with every fault of server.properties."""
     users = scram_credentials or NoCredentials()
-    doors, faults = read_doors(config, live or {}, users)
-    authorizer, others = build_authorizer(config.values, config.given)
-    policies, more = read_policies(config.values, config.given)
+    listeners, faults = read_listeners(config, live or {}, users)
+    authorizer, others = build_authorizer(config.values, config.originals)
+    policies, more = read_policies(config.values, config.originals)
     if faults and live:
         log.error("started without the dynamic configs of this broker's listeners: %s", "; ".join(map(str, faults)))
-        doors, faults = read_doors(config, {}, users)
+        listeners, faults = read_listeners(config, {}, users)
     principals, last = read_principals(
-        doors.network, [row.name for row in doors.table], config.given, forwards(config.values)
+        listeners.network, [row.name for row in listeners.table], config.originals, forwards(config.values)
     )
     if faults or others or more or last:
         raise ConfigRejected(list(dict.fromkeys([*faults, *others, *more, *last])))
-    peers, table = PeerSecurity(doors.network, handshakes), doors.table
+    peers, table = PeerSecurity(listeners.network, handshakes), listeners.table
     own = Endpoint(table.inter_broker_listener_name, "", 0, table.inter_broker_security_protocol)
     inter_broker = connection_settings(config.node_id, peers.of(own), config.values)
-    return SecurityConfig(doors, inter_broker, peers, authorizer, policies, principals)
+    return SecurityConfig(listeners, inter_broker, peers, authorizer, policies, principals)
 
 
-def read_doors(
+def read_listeners(
     config: NodeConfig, live: Configs, scram_credentials: ScramCredentials
 ) -> tuple[Listeners, list[ConfigFault]]:
     """Returns the listeners of server.properties with `live` applied, and all faults, those of connections to peers'
     listeners included. Reads files."""
-    given = {**config.given, **live}
-    changed, faults = read_listener_table(given)
+    originals = {**config.originals, **live}
+    changed, faults = read_listener_table(originals)
     table = changed or config.listeners
-    network, more = read_network_settings(given, table.settings_names)
+    network, more = read_network_settings(originals, table.settings_names)
     faults += more
     security, more = build_security(table, network, scram_credentials)
     faults += more
@@ -108,14 +108,14 @@ def read_doors(
     return Listeners(table, network, security), list(dict.fromkeys(faults))
 
 
-def guard_faults(given: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
+def security_faults(originals: Mapping[str, str], values: Mapping[str, Value]) -> list[ConfigFault]:
     """Returns the same faults for a configuration that may have others: the listeners that can be read are checked.
-    `given` is the text, `values` the typed values. Reads files and changes nothing."""
-    rows, elsewhere = readable_listeners(given), bound_elsewhere(given)
+    `originals` is the text, `values` the typed values. Reads files and changes nothing."""
+    rows, elsewhere = readable_listeners(originals), bound_elsewhere(originals)
     bound = [row.name for row in rows]
-    network, _ = read_network_settings(given, dict.fromkeys((*bound, *elsewhere)))
+    network, _ = read_network_settings(originals, dict.fromkeys((*bound, *elsewhere)))
     _, faults = build_security(rows, network, NoCredentials())
-    for name, protocol in readable_peers(given).items():
+    for name, protocol in readable_peers(originals).items():
         if name in bound or name in elsewhere:  # a listener that should be bound here and is not has a fault already
             faults += outbound_security(name, protocol, network)[1]
         if name in bound:

@@ -55,8 +55,8 @@ async def serve(config: NodeConfig) -> None:
     loop = asyncio.get_running_loop()
 
     def asked_to_stop(number: int) -> None:
-        for each in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(each)
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(signal_number)
         log.info("stopping: signal %s", signal.Signals(number).name)
         stop.set()
 
@@ -68,7 +68,7 @@ async def serve(config: NodeConfig) -> None:
         return
     garbage = Garbage(node.work_done)
     garbage.start()
-    node.parts.cache.subscribe(garbage.image_replaced)
+    node.components.cache.subscribe(garbage.image_replaced)
     print(json.dumps({"event": "ready", **node.describe()}), flush=True)
     failure = asyncio.ensure_future(node.failed())
     await asyncio.wait({failure, waiting}, return_when=asyncio.FIRST_COMPLETED)

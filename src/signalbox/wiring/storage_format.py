@@ -93,7 +93,7 @@ async def _reject_beside_a_controller(store: MetadataStore) -> None:
             holder = decode_claim(entry.data)
         except BadEntry as error:
             raise NotFormatted(
-                f"{error}: whether a controller runs cannot be told, and nothing was written. A broker that starts puts"
+                f"{error}: it is unknown whether a controller runs; nothing was written. A broker that starts puts"
                 " it right; then add users with `signalbox user set`"
             ) from error
         raise NotFormatted(

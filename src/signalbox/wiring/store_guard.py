@@ -49,16 +49,16 @@ class StoreGuard:
         self._seen: StorePosition | None = None
         self._changed = asyncio.Event()
         self._cancel_watch: Callable[[], None] | None = None
-        self._following: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
         """StartError when the store is older than the position in a log directory. Nothing is written."""
         history = await read_history(self._store)
         for log_dir in log_dirs(self._config):
-            seen = seen_by(log_dir)
-            if seen is not None and history.lacks(seen):
+            position = seen_by(log_dir)
+            if position is not None and history.lacks(position):
                 key, setting = store_setting(self._config.values)
-                problem = older_store(history, seen, log_dir)
+                problem = older_store(history, position, log_dir)
                 raise StartError([ConfigFault(key, setting, problem, _REMEDY)])
 
     async def start(self, directories: Sequence[LogDirectory]) -> None:
@@ -67,16 +67,16 @@ class StoreGuard:
         self._directories = directories
         await self._look()
         self._cancel_watch = self._store.watch(CONTROLLER_EPOCH, self._changed.set)
-        self._following = asyncio.get_running_loop().create_task(self._follow())
+        self._task = asyncio.get_running_loop().create_task(self._follow())
 
     async def stop(self, controlled: bool) -> None:
         """Stop watching; a controlled stop records the store's last position. Call it before the logs are closed."""
         if self._cancel_watch is not None:
             self._cancel_watch()
-        if self._following is None:
+        if self._task is None:
             return
-        self._following.cancel()
-        await asyncio.gather(self._following, return_exceptions=True)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
         if controlled:
             try:
                 await self._look()
@@ -136,7 +136,7 @@ class StoreGuard:
 
 def log_dirs(config: NodeConfig) -> list[str]:
     """The broker's configured log directories, as absolute paths."""
-    return [os.path.abspath(each) for each in config["log.dirs"] or [config["log.dir"]]]
+    return [os.path.abspath(path) for path in config["log.dirs"] or [config["log.dir"]]]
 
 
 def seen_by(log_dir: str) -> StorePosition | None:
@@ -148,8 +148,8 @@ def seen_by(log_dir: str) -> StorePosition | None:
         return None
 
 
-def older_store(history: StoreHistory, seen: StorePosition, by: str) -> str:
+def older_store(history: StoreHistory, position: StorePosition, by: str) -> str:
     """The reason why the store is not followed."""
-    if seen.incarnation != history.position.incarnation and seen.incarnation not in history.earlier:
-        return f"holds another history of the cluster ({history.position}) than {by} has seen ({seen})"
-    return f"is an older copy ({history.position}) than {by} has seen ({seen})"
+    if position.incarnation != history.position.incarnation and position.incarnation not in history.earlier:
+        return f"holds another history of the cluster ({history.position}) than {by} has seen ({position})"
+    return f"is an older copy ({history.position}) than {by} has seen ({position})"

@@ -22,38 +22,38 @@ TOOL_ERRORS = (CopyRejected, BadBackup, StartError, StoreError, OSError)
 
 
 async def copy(
-    source: str, target: str, given: Mapping[str, str], progress: Progress, dry_run: bool = False
+    source: str, target: str, originals: Mapping[str, str], progress: Progress, dry_run: bool = False
 ) -> CopyReport:
-    """Copies from one setting of metadata.store to another. `given`: a broker's keys, for access to ZooKeeper."""
-    async with _opened(source, given, must_exist=True) as old, _opened(target, given) as new:
+    """Copies from one setting of metadata.store to another. `originals`: a broker's keys, for access to ZooKeeper."""
+    async with _opened(source, originals, must_exist=True) as old, _opened(target, originals) as new:
         return await copy_store(old, new, progress, dry_run)
 
 
-async def back_up(source: str, path: Path, given: Mapping[str, str]) -> int:
+async def back_up(source: str, path: Path, originals: Mapping[str, str]) -> int:
     """Returns the number of entries written to a new file."""
-    async with _opened(source, given, must_exist=True) as store:
+    async with _opened(source, originals, must_exist=True) as store:
         return await take_backup(store, path)
 
 
 async def restore(
-    content: bytes, target: str, given: Mapping[str, str], progress: Progress, dry_run: bool = False
+    content: bytes, target: str, originals: Mapping[str, str], progress: Progress, dry_run: bool = False
 ) -> CopyReport:
     """Restores a backup file's bytes into an empty store."""
     backup = await opened_backup(content)
-    async with _opened(target, given) as store:
+    async with _opened(target, originals) as store:
         return await copy_store(backup, store, progress, dry_run)
 
 
 @asynccontextmanager
-async def _opened(setting: str, given: Mapping[str, str], must_exist: bool = False) -> AsyncIterator[MetadataStore]:
+async def _opened(setting: str, originals: Mapping[str, str], must_exist: bool = False) -> AsyncIterator[MetadataStore]:
     if must_exist:
         _reject_missing(setting)
-    access = {key: value for key, value in given.items() if key.startswith("zookeeper.") or key in ACCESS_KEYS}
+    access = {key: value for key, value in originals.items() if key.startswith("zookeeper.") or key in ACCESS_KEYS}
     access.pop("zookeeper.connect", None)
     values, faults = NODE_CONFIG.read({**access, "metadata.store": setting})
     faults += check_store(values)
     if faults:
-        raise StartError([ConfigFault(each.key, each.entry, each.problem, each.remedy) for each in faults])
+        raise StartError([ConfigFault(fault.key, fault.entry, fault.problem, fault.remedy) for fault in faults])
     store = await open_store(values, SystemClock())
     try:
         if not must_exist:

@@ -28,7 +28,7 @@ from signalbox.wiring.delegation_tokens import DelegationTokens
 log = logging.getLogger(__name__)
 
 # Decoded for users without a credential: decoding takes time, and a login must not show whether the user exists.
-_NOBODYS = {
+_UNKNOWN_USER = {
     each: encode_credential(credential_from_salted(each, secrets.token_bytes(32), random_salt(), MIN_ITERATIONS))
     for each in SCRAM_MECHANISMS
 }
@@ -45,11 +45,11 @@ class StoredUsers:
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         text = self._repository.entity(user_entity(user)).get(mechanism)
         try:
-            found = decode_credential(_NOBODYS[mechanism] if text is None else text)
+            credential = decode_credential(_UNKNOWN_USER[mechanism] if text is None else text)
         except BadCredential as error:
             log.error("user %s cannot log in by %s: %s", user, mechanism, error)
             return None
-        return None if text is None else found
+        return None if text is None else credential
 
     def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         return None if self._tokens is None else self._tokens.login(mechanism, token_id)

@@ -24,13 +24,15 @@ _MAX_LINES = 50
 async def log_topics_without_entry(store: MetadataStore, logs: LogManager, image: MetadataImage) -> None:
     """One WARN per topic, for the first 50 topics. StoreError."""
     names = set(await store.children(TOPICS))
-    kept: dict[tuple[str, bytes], list[TopicPartition]] = {}
-    for each in logs:
-        topic = each.topic_partition.topic
+    logs_by_topic: dict[tuple[str, bytes], list[TopicPartition]] = {}
+    for partition_log in logs:
+        topic = partition_log.topic_partition.topic
         stored_id = image.topic_id(topic)
-        if topic not in names or (ZERO_UUID not in (stored_id, each.topic_id) and stored_id != each.topic_id):
-            kept.setdefault((topic, each.topic_id), []).append(each.topic_partition)
-    for (topic, topic_id), partitions in sorted(kept.items())[:_MAX_LINES]:
+        if topic not in names or (
+            ZERO_UUID not in (stored_id, partition_log.topic_id) and stored_id != partition_log.topic_id
+        ):
+            logs_by_topic.setdefault((topic, partition_log.topic_id), []).append(partition_log.topic_partition)
+    for (topic, topic_id), partitions in sorted(logs_by_topic.items())[:_MAX_LINES]:
         log.warning(
             "Topic has logs but no entry in the metadata store (topic=%s, topic id=%s, partitions=%s): the logs are"
             " kept and not served; delete or move their folders if the topic is not to come back",
@@ -38,5 +40,5 @@ async def log_topics_without_entry(store: MetadataStore, logs: LogManager, image
             uuid_text(topic_id),
             partition_list(partitions),
         )
-    if len(kept) > _MAX_LINES:
-        log.warning("%d more topics have logs but no entry in the metadata store", len(kept) - _MAX_LINES)
+    if len(logs_by_topic) > _MAX_LINES:
+        log.warning("%d more topics have logs but no entry in the metadata store", len(logs_by_topic) - _MAX_LINES)

@@ -50,7 +50,7 @@ def access_faults(values: Mapping[str, Value]) -> Iterator[ConfigFault]:
     yield from faults
     identified = module is not None or (tls is not None and tls.keystore_location)
     if values[_SET_ACL] and not identified and not faults:
-        problem = "needs an identity that ZooKeeper can tell from others"
+        problem = "needs an identity that ZooKeeper can authenticate"
         remedy = (
             f"Set zookeeper.ssl.client.enable=true and {_KEYSTORE}, "
             f"or write a section {_section(values)} into the JAAS file; else leave it out"
@@ -124,17 +124,17 @@ def _login_module(values: Mapping[str, Value]) -> tuple[LoginModule | None, list
     modules = jaas_file.sections.get(section)
     if faults or modules is None:
         return None, faults
-    place = f"section {section} of {jaas_file.location}"
+    location = f"section {section} of {jaas_file.location}"
     if not _is_enabled(values):
-        problem = f"switches off the login of {place}"
+        problem = f"switches off the login of {location}"
         return None, [ConfigFault(_ENABLED, "false", problem, "Leave it out, or take the section out")]
-    module = next((each for each in modules if each.name == _DIGEST_MODULE), None)
+    module = next((module for module in modules if module.name == _DIGEST_MODULE), None)
     if module is None:
         remedy = f'Write {_DIGEST_MODULE} required username="..." password="..."; into it, or take it out'
-        return None, [ConfigFault(_SECTION, section, f"{place} has no login by DIGEST-MD5", remedy)]
+        return None, [ConfigFault(_SECTION, section, f"{location} has no login by DIGEST-MD5", remedy)]
     if not module.options.get("username") or module.options.get("password") is None:
         remedy = "Add those with which this broker logs in at ZooKeeper"
-        return None, [ConfigFault(_SECTION, section, f"{place} has no username and password", remedy)]
+        return None, [ConfigFault(_SECTION, section, f"{location} has no username and password", remedy)]
     return module, []
 
 

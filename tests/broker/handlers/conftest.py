@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from signalbox.testing.cluster import Cluster
-from tests.broker.handlers.house import House
+from tests.broker.handlers.running_broker import RunningBroker
 
 
 @pytest.fixture(scope="package")
-def house() -> Iterator[House]:
+def running_broker() -> Iterator[RunningBroker]:
     with Cluster(brokers=1) as cluster:
-        yield House(cluster)
+        yield RunningBroker(cluster)

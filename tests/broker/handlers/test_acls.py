@@ -15,8 +15,8 @@ from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.testing.cluster import Cluster
-from tests.broker.asking import ALLOW_ALL, acl, context, request_of
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, acl, context, request_of
+from tests.broker.handlers.running_broker import RunningBroker
 
 OPEN: dict[str, Any] = {
     "resource_type_filter": 1,
@@ -30,14 +30,14 @@ OPEN: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[House]:
+def guarded() -> Iterator[RunningBroker]:
     """A broker with an ACL authorizer; ANONYMOUS is a super user."""
     overrides = {
         "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
         "super.users": "User:ANONYMOUS;User:broker-1",
     }
     with Cluster(brokers=1, overrides=overrides) as cluster:
-        yield House(cluster)
+        yield RunningBroker(cluster)
 
 
 def creation(name: str, user: str = "alice", operation: int = 4, **more: Any) -> Any:
@@ -45,30 +45,41 @@ def creation(name: str, user: str = "alice", operation: int = 4, **more: Any) ->
     return CreateAclsRequest.AclCreation(resource_name=name, operation=operation, **fields)
 
 
-def create(house: House, *creations: Any, authorizer: Any = ALLOW_ALL, keeps_acls: bool = True) -> list[Any]:
-    handler = AlterAclsHandler(ApiKey.CREATE_ACLS, house.parts.controller, authorizer, keeps_acls=keeps_acls)
-    return list(house.answer(handler, request_of(CreateAclsRequest(creations=list(creations)), 3)).results)
+def create(
+    running_broker: RunningBroker, *creations: Any, authorizer: Any = ALLOW_ALL, keeps_acls: bool = True
+) -> list[Any]:
+    handler = AlterAclsHandler(
+        ApiKey.CREATE_ACLS, running_broker.components.controller, authorizer, keeps_acls=keeps_acls
+    )
+    return list(running_broker.answer(handler, request_of(CreateAclsRequest(creations=list(creations)), 3)).results)
 
 
-def delete(house: House, authorizer: Any = ALLOW_ALL, keeps_acls: bool = True, **fields: Any) -> Any:
-    handler = AlterAclsHandler(ApiKey.DELETE_ACLS, house.parts.controller, authorizer, keeps_acls=keeps_acls)
+def delete(running_broker: RunningBroker, authorizer: Any = ALLOW_ALL, keeps_acls: bool = True, **fields: Any) -> Any:
+    handler = AlterAclsHandler(
+        ApiKey.DELETE_ACLS, running_broker.components.controller, authorizer, keeps_acls=keeps_acls
+    )
     asked = DeleteAclsRequest.DeleteAclsFilter(**{**OPEN, **fields})
-    [result] = house.answer(handler, request_of(DeleteAclsRequest(filters=[asked]), 3)).filter_results
+    [result] = running_broker.answer(handler, request_of(DeleteAclsRequest(filters=[asked]), 3)).filter_results
     return result
 
 
-def describe(house: House, authorizer: Any = ALLOW_ALL, version: int = 3, **fields: Any) -> Any:
-    handler = DescribeAclsHandler(house.parts.around.acls, authorizer)
-    return house.answer(handler, request_of(DescribeAclsRequest(**{**OPEN, **fields}), version))
+def describe(running_broker: RunningBroker, authorizer: Any = ALLOW_ALL, version: int = 3, **fields: Any) -> Any:
+    handler = DescribeAclsHandler(running_broker.components.context.acls, authorizer)
+    return running_broker.answer(handler, request_of(DescribeAclsRequest(**{**OPEN, **fields}), version))
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_made_told_and_removed(guarded: House, version: int) -> None:
+def test_create_describe_and_delete(guarded: RunningBroker, version: int) -> None:
     name = f"made-{version}"
     assert [row.error_code for row in create(guarded, creation(name), creation(name, "bob"))] == [0, 0]
-    told = describe(guarded, resource_name_filter=name, version=version)
-    [resource] = told.resources
-    assert (told.error_code, resource.resource_type, resource.resource_name, resource.pattern_type) == (0, 2, name, 3)
+    described = describe(guarded, resource_name_filter=name, version=version)
+    [resource] = described.resources
+    assert (described.error_code, resource.resource_type, resource.resource_name, resource.pattern_type) == (
+        0,
+        2,
+        name,
+        3,
+    )
     assert [entry.principal for entry in resource.acls] == ["User:alice", "User:bob"]
     gone = delete(guarded, resource_name_filter=name, principal_filter="User:alice")
     assert [entry.principal for entry in gone.matching_acls] == ["User:alice"]
@@ -77,8 +88,8 @@ def test_made_told_and_removed(guarded: House, version: int) -> None:
 
 
 @pytest.mark.spec("F1")
-def test_they_take_hold(guarded: House) -> None:
-    authorizer = guarded.parts.around.guards.authorizer
+def test_they_take_hold(guarded: RunningBroker) -> None:
+    authorizer = guarded.components.context.security.authorizer
 
     def allowed() -> bool:
         describe(guarded)  # returns when this broker has applied all stored ACLs
@@ -95,17 +106,17 @@ def test_they_take_hold(guarded: House) -> None:
     assert authorizer.stamp > stamp
 
 
-def test_each_creation_has_its_own_error(guarded: House) -> None:
+def test_each_creation_has_its_own_error(guarded: RunningBroker) -> None:
     rows = create(guarded, creation(""), creation("own-error"), creation("x", resource_type=4))
     assert [row.error_code for row in rows] == [Error.INVALID_REQUEST, 0, Error.INVALID_REQUEST]
 
 
-def test_a_filter_with_an_unknown_code(guarded: House) -> None:
+def test_a_filter_with_an_unknown_code(guarded: RunningBroker) -> None:
     assert describe(guarded, operation=99).error_code == Error.INVALID_REQUEST
     assert delete(guarded, operation=99).error_code == Error.INVALID_REQUEST
 
 
-def test_the_rights_on_the_cluster(guarded: House) -> None:
+def test_the_rights_on_the_cluster(guarded: RunningBroker) -> None:
     """DESCRIBE to read, ALTER to change."""
     describes, alters = acl(("alice", "DESCRIBE", "cluster")), acl(("alice", "ALTER", "cluster"))
     assert describe(guarded, describes).error_code == describe(guarded, alters).error_code == 0
@@ -117,12 +128,12 @@ def test_the_rights_on_the_cluster(guarded: House) -> None:
     assert delete(guarded, alters, resource_name_filter="r3").error_code == 0
 
 
-def test_where_nobody_obeys_them_they_are_rejected(house: House) -> None:
+def test_acls_are_rejected_without_an_authorizer(running_broker: RunningBroker) -> None:
     """The broker of this package's fixture has no authorizer."""
-    assert house.parts.around.acls is None
-    told = describe(house)
-    assert (told.error_code, told.resources) == (Error.SECURITY_DISABLED, [])
-    assert "authorizer.class.name" in told.error_message
-    [made] = create(house, creation("t"), keeps_acls=False)
+    assert running_broker.components.context.acls is None
+    described = describe(running_broker)
+    assert (described.error_code, described.resources) == (Error.SECURITY_DISABLED, [])
+    assert "authorizer.class.name" in described.error_message
+    [made] = create(running_broker, creation("t"), keeps_acls=False)
     assert made.error_code == Error.SECURITY_DISABLED
-    assert delete(house, keeps_acls=False).error_code == Error.SECURITY_DISABLED
+    assert delete(running_broker, keeps_acls=False).error_code == Error.SECURITY_DISABLED

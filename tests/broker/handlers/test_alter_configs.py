@@ -13,8 +13,8 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from tests.broker.asking import ALLOW_ALL, acl, request_of
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.running_broker import RunningBroker
 
 pytestmark = pytest.mark.spec("D15")
 
@@ -30,10 +30,12 @@ def change(resource_type: int, name: str, *entries: tuple[str, int, str | None])
     )
 
 
-def ask(house: House, *resources: Any, authorizer: Any = ALLOW_ALL, version: int = 1, **more: Any) -> list[Any]:
-    handler = AlterConfigsHandler(ApiKey.INCREMENTAL_ALTER_CONFIGS, house.parts.controller, authorizer)
+def ask(
+    running_broker: RunningBroker, *resources: Any, authorizer: Any = ALLOW_ALL, version: int = 1, **more: Any
+) -> list[Any]:
+    handler = AlterConfigsHandler(ApiKey.INCREMENTAL_ALTER_CONFIGS, running_broker.components.controller, authorizer)
     body = IncrementalAlterConfigsRequest(resources=list(resources), **more)
-    return list(house.answer(handler, request_of(body, version)).responses)
+    return list(running_broker.answer(handler, request_of(body, version)).responses)
 
 
 def found(results: list[Any]) -> list[tuple[int, str, int]]:
@@ -41,17 +43,17 @@ def found(results: list[Any]) -> list[tuple[int, str, int]]:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_one_key_after_the_other(house: House, version: int) -> None:
-    house.create_topic("ac-1")
+def test_one_key_after_the_other(running_broker: RunningBroker, version: int) -> None:
+    running_broker.create_topic("ac-1")
     for entry in (("retention.ms", SET, "5"), ("segment.bytes", SET, "2000000"), ("retention.ms", DELETE, None)):
-        assert found(ask(house, change(2, "ac-1", entry), version=version)) == [(2, "ac-1", 0)]
+        assert found(ask(running_broker, change(2, "ac-1", entry), version=version)) == [(2, "ac-1", 0)]
 
 
-def test_each_resource_has_its_own_error(house: House) -> None:
-    house.create_topic("ac-2")
-    house.create_topic("ac-3")
+def test_each_resource_has_its_own_error(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("ac-2")
+    running_broker.create_topic("ac-3")
     results = ask(
-        house,
+        running_broker,
         change(2, "ac-2", ("retention.ms", SET, "soon")),
         change(2, "ac-3", ("retention.ms", SET, "5")),
         change(2, "ac-nope", ("retention.ms", SET, "5")),
@@ -83,9 +85,9 @@ def test_each_resource_has_its_own_error(house: House) -> None:
         ([], Error.NONE),
     ],
 )
-def test_entries(house: House, entries: list[tuple[str, int, str | None]], error: Error) -> None:
-    house.create_topic("ac-4")
-    [(_, _, code)] = found(ask(house, change(2, "ac-4", *entries), validate_only=True))
+def test_entries(running_broker: RunningBroker, entries: list[tuple[str, int, str | None]], error: Error) -> None:
+    running_broker.create_topic("ac-4")
+    [(_, _, code)] = found(ask(running_broker, change(2, "ac-4", *entries), validate_only=True))
     assert code == error
 
 
@@ -93,21 +95,21 @@ def test_entries(house: House, entries: list[tuple[str, int, str | None]], error
     ("resource_type", "name", "error"),
     [(4, "", 0), (4, "1", 0), (4, "one", Error.INVALID_REQUEST), (8, "1", Error.INVALID_REQUEST)],
 )
-def test_brokers(house: House, resource_type: int, name: str, error: int) -> None:
+def test_brokers(running_broker: RunningBroker, resource_type: int, name: str, error: int) -> None:
     resource = change(resource_type, name, ("log.cleaner.threads", SET, "2"))
-    [(_, _, code)] = found(ask(house, resource, validate_only=True))
+    [(_, _, code)] = found(ask(running_broker, resource, validate_only=True))
     assert code == error
 
 
-def test_a_read_only_key_of_a_broker(house: House) -> None:
-    [result] = ask(house, change(4, "1", ("listeners", SET, "X://:1")), validate_only=True)
+def test_a_read_only_key_of_a_broker(running_broker: RunningBroker) -> None:
+    [result] = ask(running_broker, change(4, "1", ("listeners", SET, "X://:1")), validate_only=True)
     assert result.error_code in (Error.INVALID_REQUEST, Error.INVALID_CONFIG)
 
 
-def test_rights_are_looked_at_resource_by_resource(house: House) -> None:
-    house.create_topic("ac-5")
+def test_rights_are_looked_at_resource_by_resource(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("ac-5")
     results = ask(
-        house,
+        running_broker,
         change(2, "ac-5", ("retention.ms", SET, "5")),
         change(2, "ac-6", ("retention.ms", SET, "5")),
         change(4, "1", ("log.cleaner.threads", SET, "2")),
@@ -121,28 +123,30 @@ def test_rights_are_looked_at_resource_by_resource(house: House) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_the_older_api_replaces_everything(house: House, version: int) -> None:
-    house.create_topic("ac-7")
-    handler = AlterConfigsHandler(ApiKey.ALTER_CONFIGS, house.parts.controller, ALLOW_ALL)
+def test_the_older_api_replaces_everything(running_broker: RunningBroker, version: int) -> None:
+    running_broker.create_topic("ac-7")
+    handler = AlterConfigsHandler(ApiKey.ALTER_CONFIGS, running_broker.components.controller, ALLOW_ALL)
     config, resource = AlterConfigsRequest.AlterableConfig, AlterConfigsRequest.AlterConfigsResource
     wanted = resource(resource_type=2, resource_name="ac-7", configs=[config(name="retention.ms", value="5")])
     null = resource(resource_type=2, resource_name="ac-8", configs=[config(name="retention.ms", value=None)])
-    answer = house.answer(handler, request_of(AlterConfigsRequest(resources=[wanted, null]), version))
-    codes = {result.resource_name: result.error_code for result in answer.responses}
+    response = running_broker.answer(handler, request_of(AlterConfigsRequest(resources=[wanted, null]), version))
+    codes = {result.resource_name: result.error_code for result in response.responses}
     assert codes["ac-7"] == 0
     assert codes["ac-8"] in (Error.INVALID_REQUEST, Error.INVALID_CONFIG, Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def test_loggers_are_altered_by_whoever_is_asked_beside_what_the_controller_decides(house: House) -> None:
-    house.create_topic("ac-9")
+def test_loggers_are_altered_locally_and_other_configs_by_the_controller(
+    running_broker: RunningBroker,
+) -> None:
+    running_broker.create_topic("ac-9")
     logger = logging.getLogger("signalbox.altered")
     handler = AlterConfigsHandler(
-        ApiKey.INCREMENTAL_ALTER_CONFIGS, house.parts.controller, ALLOW_ALL, loggers=BrokerLoggers(1)
+        ApiKey.INCREMENTAL_ALTER_CONFIGS, running_broker.components.controller, ALLOW_ALL, loggers=BrokerLoggers(1)
     )
 
     def asked(*resources: Any, **more: Any) -> dict[tuple[int, str], int]:
         body = IncrementalAlterConfigsRequest(resources=list(resources), **more)
-        results = house.answer(handler, request_of(body, 1)).responses
+        results = running_broker.answer(handler, request_of(body, 1)).responses
         return {(kind, name): code for kind, name, code in found(results)}
 
     mine = change(8, "1", ("signalbox.altered", SET, "ERROR"))
@@ -159,14 +163,16 @@ def test_loggers_are_altered_by_whoever_is_asked_beside_what_the_controller_deci
     assert logger.level == logging.NOTSET
 
 
-def test_client_metrics_are_stored_and_forgotten_with_their_last_key(house: House) -> None:
+def test_client_metrics_are_stored_and_forgotten_with_their_last_key(running_broker: RunningBroker) -> None:
     def kept() -> dict[str, str] | None:
-        context = house.parts.controller.context
+        context = running_broker.components.controller.context
         assert context is not None
         return context.configs.get("client-metrics/s")
 
-    assert found(ask(house, change(16, "s", ("interval.ms", SET, "100"), ("metrics", APPEND, "a,b")))) == [(16, "s", 0)]
+    assert found(ask(running_broker, change(16, "s", ("interval.ms", SET, "100"), ("metrics", APPEND, "a,b")))) == [
+        (16, "s", 0)
+    ]
     assert kept() == {"interval.ms": "100", "metrics": "a,b"}
-    assert found(ask(house, change(16, "s", ("nope", SET, "1")))) == [(16, "s", Error.INVALID_REQUEST)]
-    ask(house, change(16, "s", ("interval.ms", DELETE, None), ("metrics", DELETE, None)))
+    assert found(ask(running_broker, change(16, "s", ("nope", SET, "1")))) == [(16, "s", Error.INVALID_REQUEST)]
+    ask(running_broker, change(16, "s", ("interval.ms", DELETE, None), ("metrics", DELETE, None)))
     assert kept() is None

@@ -17,7 +17,7 @@ from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 from tests.storage.test_log_move import ByHand
 from tests.storage.workbench import TOPIC_ID, append, batch
 
@@ -45,24 +45,24 @@ class Disks:
             _R.AlterReplicaLogDir(path=path, topics=[topic(name=name, partitions=numbers)])
             for path, name, numbers in wanted
         ]
-        answer = answer_to(AlterReplicaLogDirsHandler(self.logs, authorizer), request_of(_R(dirs=dirs), version))
+        response = response_to(AlterReplicaLogDirsHandler(self.logs, authorizer), request_of(_R(dirs=dirs), version))
         return {
             f"{topic.topic_name}-{each.partition_index}": Error.of(each.error_code)
-            for topic in answer.results
+            for topic in response.results
             for each in topic.partitions
         }
 
     def described(self) -> dict[str, dict[int, tuple[bool, bool]]]:
         """By directory and partition: whether the log is a future replica, whether it lags."""
         handler = DescribeLogDirsHandler(self.logs, ALLOW_ALL)
-        answer = answer_to(handler, request_of(DescribeLogDirsRequest(topics=None), 4))
+        response = response_to(handler, request_of(DescribeLogDirsRequest(topics=None), 4))
         return {
             Path(result.log_dir).name: {
                 each.partition_index: (each.is_future_key, each.offset_lag > 0)
                 for topic in result.topics
                 for each in topic.partitions
             }
-            for result in answer.results
+            for result in response.results
         }
 
 

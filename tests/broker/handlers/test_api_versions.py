@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
-from signalbox.broker.api_request import ApiRequest, RawAnswer
+from signalbox.broker.api_request import ApiRequest, RawResponse
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.metric_registry import MetricRegistry
@@ -20,62 +20,64 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader, decode_response_header
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tests.broker.asking import Recorded, answer_to, context, request_of
+from tests.broker.handler_requests import RecordingAuditSink, context, request_of, response_to
 
 NAMED: Mapping[str, Any] = {"client_software_name": "test-client", "client_software_version": "1.0"}
 
 
-class Alone:
+class NoPeers:
     def controller_ranges(self) -> None:
         return None
 
 
 def handler(
-    sink: Recorded | None = None, forced: bool = False, cache: MetadataCache | None = None
+    sink: RecordingAuditSink | None = None, forced: bool = False, cache: MetadataCache | None = None
 ) -> ApiVersionsHandler:
-    misroutes = MisrouteLog(MetricRegistry(), sink or Recorded(), ManualClock())
-    advertised, software = AdvertisedVersions(Alone(), forced), ClientSoftware(MetricRegistry())
+    misroutes = MisrouteLog(MetricRegistry(), sink or RecordingAuditSink(), ManualClock())
+    advertised, software = AdvertisedVersions(NoPeers(), forced), ClientSoftware(MetricRegistry())
     return ApiVersionsHandler(advertised, "cluster", 1, misroutes, cache or MetadataCache(), software)
 
 
-def ask(version: int, who: Any = None, sink: Recorded | None = None, forced: bool = False, **fields: Any) -> Any:
-    return answer_to(handler(sink, forced), request_of(ApiVersionsRequest(**fields), version, who))
+def ask(
+    version: int, who: Any = None, sink: RecordingAuditSink | None = None, forced: bool = False, **fields: Any
+) -> Any:
+    return response_to(handler(sink, forced), request_of(ApiVersionsRequest(**fields), version, who))
 
 
 @pytest.mark.parametrize("version", range(6))
 def test_the_table(version: int) -> None:
-    answer = ask(version, **(NAMED if version >= 3 else {}))
-    ranges = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
-    assert (answer.error_code, ranges[ApiKey.API_VERSIONS], ranges[ApiKey.PRODUCE]) == (0, (0, 5), (0, 13))
-    assert answer.finalized_features_epoch == -1
+    response = ask(version, **(NAMED if version >= 3 else {}))
+    ranges = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
+    assert (response.error_code, ranges[ApiKey.API_VERSIONS], ranges[ApiKey.PRODUCE]) == (0, (0, 5), (0, 13))
+    assert response.finalized_features_epoch == -1
 
 
-def test_features_are_told_as_they_stand() -> None:
+def test_finalized_features_are_returned() -> None:
     cache = MetadataCache()
     made = handler(cache=cache)
 
-    def told(version: int) -> tuple[list[tuple[str, int, int]], int, list[tuple[str, int]]]:
-        answer = answer_to(made, request_of(ApiVersionsRequest(**(NAMED if version >= 3 else {})), version))
-        decoded = ApiVersionsResponse.decode(b"".join(map(bytes, answer.encode_chunks(version))), version)
+    def described(version: int) -> tuple[list[tuple[str, int, int]], int, list[tuple[str, int]]]:
+        response = response_to(made, request_of(ApiVersionsRequest(**(NAMED if version >= 3 else {})), version))
+        decoded = ApiVersionsResponse.decode(b"".join(map(bytes, response.encode_chunks(version))), version)
         supported = [(each.name, each.min_version, each.max_version) for each in decoded.supported_features]
         levels = [(each.name, each.max_version_level) for each in decoded.finalized_features]
         return supported, decoded.finalized_features_epoch, levels
 
-    assert told(4) == ([("signalbox.version", 1, 1)], -1, [])
-    assert told(2) == ([], -1, [])
+    assert described(4) == ([("signalbox.version", 1, 1)], -1, [])
+    assert described(2) == ([], -1, [])
     cache.apply_features(FinalizedFeatures({"signalbox.version": 1}, 3, True))
-    assert told(4) == ([("signalbox.version", 1, 1)], 3, [("signalbox.version", 1)])
+    assert described(4) == ([("signalbox.version", 1, 1)], 3, [("signalbox.version", 1)])
     cache.apply_features(FinalizedFeatures({}, 4, True))
-    assert told(3) == ([("signalbox.version", 1, 1)], 4, [])
+    assert described(3) == ([("signalbox.version", 1, 1)], 4, [])
 
 
 @pytest.mark.parametrize("version", [6, 32767, -1])
-def test_a_version_nobody_has_is_answered_in_the_layout_of_0_without_a_look_at_the_body(version: int) -> None:
+def test_an_unknown_version_gets_a_response_of_version_0_without_decoding_the_body(version: int) -> None:
     request = ApiRequest(RequestHeader(ApiKey.API_VERSIONS, version, 7, "c"), None, context(), b"", 0.0)
-    answer = handler()(request)
-    assert isinstance(answer, RawAnswer)
-    assert decode_response_header(answer.payload, ApiKey.API_VERSIONS, 0) == (7, 4)
-    body = ApiVersionsResponse.decode(answer.payload, 0, 4)
+    response = handler()(request)
+    assert isinstance(response, RawResponse)
+    assert decode_response_header(response.payload, ApiKey.API_VERSIONS, 0) == (7, 4)
+    body = ApiVersionsResponse.decode(response.payload, 0, 4)
     [own] = body.api_keys
     assert (body.error_code, own.api_key, own.min_version, own.max_version) == (35, 18, 0, 5)
 
@@ -97,10 +99,10 @@ def test_a_version_nobody_has_is_answered_in_the_layout_of_0_without_a_look_at_t
     ],
 )
 def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:
-    sink = Recorded()
-    answer = ask(5, sink=sink, cluster_id=cluster_id, node_id=node_id, **NAMED)
-    assert answer.error_code == error
-    assert bool(answer.api_keys) == (error is Error.NONE)
+    sink = RecordingAuditSink()
+    response = ask(5, sink=sink, cluster_id=cluster_id, node_id=node_id, **NAMED)
+    assert response.error_code == error
+    assert bool(response.api_keys) == (error is Error.NONE)
     assert len(sink.events) == (error is Error.REBOOTSTRAP_REQUIRED)
 
 
@@ -116,16 +118,16 @@ def test_before_authentication_as_after_it() -> None:
     [("", "1"), ("x", ""), ("-x", "1"), ("x-", "1"), ("a b", "1"), ("x", "1/2"), ("x\n", "1"), ("ä", "1")],
 )
 def test_names_that_are_none(version: int, name: str, software_version: str) -> None:
-    answer = ask(version, client_software_name=name, client_software_version=software_version)
-    assert (answer.error_code, answer.api_keys) == (Error.INVALID_REQUEST, [])
+    response = ask(version, client_software_name=name, client_software_version=software_version)
+    assert (response.error_code, response.api_keys) == (Error.INVALID_REQUEST, [])
 
 
 def test_a_wrong_name_is_said_before_a_wrong_identity() -> None:
-    answer = ask(5, client_software_name="", cluster_id="other", node_id=9)
-    assert answer.error_code == Error.INVALID_REQUEST
+    response = ask(5, client_software_name="", cluster_id="other", node_id=9)
+    assert response.error_code == Error.INVALID_REQUEST
 
 
-def test_who_is_let_in_is_known_by_its_software() -> None:
+def test_an_accepted_client_is_recorded_with_its_software() -> None:
     who = context()
     ask(5, who, cluster_id="cluster", node_id=2, **NAMED)
     assert who.client_software_name in ("", "unknown")

@@ -12,8 +12,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
-from tests.broker.asking import ALLOW_ALL, acl, from_broker, request_of
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, acl, from_broker, request_of
+from tests.broker.handlers.running_broker import RunningBroker
 
 ASKED = [
     (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(broker_id=9, broker_epoch=-1), range(4)),
@@ -23,25 +23,25 @@ ASKED = [
 CASES = [pytest.param(key, body, v, id=f"{key.name}-{v}") for key, body, versions in ASKED for v in versions]
 
 
-def ask(house: House, key: ApiKey, body: Any, version: int, authorizer: Any) -> Any:
-    handler = ControllerRequestHandler(key, house.parts.controller, authorizer)
-    return house.answer(handler, request_of(body, version, from_broker()))
+def ask(running_broker: RunningBroker, key: ApiKey, body: Any, version: int, authorizer: Any) -> Any:
+    handler = ControllerRequestHandler(key, running_broker.components.controller, authorizer)
+    return running_broker.answer(handler, request_of(body, version, from_broker()))
 
 
 @pytest.mark.parametrize(("key", "body", "version"), CASES)
-def test_a_client_may_not(house: House, key: ApiKey, body: Any, version: int) -> None:
-    answer = ask(house, key, body, version, acl(("alice", "ALTER", "cluster")))
-    assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+def test_a_client_may_not(running_broker: RunningBroker, key: ApiKey, body: Any, version: int) -> None:
+    response = ask(running_broker, key, body, version, acl(("alice", "ALTER", "cluster")))
+    assert response.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(("key", "body", "version"), CASES)
-def test_a_broker_that_is_not_registered(house: House, key: ApiKey, body: Any, version: int) -> None:
-    answer = ask(house, key, body, version, acl(("alice", "CLUSTER_ACTION", "cluster")))
-    assert answer.error_code in (Error.BROKER_NOT_AVAILABLE, Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED)
+def test_a_broker_that_is_not_registered(running_broker: RunningBroker, key: ApiKey, body: Any, version: int) -> None:
+    response = ask(running_broker, key, body, version, acl(("alice", "CLUSTER_ACTION", "cluster")))
+    assert response.error_code in (Error.BROKER_NOT_AVAILABLE, Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED)
 
 
-def test_a_block_of_producer_ids(house: House) -> None:
-    epoch = house.parts.epochs.broker_epoch
+def test_a_block_of_producer_ids(running_broker: RunningBroker) -> None:
+    epoch = running_broker.components.epochs.broker_epoch
     body = AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch)
-    answer = ask(house, ApiKey.ALLOCATE_PRODUCER_IDS, body, 0, ALLOW_ALL)
-    assert (answer.error_code, answer.producer_id_len) == (0, 1000)
+    response = ask(running_broker, ApiKey.ALLOCATE_PRODUCER_IDS, body, 0, ALLOW_ALL)
+    assert (response.error_code, response.producer_id_len) == (0, 1000)

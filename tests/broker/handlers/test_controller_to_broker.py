@@ -19,8 +19,8 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from signalbox.wiring.own_epochs import OwnEpochs
-from tests.broker.asking import ALLOW_ALL, AtOnce, acl, answer_to, from_broker, request_of
+from signalbox.wiring.local_epochs import LocalEpochs
+from tests.broker.handler_requests import ALLOW_ALL, ImmediateScheduler, acl, from_broker, request_of, response_to
 
 Load = Callable[[Iterable[str]], Awaitable[None]]
 STATE = LeaderAndIsrRequest.LeaderAndIsrPartitionState(partition_index=2)
@@ -35,8 +35,8 @@ KINDS = {
 }
 
 
-def epochs() -> OwnEpochs:
-    mine = OwnEpochs(1)
+def epochs() -> LocalEpochs:
+    mine = LocalEpochs(1)
     mine.registered(50)
     assert mine.accept_controller_epoch(5)
     return mine
@@ -60,10 +60,12 @@ async def no_configs(entity_paths: Iterable[str]) -> None:
 
 
 def control_requests(
-    authorizer: Any, mine: OwnEpochs, apply: Callable[[Any, int], Any], load: Load = no_configs
+    authorizer: Any, mine: LocalEpochs, apply: Callable[[Any, int], Any], load: Load = no_configs
 ) -> ControlRequestHandler:
     checks = EpochChecks(mine, Stored(9), lambda topic, partition: -1, ManualClock())
-    return ControlRequestHandler(authorizer, mine, checks, NewTopicConfigs(load), ControlRequestQueue(AtOnce()), apply)
+    return ControlRequestHandler(
+        authorizer, mine, checks, NewTopicConfigs(load), ControlRequestQueue(ImmediateScheduler()), apply
+    )
 
 
 def new_partition(topic: str) -> LeaderAndIsrRequest:
@@ -82,7 +84,7 @@ def ask(kind: Any, authorizer: Any = ALLOW_ALL, version: int | None = None, **fi
 
     body = kind(**{**more, "controller_epoch": 5, **fields})
     request = request_of(body, newest if version is None else version, from_broker())
-    return answer_to(control_requests(authorizer, epochs(), apply), request), applied
+    return response_to(control_requests(authorizer, epochs(), apply), request), applied
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,29 +103,31 @@ def ask(kind: Any, authorizer: Any = ALLOW_ALL, version: int | None = None, **fi
     ],
 )
 def test_epochs(kind: Any, fields: dict[str, int], error: Error) -> None:
-    answer, applied = ask(kind, **fields)
-    assert (answer.error_code, bool(applied)) == (error, error is Error.NONE)
+    response, applied = ask(kind, **fields)
+    assert (response.error_code, bool(applied)) == (error, error is Error.NONE)
 
 
 def test_a_rejected_leader_and_isr_repeats_the_error_for_every_partition() -> None:
-    answer, _ = ask(LeaderAndIsrRequest, broker_epoch=49)
-    assert [e.error_code for topic in answer.topics for e in topic.partition_errors] == [Error.STALE_BROKER_EPOCH]
-    answer, _ = ask(StopReplicaRequest, broker_epoch=49)
-    assert answer.partition_errors == []
+    response, _ = ask(LeaderAndIsrRequest, broker_epoch=49)
+    assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.STALE_BROKER_EPOCH]
+    response, _ = ask(StopReplicaRequest, broker_epoch=49)
+    assert response.partition_errors == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_client_may_not(kind: Any) -> None:
-    answer, applied = ask(kind, acl(("alice", "ALTER", "cluster")))
-    assert (answer.error_code, applied) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
+    response, applied = ask(kind, acl(("alice", "ALTER", "cluster")))
+    assert (response.error_code, applied) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
 
 
 def test_a_newer_controller_is_remembered() -> None:
     mine = epochs()
     handler = control_requests(ALLOW_ALL, mine, lambda *_: UpdateMetadataResponse())
-    answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=9), 8, from_broker()))
+    response_to(handler, request_of(UpdateMetadataRequest(controller_epoch=9), 8, from_broker()))
     assert mine.controller_epoch == 9
-    assert answer_to(handler, request_of(UpdateMetadataRequest(controller_epoch=8), 8, from_broker())).error_code == 11
+    assert (
+        response_to(handler, request_of(UpdateMetadataRequest(controller_epoch=8), 8, from_broker())).error_code == 11
+    )
 
 
 def test_what_cannot_be_carried_out_is_answered_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
@@ -131,8 +135,8 @@ def test_what_cannot_be_carried_out_is_answered_all_the_same(caplog: pytest.LogC
         raise ZeroDivisionError
 
     handler = control_requests(ALLOW_ALL, epochs(), fail)
-    answer = answer_to(handler, request_of(StopReplicaRequest(controller_epoch=5), 4, from_broker()))
-    assert answer.error_code == Error.UNKNOWN_SERVER_ERROR
+    response = response_to(handler, request_of(StopReplicaRequest(controller_epoch=5), 4, from_broker()))
+    assert response.error_code == Error.UNKNOWN_SERVER_ERROR
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -148,7 +152,7 @@ def test_a_new_partition_begins_with_the_configs_of_its_topic() -> None:
         return LeaderAndIsrResponse()
 
     handler = control_requests(ALLOW_ALL, epochs(), apply, load)
-    assert answer_to(handler, request_of(new_partition("t"), 7, from_broker())).error_code == Error.NONE
+    assert response_to(handler, request_of(new_partition("t"), 7, from_broker())).error_code == Error.NONE
     assert events == ["topics/t", "applied"]
 
 
@@ -156,7 +160,7 @@ def test_a_stale_request_reads_no_configs() -> None:
     handler = control_requests(ALLOW_ALL, epochs(), lambda *_: LeaderAndIsrResponse())
     stale = new_partition("t")
     stale.controller_epoch = 4
-    assert answer_to(handler, request_of(stale, 7, from_broker())).error_code == Error.STALE_CONTROLLER_EPOCH
+    assert response_to(handler, request_of(stale, 7, from_broker())).error_code == Error.STALE_CONTROLLER_EPOCH
 
 
 @pytest.mark.parametrize("fails", [StoreUnavailable("gone"), TimeoutError()])
@@ -168,6 +172,6 @@ def test_without_its_configs_a_new_partition_is_not_begun(fails: Exception, capl
         raise AssertionError
 
     handler = control_requests(ALLOW_ALL, epochs(), apply, load)
-    answer = answer_to(handler, request_of(new_partition("t"), 7, from_broker()))
-    assert [e.error_code for topic in answer.topics for e in topic.partition_errors] == [Error.REQUEST_TIMED_OUT]
+    response = response_to(handler, request_of(new_partition("t"), 7, from_broker()))
+    assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.REQUEST_TIMED_OUT]
     assert "configs of 1 new topics (t, ...) cannot be read from the metadata store" in caplog.text

@@ -10,27 +10,35 @@ from signalbox.broker.handlers.create_partitions import CreatePartitionsHandler
 from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
-from tests.broker.asking import ALLOW_ALL, acl, request_of
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
+from tests.broker.handlers.running_broker import RunningBroker
 
 Topic = CreatePartitionsRequest.CreatePartitionsTopic
 Assignment = CreatePartitionsRequest.CreatePartitionsAssignment
 
 
-def ask(house: House, *topics: Any, authorizer: Any = ALLOW_ALL, version: int = 3, **more: Any) -> dict[str, int]:
+def ask(
+    running_broker: RunningBroker, *topics: Any, authorizer: Any = ALLOW_ALL, version: int = 3, **more: Any
+) -> dict[str, int]:
     body = CreatePartitionsRequest(topics=list(topics), timeout_ms=5000, **more)
-    handler = CreatePartitionsHandler(house.parts.controller, authorizer, NO_THROTTLING, house.parts.cache)
-    return {result.name: result.error_code for result in house.answer(handler, request_of(body, version)).results}
+    handler = CreatePartitionsHandler(
+        running_broker.components.controller, authorizer, NO_THROTTLING, running_broker.components.cache
+    )
+    return {
+        result.name: result.error_code for result in running_broker.answer(handler, request_of(body, version)).results
+    }
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_more_partitions(house: House, version: int) -> None:
+def test_more_partitions(running_broker: RunningBroker, version: int) -> None:
     name = f"p-{version}"
-    house.create_topic(name)
-    assert ask(house, Topic(name=name, count=3, assignments=None), version=version) == {name: 0}
-    assert len(house.parts.cache.image.topics[name].partitions) == 3
-    assert ask(house, Topic(name=name, count=9, assignments=None), version=version, validate_only=True) == {name: 0}
-    assert len(house.parts.cache.image.topics[name].partitions) == 3
+    running_broker.create_topic(name)
+    assert ask(running_broker, Topic(name=name, count=3, assignments=None), version=version) == {name: 0}
+    assert len(running_broker.components.cache.image.topics[name].partitions) == 3
+    assert ask(running_broker, Topic(name=name, count=9, assignments=None), version=version, validate_only=True) == {
+        name: 0
+    }
+    assert len(running_broker.components.cache.image.topics[name].partitions) == 3
 
 
 @pytest.mark.parametrize(
@@ -45,19 +53,19 @@ def test_more_partitions(house: House, version: int) -> None:
         (3, [Assignment(broker_ids=[1]), Assignment(broker_ids=[1])], Error.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_counts_that_cannot_be(house: House, count: int, assignments: Any, error: Error) -> None:
-    house.create_topic("p-two", 2)
-    assert ask(house, Topic(name="p-two", count=count, assignments=assignments)) == {"p-two": error}
+def test_counts_that_cannot_be(running_broker: RunningBroker, count: int, assignments: Any, error: Error) -> None:
+    running_broker.create_topic("p-two", 2)
+    assert ask(running_broker, Topic(name="p-two", count=count, assignments=assignments)) == {"p-two": error}
 
 
-def test_unknown_twice_and_forbidden(house: House) -> None:
-    house.create_topic("p-mine")
-    answer = ask(
-        house,
+def test_unknown_twice_and_forbidden(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("p-mine")
+    response = ask(
+        running_broker,
         *(Topic(name=name, count=2, assignments=None) for name in ("p-nope", "p-mine", "p-mine", "p-yours")),
         authorizer=acl(("alice", "ALTER", "p-nope"), ("alice", "ALTER", "p-mine")),
     )
-    assert answer == {
+    assert response == {
         "p-nope": Error.UNKNOWN_TOPIC_OR_PARTITION,
         "p-mine": Error.INVALID_REQUEST,
         "p-yours": Error.TOPIC_AUTHORIZATION_FAILED,

@@ -29,8 +29,8 @@ from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.testing.cluster import Cluster
-from tests.broker.asking import ALLOW_ALL, request_of
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, request_of
+from tests.broker.handlers.running_broker import RunningBroker
 
 pytestmark = pytest.mark.spec("F2")
 
@@ -40,9 +40,9 @@ CREATE = ApiKey.CREATE_DELEGATION_TOKEN
 
 
 @pytest.fixture(scope="module")
-def house() -> Iterator[House]:
+def running_broker() -> Iterator[RunningBroker]:
     with Cluster(brokers=1, overrides={"delegation.token.secret.key": "the secret"}) as cluster:
-        yield House(cluster)
+        yield RunningBroker(cluster)
 
 
 def by(
@@ -59,7 +59,7 @@ def allowed(user: str, operation: AclOperation, kind: ResourceType, name: str) -
 
 
 def change(
-    house: House,
+    running_broker: RunningBroker,
     body: Any,
     who: RequestContext,
     version: int,
@@ -68,8 +68,8 @@ def change(
 ) -> Any:
     request = request_of(body, version, who)
     request.forwarded_by = forwarded_by
-    handler = ChangeTokenHandler(ApiKey(body.api_key), house.parts.controller, authorizer, SECRET)
-    return house.answer(handler, request)
+    handler = ChangeTokenHandler(ApiKey(body.api_key), running_broker.components.controller, authorizer, SECRET)
+    return running_broker.answer(handler, request)
 
 
 def creation(owner: str = "", renewers: tuple[str, ...] = (), kind: str = "User") -> Any:
@@ -82,26 +82,28 @@ def creation(owner: str = "", renewers: tuple[str, ...] = (), kind: str = "User"
     )
 
 
-def create(house: House, who: RequestContext, body: Any = None, version: int = 3, **more: Any) -> Any:
-    return change(house, body or creation(), who, version, **more)
+def create(running_broker: RunningBroker, who: RequestContext, body: Any = None, version: int = 3, **more: Any) -> Any:
+    return change(running_broker, body or creation(), who, version, **more)
 
 
-def describe(house: House, who: RequestContext, *owners: str, authorizer: Any = NOBODY, version: int = 3) -> Any:
+def describe(
+    running_broker: RunningBroker, who: RequestContext, *owners: str, authorizer: Any = NOBODY, version: int = 3
+) -> Any:
     made = DescribeDelegationTokenRequest
     named = [made.DescribeDelegationTokenOwner(principal_type="User", principal_name=name) for name in owners]
-    handler = DescribeDelegationTokenHandler(house.parts.around.tokens, authorizer, SECRET)
-    return house.answer(handler, request_of(made(owners=named or None), version, who))
+    handler = DescribeDelegationTokenHandler(running_broker.components.context.tokens, authorizer, SECRET)
+    return running_broker.answer(handler, request_of(made(owners=named or None), version, who))
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_made_told_renewed_and_ended(house: House, version: int) -> None:
+def test_create_describe_renew_and_expire(running_broker: RunningBroker, version: int) -> None:
     user = f"alice-{version}"
-    made = create(house, by(user), creation(renewers=("bob",)), version)
+    made = create(running_broker, by(user), creation(renewers=("bob",)), version)
     assert (made.error_code, made.principal_type, made.principal_name) == (0, "User", user)
     assert made.hmac == SECRET.hmac(made.token_id)
     assert made.expiry_timestamp_ms - made.issue_timestamp_ms == 86_400_000
     assert made.max_timestamp_ms - made.issue_timestamp_ms == 604_800_000
-    [token] = describe(house, by(user), version=version).tokens
+    [token] = describe(running_broker, by(user), version=version).tokens
     assert (token.token_id, token.hmac, token.principal_name) == (made.token_id, made.hmac, user)
     assert (token.issue_timestamp, token.expiry_timestamp, token.max_timestamp) == (
         made.issue_timestamp_ms,
@@ -111,12 +113,18 @@ def test_made_told_renewed_and_ended(house: House, version: int) -> None:
     assert [(each.principal_type, each.principal_name) for each in token.renewers] == [("User", "bob")]
     assert token.token_requester_principal_name == (user if version >= 3 else "")
     older = min(version, 2)
-    renewed = change(house, RenewDelegationTokenRequest(hmac=made.hmac, renew_period_ms=10**15), by("bob"), older)
+    renewed = change(
+        running_broker, RenewDelegationTokenRequest(hmac=made.hmac, renew_period_ms=10**15), by("bob"), older
+    )
     assert (renewed.error_code, renewed.expiry_timestamp_ms) == (0, made.max_timestamp_ms)
-    ended = change(house, ExpireDelegationTokenRequest(hmac=made.hmac, expiry_time_period_ms=-1), by(user), older)
+    ended = change(
+        running_broker, ExpireDelegationTokenRequest(hmac=made.hmac, expiry_time_period_ms=-1), by(user), older
+    )
     assert ended.error_code == 0
-    assert describe(house, by(user), version=version).tokens == []
-    again = change(house, ExpireDelegationTokenRequest(hmac=made.hmac, expiry_time_period_ms=-1), by(user), older)
+    assert describe(running_broker, by(user), version=version).tokens == []
+    again = change(
+        running_broker, ExpireDelegationTokenRequest(hmac=made.hmac, expiry_time_period_ms=-1), by(user), older
+    )
     assert (again.error_code, again.expiry_timestamp_ms) == (Error.DELEGATION_TOKEN_NOT_FOUND, -1)
 
 
@@ -129,78 +137,85 @@ def test_made_told_renewed_and_ended(house: House, version: int) -> None:
     ],
     ids=["in the open", "nobody", "by a token"],
 )
-def test_connections_on_which_no_token_is_spoken_of(house: House, who: RequestContext) -> None:
+def test_connections_on_which_no_token_is_spoken_of(running_broker: RunningBroker, who: RequestContext) -> None:
     for body, version in (
         (creation(), 3),
         (RenewDelegationTokenRequest(hmac=b"h"), 2),
         (ExpireDelegationTokenRequest(hmac=b"h"), 2),
     ):
-        told = change(house, body, who, version, ALLOW_ALL)
-        assert told.error_code == Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
-        assert told.expiry_timestamp_ms == -1
-    told = describe(house, who, authorizer=ALLOW_ALL)
-    assert (told.error_code, told.tokens) == (Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, [])
+        described = change(running_broker, body, who, version, ALLOW_ALL)
+        assert described.error_code == Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+        assert described.expiry_timestamp_ms == -1
+    described = describe(running_broker, who, authorizer=ALLOW_ALL)
+    assert (described.error_code, described.tokens) == (Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, [])
 
 
-def test_who_has_a_certificate_is_somebody(house: House) -> None:
-    assert create(house, by("CN=alice", SecurityProtocol.SSL)).error_code == 0
+def test_a_client_certificate_is_an_authenticated_principal(running_broker: RunningBroker) -> None:
+    assert create(running_broker, by("CN=alice", SecurityProtocol.SSL)).error_code == 0
 
 
-def test_what_was_forwarded_is_judged_by_its_principal_and_not_by_the_brokers_connection(house: House) -> None:
+def test_a_forwarded_request_is_authorized_by_its_principal_and_not_by_the_brokers_connection(
+    running_broker: RunningBroker,
+) -> None:
     hop = by("alice", SecurityProtocol.PLAINTEXT)
-    assert create(house, hop, forwarded_by="User:broker").error_code == 0
+    assert create(running_broker, hop, forwarded_by="User:broker").error_code == 0
     by_token = by("alice", SecurityProtocol.PLAINTEXT, by_token=True)
-    rejected = create(house, by_token, forwarded_by="User:broker")
+    rejected = create(running_broker, by_token, forwarded_by="User:broker")
     assert rejected.error_code == Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
 
-def test_a_token_for_another_needs_create_tokens(house: House) -> None:
-    rejected = create(house, by("carol"), creation("dora"))
+def test_a_token_for_another_needs_create_tokens(running_broker: RunningBroker) -> None:
+    rejected = create(running_broker, by("carol"), creation("dora"))
     assert rejected.error_code == Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
     assert (rejected.principal_name, rejected.token_requester_principal_name, rejected.hmac) == ("dora", "carol", b"")
     may = allowed("carol", AclOperation.CREATE_TOKENS, ResourceType.USER, "User:dora")
-    made = create(house, by("carol"), creation("dora"), authorizer=may)
+    made = create(running_broker, by("carol"), creation("dora"), authorizer=may)
     assert (made.error_code, made.principal_name, made.token_requester_principal_name) == (0, "dora", "carol")
-    assert create(house, by("carol"), creation("alice"), authorizer=may).error_code != 0
-    assert create(house, by("carol"), creation("carol")).error_code == 0, "one's own needs no right"
+    assert create(running_broker, by("carol"), creation("alice"), authorizer=may).error_code != 0
+    assert create(running_broker, by("carol"), creation("carol")).error_code == 0, "one's own needs no right"
 
 
-def test_renewers_are_users(house: House) -> None:
-    assert create(house, by("a"), creation(renewers=("b",), kind="Group")).error_code == Error.INVALID_PRINCIPAL_TYPE
+def test_renewers_are_users(running_broker: RunningBroker) -> None:
+    assert (
+        create(running_broker, by("a"), creation(renewers=("b",), kind="Group")).error_code
+        == Error.INVALID_PRINCIPAL_TYPE
+    )
 
 
-def test_who_sees_which(house: House) -> None:
-    made = create(house, by("erin"), creation(renewers=("finn",)))
-    other = create(house, by("gil"))
+def test_which_tokens_a_principal_sees(running_broker: RunningBroker) -> None:
+    made = create(running_broker, by("erin"), creation(renewers=("finn",)))
+    other = create(running_broker, by("gil"))
     for who in ("erin", "finn"):
-        assert [each.token_id for each in describe(house, by(who)).tokens] == [made.token_id]
-    assert describe(house, by("hugo")).tokens == []
+        assert [each.token_id for each in describe(running_broker, by(who)).tokens] == [made.token_id]
+    assert describe(running_broker, by("hugo")).tokens == []
     for may in (
         allowed("hugo", AclOperation.DESCRIBE, ResourceType.DELEGATION_TOKEN, made.token_id),
         allowed("hugo", AclOperation.DESCRIBE_TOKENS, ResourceType.USER, "User:erin"),
     ):
-        assert [each.token_id for each in describe(house, by("hugo"), authorizer=may).tokens] == [made.token_id]
-    told = describe(house, by("hugo"), "gil", "finn", authorizer=ALLOW_ALL)
-    assert {each.token_id for each in told.tokens} == {made.token_id, other.token_id}, "owners, and who may renew"
-    assert describe(house, by("erin"), "gil").tokens == []
+        assert [each.token_id for each in describe(running_broker, by("hugo"), authorizer=may).tokens] == [
+            made.token_id
+        ]
+    described = describe(running_broker, by("hugo"), "gil", "finn", authorizer=ALLOW_ALL)
+    assert {each.token_id for each in described.tokens} == {made.token_id, other.token_id}, "owners, and who may renew"
+    assert describe(running_broker, by("erin"), "gil").tokens == []
 
 
-def test_nobodys_tokens_are_none(house: House) -> None:
-    create(house, by("ivy"))
-    handler = DescribeDelegationTokenHandler(house.parts.around.tokens, ALLOW_ALL, SECRET)
-    none = house.answer(handler, request_of(DescribeDelegationTokenRequest(owners=[]), 3, by("ivy")))
+def test_an_empty_list_of_owners_returns_no_tokens(running_broker: RunningBroker) -> None:
+    create(running_broker, by("ivy"))
+    handler = DescribeDelegationTokenHandler(running_broker.components.context.tokens, ALLOW_ALL, SECRET)
+    none = running_broker.answer(handler, request_of(DescribeDelegationTokenRequest(owners=[]), 3, by("ivy")))
     assert (none.error_code, none.tokens) == (0, [])
 
 
 def test_without_a_secret_there_are_none() -> None:
     handler = DescribeDelegationTokenHandler(None, ALLOW_ALL, None)
-    told: Any = handler(request_of(DescribeDelegationTokenRequest(owners=None), 3, by("alice")))
-    assert told.error_code == Error.DELEGATION_TOKEN_AUTH_DISABLED
+    described: Any = handler(request_of(DescribeDelegationTokenRequest(owners=None), 3, by("alice")))
+    assert described.error_code == Error.DELEGATION_TOKEN_AUTH_DISABLED
 
 
-def test_the_broker_that_the_client_speaks_to_rejects_by_itself(house: House) -> None:
+def test_the_broker_that_the_client_speaks_to_rejects_by_itself(running_broker: RunningBroker) -> None:
     def rejected(body: Any, who: RequestContext) -> Any:
-        handler = ChangeTokenHandler(ApiKey(body.api_key), house.parts.controller, NOBODY, None)
+        handler = ChangeTokenHandler(ApiKey(body.api_key), running_broker.components.controller, NOBODY, None)
         return handler.rejected(request_of(body, 2 if body.api_key != CREATE else 3, who))
 
     assert rejected(creation(), by("alice")) == {}, "all of it is the controller's"

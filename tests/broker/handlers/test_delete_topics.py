@@ -13,24 +13,26 @@ from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of, topic_id
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to, topic_id
+from tests.broker.handlers.running_broker import RunningBroker
 
 State = DeleteTopicsRequest.DeleteTopicState
 UNKNOWN = b"\x09" * 16
 
 
-class _NeverAsked:
+class _UnusedDependency:
     is_active = False
 
     async def handle(self, api_key: int, request: Any, context: Any) -> Any:
         raise AssertionError
 
 
-def ask(house: House, *states: Any, authorizer: Any = ALLOW_ALL) -> Any:
-    parts = house.parts
-    handler = DeleteTopicsHandler(parts.controller, authorizer, parts.cache, NO_THROTTLING)
-    return house.answer(handler, request_of(DeleteTopicsRequest(topics=list(states), timeout_ms=5000), 6)).responses
+def ask(running_broker: RunningBroker, *states: Any, authorizer: Any = ALLOW_ALL) -> Any:
+    components = running_broker.components
+    handler = DeleteTopicsHandler(components.controller, authorizer, components.cache, NO_THROTTLING)
+    return running_broker.answer(
+        handler, request_of(DeleteTopicsRequest(topics=list(states), timeout_ms=5000), 6)
+    ).responses
 
 
 def found(results: Any) -> list[tuple[str | None, int]]:
@@ -38,21 +40,25 @@ def found(results: Any) -> list[tuple[str | None, int]]:
 
 
 @pytest.mark.parametrize("version", range(1, 6))
-def test_names_before_version_6(house: House, version: int) -> None:
+def test_names_before_version_6(running_broker: RunningBroker, version: int) -> None:
     name = f"d-{version}"
-    house.create_topic(name)
-    handler = DeleteTopicsHandler(house.parts.controller, ALLOW_ALL, house.parts.cache, NO_THROTTLING)
+    running_broker.create_topic(name)
+    handler = DeleteTopicsHandler(
+        running_broker.components.controller, ALLOW_ALL, running_broker.components.cache, NO_THROTTLING
+    )
     body = DeleteTopicsRequest(topic_names=[name, "d-nope"], timeout_ms=5000)
-    answer = house.answer(handler, request_of(body, version))
-    assert found(answer.responses) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
-    assert name not in house.parts.cache.image.topics
+    response = running_broker.answer(handler, request_of(body, version))
+    assert found(response.responses) == [(name, 0), ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert name not in running_broker.components.cache.image.topics
 
 
-def test_names_and_ids_in_one_request(house: House) -> None:
-    house.create_topic("d-name")
-    house.create_topic("d-id")
-    asked_id = house.topic_id("d-id")
-    results = ask(house, State(name="d-name"), State(name=None, topic_id=asked_id), State(name=None, topic_id=UNKNOWN))
+def test_names_and_ids_in_one_request(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("d-name")
+    running_broker.create_topic("d-id")
+    asked_id = running_broker.topic_id("d-id")
+    results = ask(
+        running_broker, State(name="d-name"), State(name=None, topic_id=asked_id), State(name=None, topic_id=UNKNOWN)
+    )
     assert {(r.name, r.topic_id, r.error_code) for r in results if r.topic_id != UNKNOWN} == {
         ("d-name", next(r.topic_id for r in results if r.name == "d-name"), 0),
         ("d-id", asked_id, 0),
@@ -60,36 +66,36 @@ def test_names_and_ids_in_one_request(house: House) -> None:
     assert (None, Error.UNKNOWN_TOPIC_ID) in found(results)
 
 
-def test_neither_name_nor_id(house: House) -> None:
-    assert found(ask(house, State(name=None), State(name="d-nope"))) == [
+def test_neither_name_nor_id(running_broker: RunningBroker) -> None:
+    assert found(ask(running_broker, State(name=None), State(name="d-nope"))) == [
         (None, Error.INVALID_REQUEST),
         ("d-nope", Error.UNKNOWN_TOPIC_OR_PARTITION),
     ]
 
 
-def test_name_and_id_at_once_spoil_the_whole_request(house: House) -> None:
-    house.create_topic("d-both")
-    results = ask(house, State(name="d-both", topic_id=UNKNOWN), State(name="d-both"))
+def test_name_and_id_at_once_spoil_the_whole_request(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("d-both")
+    results = ask(running_broker, State(name="d-both", topic_id=UNKNOWN), State(name="d-both"))
     assert found(results) == [("d-both", Error.INVALID_REQUEST)] * 2
-    assert "d-both" in house.parts.cache.image.topics
+    assert "d-both" in running_broker.components.cache.image.topics
 
 
-def test_the_same_topic_twice(house: House) -> None:
-    house.create_topic("d-twice")
-    by_name, by_id = State(name="d-twice"), State(name=None, topic_id=house.topic_id("d-twice"))
+def test_the_same_topic_twice(running_broker: RunningBroker) -> None:
+    running_broker.create_topic("d-twice")
+    by_name, by_id = State(name="d-twice"), State(name=None, topic_id=running_broker.topic_id("d-twice"))
     for states, words in (
         ([by_name, by_name, by_name], "Duplicate topic name."),
         ([by_id, by_id], "Duplicate topic id."),
         ([by_name, by_id], "The provided topic name maps to an ID that was already supplied."),
     ):
-        [result] = ask(house, *states)
+        [result] = ask(running_broker, *states)
         assert (result.error_code, result.error_message) == (Error.INVALID_REQUEST, words)
-    assert "d-twice" in house.parts.cache.image.topics
+    assert "d-twice" in running_broker.components.cache.image.topics
 
 
-def test_a_name_given_twice_is_answered_once_to_those_who_may_nothing(house: House) -> None:
+def test_a_name_given_twice_is_answered_once_to_those_who_may_nothing(running_broker: RunningBroker) -> None:
     states = [State(name="d-secret"), State(name="d-secret"), State(name=None), State(name=None)]
-    results = ask(house, *states, authorizer=acl(("bob", "READ", "t")))
+    results = ask(running_broker, *states, authorizer=acl(("bob", "READ", "t")))
     assert found(results) == [("d-secret", Error.INVALID_REQUEST), (None, Error.INVALID_REQUEST)]
 
 
@@ -112,9 +118,9 @@ def test_rights(rights: Any, by_name: int, by_id: tuple[str | None, int]) -> Non
             return DeleteTopicsResponse(responses=[result(name=t.name, topic_id=t.topic_id) for t in request.topics])
 
     handler = DeleteTopicsHandler(Yes(), acl(*rights), cache_of(topics={"d-kept": {0: (1, [1])}}), NO_THROTTLING)
-    [named] = answer_to(handler, request_of(DeleteTopicsRequest(topics=[State(name="d-kept")]), 6)).responses
+    [named] = response_to(handler, request_of(DeleteTopicsRequest(topics=[State(name="d-kept")]), 6)).responses
     state = State(name=None, topic_id=topic_id("d-kept"))
-    [by_its_id] = answer_to(handler, request_of(DeleteTopicsRequest(topics=[state]), 6)).responses
+    [by_its_id] = response_to(handler, request_of(DeleteTopicsRequest(topics=[state]), 6)).responses
     assert (named.name, named.error_code) == ("d-kept", by_name)
     assert (by_its_id.name, by_its_id.error_code) == by_id
     assert by_its_id.topic_id == topic_id("d-kept")
@@ -129,12 +135,14 @@ def test_rights(rights: Any, by_name: int, by_id: tuple[str | None, int]) -> Non
         (["DELETE"], Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-def test_whether_there_is_a_topic_is_told_to_who_may_delete_it(
-    house: House, rights: list[str], there: Error, missing: Error
+def test_topic_existence_is_disclosed_only_to_authorized_principals(
+    running_broker: RunningBroker, rights: list[str], there: Error, missing: Error
 ) -> None:
-    house.create_topic("d-there")
+    running_broker.create_topic("d-there")
     grants = [("alice", right, name) for right in rights for name in ("d-there", "d-missing")]
-    results = ask(house, State(name="d-missing"), State(name="d-there"), authorizer=acl(*grants, ("bob", "READ", "t")))
+    results = ask(
+        running_broker, State(name="d-missing"), State(name="d-there"), authorizer=acl(*grants, ("bob", "READ", "t"))
+    )
     assert found(results) == [("d-missing", missing), ("d-there", there)]
     messages = {result.error_message for result in results}
     assert len(messages) == 1 or there is Error.NONE, "the words tell no more than the code"
@@ -142,7 +150,7 @@ def test_whether_there_is_a_topic_is_told_to_who_may_delete_it(
 
 @pytest.mark.spec("F6")
 def test_an_id_that_this_broker_does_not_know_is_left_to_the_controller() -> None:
-    handler = DeleteTopicsHandler(_NeverAsked(), acl(("bob", "READ", "t")), cache_of(), NO_THROTTLING)
+    handler = DeleteTopicsHandler(_UnusedDependency(), acl(("bob", "READ", "t")), cache_of(), NO_THROTTLING)
     states = [State(name=None, topic_id=UNKNOWN), State(name="secret")]
     assert list(handler.rejected(request_of(DeleteTopicsRequest(topics=states), 6))) == ["secret"]
 
@@ -161,7 +169,7 @@ def test_deletion_disabled_has_no_code_of_its_own_before_version_3(version: int,
             )
 
     handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1])}}), NO_THROTTLING)
-    [result] = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), version)).responses
+    [result] = response_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), version)).responses
     assert (result.error_code, result.topic_id) == (code, ZERO_UUID)
 
 
@@ -182,6 +190,6 @@ def test_what_was_not_deleted_after_all_costs_nothing() -> None:
     throttling = Throttling(quotas, clock.monotonic)
     handler = DeleteTopicsHandler(No(), ALLOW_ALL, cache_of(topics={"t": {0: (1, [1]), 1: (1, [1])}}), throttling)
     for _ in range(3):
-        answer = answer_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), 5))
-        assert [each.error_code for each in answer.responses] == [Error.TOPIC_DELETION_DISABLED]
-        assert answer.throttle_time_ms == 0
+        response = response_to(handler, request_of(DeleteTopicsRequest(topic_names=["t"]), 5))
+        assert [each.error_code for each in response.responses] == [Error.TOPIC_DELETION_DISABLED]
+        assert response.throttle_time_ms == 0

@@ -10,7 +10,7 @@ import pytest
 from signalbox.broker.handlers.describe_client_quotas import DescribeClientQuotasHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 
 EXACT, DEFAULT, ANY = 0, 1, 2
 RATE = {"producer_byte_rate": "1024", "SCRAM-SHA-256": "secret"}
@@ -45,14 +45,14 @@ def describe(
     made = DescribeClientQuotasRequest
     asked = [made.ComponentData(entity_type=kind, match_type=how, match=name) for kind, how, name in components]
     handler = DescribeClientQuotasHandler(Stored(entities), authorizer)
-    return answer_to(handler, request_of(made(components=asked, strict=strict), version))
+    return response_to(handler, request_of(made(components=asked, strict=strict), version))
 
 
-def told(answer: Any) -> list[str]:
+def described(response: Any) -> list[str]:
     """Entities as `user=a client-id=*`."""
     return [
         " ".join(f"{part.entity_type}={'*' if part.entity_name is None else part.entity_name}" for part in entry.entity)
-        for entry in answer.entries
+        for entry in response.entries
     ]
 
 
@@ -80,12 +80,12 @@ A, U, UC, AC, C, X, IP = (
     ],
 )
 def test_which_are_meant(components: Any, strict: bool, meant: list[str], version: int) -> None:
-    answer = describe(*components, strict=strict, version=version)
-    assert answer.error_code == 0
-    assert told(answer) == meant
+    response = describe(*components, strict=strict, version=version)
+    assert response.error_code == 0
+    assert described(response) == meant
 
 
-def test_quotas_alone_are_told() -> None:
+def test_only_quotas_are_returned() -> None:
     [entry] = describe(("user", EXACT, "a"), strict=True).entries
     assert [(value.key, value.value) for value in entry.values] == [("producer_byte_rate", 1024.0)]
 
@@ -101,14 +101,14 @@ def test_quotas_alone_are_told() -> None:
     ],
 )
 def test_filters_that_mean_nothing(components: Any, error: Error) -> None:
-    answer = describe(*components)
-    assert (answer.error_code, answer.entries) == (error, None)
+    response = describe(*components)
+    assert (response.error_code, response.entries) == (error, None)
 
 
 def test_what_is_stored_and_no_quota_is_named() -> None:
-    answer = describe(entities={"clients/c": {"request_percentage": "many"}})
-    assert answer.error_code == Error.UNKNOWN_SERVER_ERROR
-    assert "clients/c" in answer.error_message
+    response = describe(entities={"clients/c": {"request_percentage": "many"}})
+    assert response.error_code == Error.UNKNOWN_SERVER_ERROR
+    assert "clients/c" in response.error_message
 
 
 def test_needs_describe_configs_on_the_cluster() -> None:

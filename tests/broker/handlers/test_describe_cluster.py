@@ -11,25 +11,25 @@ from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, context, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, context, request_of, response_to
 
 
 def ask(version: int, authorizer: Any = ALLOW_ALL, listener: str = "CLIENT", **fields: Any) -> Any:
     cache = cache_of()
     handler = DescribeClusterHandler(cache, "cluster", authorizer, ExposedController(cache, Random(1)))
-    return answer_to(handler, request_of(DescribeClusterRequest(**fields), version, context(listener=listener)))
+    return response_to(handler, request_of(DescribeClusterRequest(**fields), version, context(listener=listener)))
 
 
 @pytest.mark.spec("L10", "F12")
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_the_cluster_as_the_listener_shows_it(version: int) -> None:
-    answer = ask(version)
-    assert [(b.broker_id, b.host, b.port, b.rack) for b in answer.brokers] == [
+    response = ask(version)
+    assert [(b.broker_id, b.host, b.port, b.rack) for b in response.brokers] == [
         (1, "client1", 9001, "rack1"),
         (2, "client2", 9002, "rack2"),
     ]
-    assert (answer.cluster_id, answer.error_code) == ("cluster", Error.NONE)
-    assert answer.controller_id in (1, 2)
+    assert (response.cluster_id, response.error_code) == ("cluster", Error.NONE)
+    assert response.controller_id in (1, 2)
     assert ask(version, listener="NOWHERE").controller_id == -1
 
 
@@ -37,12 +37,12 @@ def test_the_cluster_as_the_listener_shows_it(version: int) -> None:
     ("endpoint_type", "error"), [(2, Error.MISMATCHED_ENDPOINT_TYPE), (7, Error.UNSUPPORTED_ENDPOINT_TYPE)]
 )
 def test_endpoints_that_are_not_here(endpoint_type: int, error: Error) -> None:
-    answer = ask(1, endpoint_type=endpoint_type)
-    assert (answer.error_code, answer.brokers) == (error, [])
-    assert answer.error_message
+    response = ask(1, endpoint_type=endpoint_type)
+    assert (response.error_code, response.brokers) == (error, [])
+    assert response.error_message
 
 
-def test_operations_are_shown_to_who_may_describe_the_cluster() -> None:
+def test_authorized_operations_need_describe_on_the_cluster() -> None:
     assert ask(1).cluster_authorized_operations == -(2**31)
     asked: dict[str, Any] = {"include_cluster_authorized_operations": True}
     assert ask(1, **asked).cluster_authorized_operations == sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))

@@ -13,7 +13,7 @@ from signalbox.broker.handlers.describe_configs import DescribeConfigsHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.wiring.configuration import NODE_CONFIG
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
 
 pytestmark = pytest.mark.spec("D15")
 
@@ -42,7 +42,7 @@ def ask(resource_type: int, name: str, version: int = 4, authorizer: Any = ALLOW
         resource_type=resource_type, resource_name=name, configuration_keys=keys
     )
     body = DescribeConfigsRequest(resources=[resource], **more)
-    [result] = answer_to(DescribeConfigsHandler(description, cache, 1, authorizer), request_of(body, version)).results
+    [result] = response_to(DescribeConfigsHandler(description, cache, 1, authorizer), request_of(body, version)).results
     assert (result.resource_type, result.resource_name) == (resource_type, name)
     return result
 

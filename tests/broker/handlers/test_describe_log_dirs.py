@@ -16,7 +16,7 @@ from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 
 
 def start(*folders: Path) -> LogManager:
@@ -27,13 +27,13 @@ def start(*folders: Path) -> LogManager:
 
 def ask(logs: LogManager, version: int, topics: Any = None, authorizer: Any = ALLOW_ALL) -> Any:
     handler = DescribeLogDirsHandler(logs, authorizer)
-    return answer_to(handler, request_of(DescribeLogDirsRequest(topics=topics), version))
+    return response_to(handler, request_of(DescribeLogDirsRequest(topics=topics), version))
 
 
-def listed(answer: Any) -> dict[str, dict[str, list[int]]]:
+def listed(response: Any) -> dict[str, dict[str, list[int]]]:
     return {
         Path(each.log_dir).name: {topic.name: [p.partition_index for p in topic.partitions] for topic in each.topics}
-        for each in answer.results
+        for each in response.results
     }
 
 
@@ -43,13 +43,13 @@ def test_what_lies_where(tmp_path: Path, version: int) -> None:
     for number in range(3):
         logs.create(TopicPartition("t", number), new_uuid(), LogConfig())
     logs.create(TopicPartition("u", 0), new_uuid(), LogConfig())
-    answer = ask(logs, version)
-    assert answer.error_code == Error.NONE
-    assert listed(answer) == {"a": {"t": [0, 2]}, "b": {"t": [1], "u": [0]}}
-    sizes = [part.partition_size for each in answer.results for topic in each.topics for part in topic.partitions]
+    response = ask(logs, version)
+    assert response.error_code == Error.NONE
+    assert listed(response) == {"a": {"t": [0, 2]}, "b": {"t": [1], "u": [0]}}
+    sizes = [part.partition_size for each in response.results for topic in each.topics for part in topic.partitions]
     assert sizes == [0] * 4
     disk = shutil.disk_usage(tmp_path)
-    assert {each.total_bytes for each in answer.results} == ({disk.total} if version >= 4 else {-1})
+    assert {each.total_bytes for each in response.results} == ({disk.total} if version >= 4 else {-1})
     named = DescribeLogDirsRequest.DescribableLogDirTopic(topic="t", partitions=[1, 2, 9])
     assert listed(ask(logs, version, [named])) == {"a": {"t": [2]}, "b": {"t": [1]}}
     assert listed(ask(logs, version, [])) == {"a": {}, "b": {}}
@@ -66,17 +66,17 @@ def test_without_the_right_nothing_is_listed(tmp_path: Path, version: int) -> No
     logs.close()
 
 
-def test_a_directory_that_failed_says_so(tmp_path: Path) -> None:
+def test_a_failed_directory_is_reported(tmp_path: Path) -> None:
     logs = start(tmp_path / "a", tmp_path / "b")
     logs.create(TopicPartition("t", 0), new_uuid(), LogConfig())
     logs.directories[0].fail(OSError("gone"), "testing")
-    answer = ask(logs, 5)
-    assert [each.error_code for each in answer.results] == [Error.KAFKA_STORAGE_ERROR, Error.NONE]
-    assert listed(answer) == {"a": {}, "b": {}}
+    response = ask(logs, 5)
+    assert [each.error_code for each in response.results] == [Error.KAFKA_STORAGE_ERROR, Error.NONE]
+    assert listed(response) == {"a": {}, "b": {}}
     logs.close()
 
 
-def test_a_volume_that_is_gone_says_so(tmp_path: Path) -> None:
+def test_an_unmounted_volume_is_reported(tmp_path: Path) -> None:
     logs = start(tmp_path / "a")
     shutil.rmtree(tmp_path / "a")
     assert [each.error_code for each in ask(logs, 5).results] == [Error.KAFKA_STORAGE_ERROR]

@@ -11,7 +11,7 @@ from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of, topic_id
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to, topic_id
 
 pytestmark = pytest.mark.spec("D1")
 
@@ -32,13 +32,13 @@ def ask(*names: str, cursor: tuple[str, int] | None = None, limit: int = 2000, *
     )
     if cursor is not None:
         body.cursor = DescribeTopicPartitionsRequest.Cursor(topic_name=cursor[0], partition_index=cursor[1])
-    return answer_to(handler, request_of(body, 0))
+    return response_to(handler, request_of(body, 0))
 
 
-def page(answer: Any) -> tuple[list[tuple[str, list[int]]], tuple[str, int] | None]:
-    cursor = answer.next_cursor
+def page(response: Any) -> tuple[list[tuple[str, list[int]]], tuple[str, int] | None]:
+    cursor = response.next_cursor
     return (
-        [(topic.name, [p.partition_index for p in topic.partitions]) for topic in answer.topics],
+        [(topic.name, [p.partition_index for p in topic.partitions]) for topic in response.topics],
         None if cursor is None else (cursor.topic_name, cursor.partition_index),
     )
 
@@ -64,8 +64,8 @@ def test_page_after_page_gives_each_partition_once(limit: int, most: int) -> Non
 
 
 def test_a_topic_of_which_only_the_name_is_known() -> None:
-    answer = ask("torn", "a", topics={**TOPICS, "torn": {}})
-    assert [(topic.name, topic.error_code) for topic in answer.topics] == [
+    response = ask("torn", "a", topics={**TOPICS, "torn": {}})
+    assert [(topic.name, topic.error_code) for topic in response.topics] == [
         ("a", Error.NONE),
         ("torn", Error.LEADER_NOT_AVAILABLE),
     ]
@@ -81,8 +81,8 @@ def test_cursors() -> None:
 
 
 def test_unknown_and_forbidden_topics() -> None:
-    answer = ask("a", "nope")
-    assert [(t.name, t.error_code) for t in answer.topics] == [("a", 0), ("nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
+    response = ask("a", "nope")
+    assert [(t.name, t.error_code) for t in response.topics] == [("a", 0), ("nope", Error.UNKNOWN_TOPIC_OR_PARTITION)]
     authorizer = acl(("alice", "READ", "a"))
     assert page(ask(authorizer=authorizer))[0] == [("a", [0, 1, 2])]
     forbidden = ask("a", "b", authorizer=authorizer).topics[1]
@@ -111,6 +111,6 @@ def test_a_partition_without_a_leader_says_why() -> None:
     cache.apply_update_metadata(UpdateMetadataRequest(live_brokers=live, topic_states=[topic]))
     handler = DescribeTopicPartitionsHandler(cache, ALLOW_ALL, 2000)
     body = DescribeTopicPartitionsRequest(topics=[DescribeTopicPartitionsRequest.TopicRequest(name="a")])
-    answer = answer_to(handler, request_of(body, 0))
-    reasons = {each.partition_index: own_tags.offline_reason(each) for each in answer.topics[0].partitions}
+    response = response_to(handler, request_of(body, 0))
+    reasons = {each.partition_index: own_tags.offline_reason(each) for each in response.topics[0].partitions}
     assert reasons == {0: "broker 1 came back without its log", 1: "", 2: ""}

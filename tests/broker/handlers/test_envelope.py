@@ -14,8 +14,8 @@ from signalbox.protocol.headers import decode_response_header, encode_request_he
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.security.principal import DefaultPrincipalBuilder, KafkaPrincipal
-from tests.broker.asking import ALLOW_ALL, Recorded, acl, context, request_of
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, RecordingAuditSink, acl, context, request_of
+from tests.broker.handlers.running_broker import RunningBroker
 
 SERDE = DefaultPrincipalBuilder()
 BROKERS = acl(("broker", "CLUSTER_ACTION", "cluster"))
@@ -39,29 +39,33 @@ class Inactive:
         raise AssertionError("never asked")
 
 
-def ask(house: House, body: Any, authorizer: Any = BROKERS, **more: Any) -> tuple[Any, Recorded]:
-    sink = Recorded()
-    controller = more.pop("controller", house.parts.controller)
-    handler = EnvelopeHandler(house.parts.router, controller, authorizer, SERDE, sink)
+def ask(
+    running_broker: RunningBroker, body: Any, authorizer: Any = BROKERS, **more: Any
+) -> tuple[Any, RecordingAuditSink]:
+    sink = RecordingAuditSink()
+    controller = more.pop("controller", running_broker.components.controller)
+    handler = EnvelopeHandler(running_broker.components.router, controller, authorizer, SERDE, sink)
     who = context(more.pop("principal", "broker"), "REPLICATION", **{"privileged": True, **more})
-    return house.answer(handler, request_of(body, 0, who)), sink
+    return running_broker.answer(handler, request_of(body, 0, who)), sink
 
 
 @pytest.mark.spec("F3")
-def test_the_inner_answer_travels_back_with_its_own_header(house: House) -> None:
-    answer, sink = ask(house, envelope("e-1"))
-    assert (answer.error_code, sink.events) == (0, [])
-    correlation_id, offset = decode_response_header(answer.response_data, ApiKey.CREATE_TOPICS, 7)
-    inner = CreateTopicsResponse.decode(answer.response_data, 7, offset)
+def test_the_inner_answer_travels_back_with_its_own_header(running_broker: RunningBroker) -> None:
+    response, sink = ask(running_broker, envelope("e-1"))
+    assert (response.error_code, sink.events) == (0, [])
+    correlation_id, offset = decode_response_header(response.response_data, ApiKey.CREATE_TOPICS, 7)
+    inner = CreateTopicsResponse.decode(response.response_data, 7, offset)
     assert correlation_id == 99
     assert [(topic.name, topic.error_code) for topic in inner.topics] == [("e-1", 0)]
 
 
 @pytest.mark.spec("F14")
-def test_what_an_envelope_carried_is_audited_as_what_it_is(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    trail = Recorded()
-    monkeypatch.setattr(house.parts.trail.audit, "record", trail.record)
-    ask(house, envelope("e-audited"))
+def test_what_an_envelope_carried_is_audited_as_what_it_is(
+    running_broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trail = RecordingAuditSink()
+    monkeypatch.setattr(running_broker.components.telemetry.audit, "record", trail.record)
+    ask(running_broker, envelope("e-audited"))
     [event] = trail.events
     assert (event.kind, event.api, event.resource, event.error) == ("admin", "CREATE_TOPICS", "e-audited", "")
     assert (event.principal, event.forwarding_principal) == ("User:alice", "User:broker")
@@ -69,26 +73,26 @@ def test_what_an_envelope_carried_is_audited_as_what_it_is(house: House, monkeyp
 
 
 @pytest.mark.spec("F4")
-def test_a_listener_that_is_not_privileged_closes_and_changes_nothing(house: House) -> None:
-    answer, sink = ask(house, envelope("e-2"), ALLOW_ALL, privileged=False)
-    assert isinstance(answer, CloseConnection)
+def test_a_listener_that_is_not_privileged_closes_and_changes_nothing(running_broker: RunningBroker) -> None:
+    response, sink = ask(running_broker, envelope("e-2"), ALLOW_ALL, privileged=False)
+    assert isinstance(response, CloseConnection)
     assert [event.kind for event in sink.events] == ["rejected"]
-    assert "e-2" not in house.parts.cache.image.topics
+    assert "e-2" not in running_broker.components.cache.image.topics
 
 
 @pytest.mark.spec("F4")
-def test_a_forged_envelope_is_rejected_on_the_privileged_listener_too(house: House) -> None:
-    answer, sink = ask(house, envelope("e-3"), principal="mallory")
-    assert (answer.error_code, answer.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
+def test_a_forged_envelope_is_rejected_on_the_privileged_listener_too(running_broker: RunningBroker) -> None:
+    response, sink = ask(running_broker, envelope("e-3"), principal="mallory")
+    assert (response.error_code, response.response_data) == (Error.CLUSTER_AUTHORIZATION_FAILED, None)
     assert sink.events[0].principal == "User:mallory"
-    assert "e-3" not in house.parts.cache.image.topics
+    assert "e-3" not in running_broker.components.cache.image.topics
 
 
-def test_off_the_controller_the_right_is_looked_at_first(house: House) -> None:
-    answer, _ = ask(house, envelope("e-4"), controller=Inactive())
-    assert answer.error_code == Error.NOT_CONTROLLER
-    answer, _ = ask(house, envelope("e-4"), controller=Inactive(), principal="mallory")
-    assert answer.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+def test_off_the_controller_the_right_is_looked_at_first(running_broker: RunningBroker) -> None:
+    response, _ = ask(running_broker, envelope("e-4"), controller=Inactive())
+    assert response.error_code == Error.NOT_CONTROLLER
+    response, _ = ask(running_broker, envelope("e-4"), controller=Inactive(), principal="mallory")
+    assert response.error_code == Error.CLUSTER_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,7 @@ def test_off_the_controller_the_right_is_looked_at_first(house: House) -> None:
         (envelope("e-5", 12345), Error.UNSUPPORTED_VERSION),
     ],
 )
-def test_what_is_wrong_inside(house: House, body: Any, error: Error) -> None:
-    answer, sink = ask(house, body)
-    assert (answer.error_code, answer.response_data) == (error, None)
+def test_what_is_wrong_inside(running_broker: RunningBroker, body: Any, error: Error) -> None:
+    response, sink = ask(running_broker, body)
+    assert (response.error_code, response.response_data) == (error, None)
     assert len(sink.events) == 1

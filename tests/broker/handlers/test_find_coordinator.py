@@ -10,7 +10,7 @@ from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.handlers.find_coordinator import FindCoordinatorHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
 
 # partition_for: "g" (103) → 1 of 2, "h" (104) → 0, "a" (97) → 1
 OFFSETS = {"__consumer_offsets": {0: (3, [3]), 1: (2, [2])}}
@@ -29,25 +29,25 @@ class Creation:
 def ask(body: FindCoordinatorRequest, version: int, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:
     cache = more.get("cache") or cache_of(topics=OFFSETS)
     handler = FindCoordinatorHandler(cache, authorizer, more.get("creation") or Creation())
-    return answer_to(handler, request_of(body, version))
+    return response_to(handler, request_of(body, version))
 
 
 @pytest.mark.parametrize("version", range(4))
 def test_one_key(version: int) -> None:
-    answer = ask(FindCoordinatorRequest(key="g"), version)
-    assert (answer.error_code, answer.node_id, answer.host, answer.port) == (0, 2, "client2", 9002)
+    response = ask(FindCoordinatorRequest(key="g"), version)
+    assert (response.error_code, response.node_id, response.host, response.port) == (0, 2, "client2", 9002)
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
 def test_many_keys_each_with_its_own_error(version: int) -> None:
     authorizer = acl(("alice", "READ", "group:g"), ("alice", "DESCRIBE", "group:h"))
-    answer = ask(FindCoordinatorRequest(coordinator_keys=["g", "secret", "h"]), version, authorizer)
-    assert [(c.key, c.node_id, c.host, c.port, c.error_code) for c in answer.coordinators] == [
+    response = ask(FindCoordinatorRequest(coordinator_keys=["g", "secret", "h"]), version, authorizer)
+    assert [(c.key, c.node_id, c.host, c.port, c.error_code) for c in response.coordinators] == [
         ("g", 2, "client2", 9002, 0),
         ("secret", -1, "", -1, Error.GROUP_AUTHORIZATION_FAILED),
         ("h", -1, "", -1, Error.COORDINATOR_NOT_AVAILABLE),  # broker 3 lacks the listener: its address is not returned
     ]
-    assert next(c.error_message for c in answer.coordinators) == "", "empty, not null: as Kafka answers"
+    assert next(c.error_message for c in response.coordinators) == "", "empty, not null: as Kafka answers"
     assert ask(FindCoordinatorRequest(), version).coordinators == []
 
 
@@ -63,35 +63,35 @@ def test_many_keys_each_with_its_own_error(version: int) -> None:
 )
 def test_coordinators_that_are_not_served_are_final_errors(version: int, key_type: int, error: Error) -> None:
     """librdkafka retries FindCoordinator for transactions until its deadline, unless it treats the error as final."""
-    answer = ask(FindCoordinatorRequest(key="g", key_type=key_type), version)
-    assert (answer.error_code, answer.node_id, answer.port) == (error, -1, -1)
+    response = ask(FindCoordinatorRequest(key="g", key_type=key_type), version)
+    assert (response.error_code, response.node_id, response.port) == (error, -1, -1)
     batched = ask(FindCoordinatorRequest(coordinator_keys=["g"], key_type=key_type), 6)
     assert batched.coordinators[0].error_code == error
 
 
-def test_an_offsets_topic_of_which_only_the_name_is_known_is_not_made_anew() -> None:
+def test_an_offsets_topic_known_only_by_name_is_not_created_again() -> None:
     """Its entry in the store is corrupt. Without the number of partitions the coordinator cannot be computed."""
     creation = Creation()
-    answer = ask(
+    response = ask(
         FindCoordinatorRequest(key="g"), 3, cache=cache_of(topics={"__consumer_offsets": {}}), creation=creation
     )
-    assert (answer.error_code, creation.asked) == (Error.COORDINATOR_NOT_AVAILABLE, [])
+    assert (response.error_code, creation.asked) == (Error.COORDINATOR_NOT_AVAILABLE, [])
 
 
 @pytest.mark.spec("F10", "F11")
 def test_a_missing_topic_is_created_by_the_broker_itself() -> None:
     creation = Creation((Error.POLICY_VIOLATION, "RequiredTags rejected it"))
-    answer = ask(FindCoordinatorRequest(key="g"), 3, cache=cache_of(), creation=creation)
+    response = ask(FindCoordinatorRequest(key="g"), 3, cache=cache_of(), creation=creation)
     assert creation.asked == [("__consumer_offsets", None)]
-    assert answer.error_code == Error.COORDINATOR_NOT_AVAILABLE
-    assert "RequiredTags rejected it" in answer.error_message
+    assert response.error_code == Error.COORDINATOR_NOT_AVAILABLE
+    assert "RequiredTags rejected it" in response.error_message
 
 
 @pytest.mark.parametrize("offsets", [{0: (3, [3])}, {1: (-1, [2]), 0: (1, [1])}, {1: (9, [9]), 0: (1, [1])}])
 def test_no_leader_dead_leader_half_an_image(offsets: dict[int, tuple[int, list[int]]]) -> None:
     cache = cache_of(topics={"__consumer_offsets": offsets})
-    answer = ask(FindCoordinatorRequest(key="g"), 3, cache=cache)
-    assert answer.error_code == Error.COORDINATOR_NOT_AVAILABLE
+    response = ask(FindCoordinatorRequest(key="g"), 3, cache=cache)
+    assert response.error_code == Error.COORDINATOR_NOT_AVAILABLE
 
 
 def test_a_hole_in_the_image_is_no_bug() -> None:
@@ -101,5 +101,5 @@ def test_a_hole_in_the_image_is_no_bug() -> None:
 
 def test_without_the_right_nothing_is_created() -> None:
     creation = Creation()
-    answer = ask(FindCoordinatorRequest(key="g"), 3, acl(), cache=cache_of(), creation=creation)
-    assert (answer.error_code, creation.asked) == (Error.GROUP_AUTHORIZATION_FAILED, [])
+    response = ask(FindCoordinatorRequest(key="g"), 3, acl(), cache=cache_of(), creation=creation)
+    assert (response.error_code, creation.asked) == (Error.GROUP_AUTHORIZATION_FAILED, [])

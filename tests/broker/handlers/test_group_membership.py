@@ -13,8 +13,8 @@ from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.leave_group import LeaveGroupRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest
-from tests.broker.asking import ALLOW_ALL, AtOnce, acl, request_of
-from tests.broker.handlers.house import House
+from tests.broker.handler_requests import ALLOW_ALL, ImmediateScheduler, acl, request_of
+from tests.broker.handlers.running_broker import RunningBroker
 
 pytestmark = pytest.mark.spec("D8")
 
@@ -27,26 +27,30 @@ CALLS = {
 CASES = [pytest.param(kind, v, id=f"{kind.__name__}-{v}") for kind, (_, versions) in CALLS.items() for v in versions]
 
 
-def ask(house: House, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
-    call = getattr(house.parts.data.coordinator, CALLS[type(body)][0])
-    return house.answer(GroupMembershipHandler(call, authorizer, ResponsePacer(AtOnce())), request_of(body, version))
+def ask(running_broker: RunningBroker, body: Any, version: int, authorizer: Any = ALLOW_ALL) -> Any:
+    call = getattr(running_broker.components.data.coordinator, CALLS[type(body)][0])
+    return running_broker.answer(
+        GroupMembershipHandler(call, authorizer, ResponsePacer(ImmediateScheduler())), request_of(body, version)
+    )
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
-def test_needs_read_on_the_group(house: House, kind: Any, version: int) -> None:
-    answer = ask(house, kind(group_id="g"), version, acl(("alice", "DESCRIBE", "group:g")))
-    assert answer.error_code == Error.GROUP_AUTHORIZATION_FAILED
+def test_needs_read_on_the_group(running_broker: RunningBroker, kind: Any, version: int) -> None:
+    response = ask(running_broker, kind(group_id="g"), version, acl(("alice", "DESCRIBE", "group:g")))
+    assert response.error_code == Error.GROUP_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
-def test_a_group_that_is_not_here_has_an_error_at_every_version(house: House, kind: Any, version: int) -> None:
+def test_a_group_that_is_not_here_has_an_error_at_every_version(
+    running_broker: RunningBroker, kind: Any, version: int
+) -> None:
     body = kind(group_id="g", member_id="m")
     if kind is LeaveGroupRequest and version >= 3:
         body = kind(group_id="g", members=[LeaveGroupRequest.MemberIdentity(member_id="m")])
     if kind is SyncGroupRequest and version >= 5:
         body = kind(group_id="g", member_id="m", protocol_type="consumer", protocol_name="range")
-    answer = ask(house, body, version, acl(("alice", "READ", "group:g")))
-    assert answer.error_code in (
+    response = ask(running_broker, body, version, acl(("alice", "READ", "group:g")))
+    assert response.error_code in (
         Error.NOT_COORDINATOR,
         Error.COORDINATOR_NOT_AVAILABLE,
         Error.UNKNOWN_MEMBER_ID,
@@ -54,6 +58,6 @@ def test_a_group_that_is_not_here_has_an_error_at_every_version(house: House, ki
     )
 
 
-def test_who_asks_is_told_to_the_coordinator() -> None:
+def test_the_coordinator_gets_the_client_id_and_address() -> None:
     asked = client_context(request_of(HeartbeatRequest(), 4))
     assert (asked.client_id, asked.client_host) == ("test", "/10.0.0.7")

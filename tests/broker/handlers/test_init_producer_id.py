@@ -9,7 +9,7 @@ import pytest
 from signalbox.broker.handlers.init_producer_id import InitProducerIdHandler
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 
 
 class Ids:
@@ -24,8 +24,8 @@ class Ids:
 
 def ask(version: int, authorizer: Any = ALLOW_ALL, ids: Ids | None = None, **fields: Any) -> tuple[int, int, int]:
     body = InitProducerIdRequest(**{"transactional_id": None, **fields})
-    answer = answer_to(InitProducerIdHandler(ids or Ids(), authorizer), request_of(body, version))
-    return answer.error_code, answer.producer_id, answer.producer_epoch
+    response = response_to(InitProducerIdHandler(ids or Ids(), authorizer), request_of(body, version))
+    return response.error_code, response.producer_id, response.producer_epoch
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -42,7 +42,7 @@ def test_an_id_with_epoch_0(version: int) -> None:
         (acl(("bob", "WRITE", "any topic")), Error.CLUSTER_AUTHORIZATION_FAILED),
     ],
 )
-def test_who_may(authorizer: Any, code: int) -> None:
+def test_authorization(authorizer: Any, code: int) -> None:
     assert ask(4, authorizer)[0] == code
 
 
@@ -55,7 +55,7 @@ def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error
 
 
 @pytest.mark.parametrize(
-    ("producer_id", "epoch", "answer"),
+    ("producer_id", "epoch", "response"),
     [
         (55, -1, (Error.INVALID_REQUEST, -1, -1)),
         (-1, 3, (Error.INVALID_REQUEST, -1, -1)),
@@ -63,11 +63,11 @@ def test_a_transactional_id_is_a_final_error(transactional_id: str, error: Error
         (-1, -1, (0, 42, 0)),
     ],
 )
-def test_what_the_producer_has_is_told_whole(producer_id: int, epoch: int, answer: tuple[int, int, int]) -> None:
-    assert ask(3, producer_id=producer_id, producer_epoch=epoch) == answer
+def test_a_producer_id_and_epoch_in_the_request(producer_id: int, epoch: int, response: tuple[int, int, int]) -> None:
+    assert ask(3, producer_id=producer_id, producer_epoch=epoch) == response
 
 
-def test_who_may_comes_first() -> None:
+def test_authorization_comes_first() -> None:
     assert ask(3, acl(("bob", "WRITE", "t")), producer_id=55)[0] == Error.CLUSTER_AUTHORIZATION_FAILED
 
 

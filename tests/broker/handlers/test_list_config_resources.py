@@ -10,7 +10,7 @@ import pytest
 from signalbox.broker.handlers.list_config_resources import ListConfigResourcesHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.list_config_resources import ListConfigResourcesRequest
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 
@@ -27,12 +27,12 @@ class Stored:
 
 def ask(*types: int, version: int = 1, authorizer: Any = ALLOW_ALL) -> Any:
     handler = ListConfigResourcesHandler(Stored(), cache_of(topics={"t": {0: (1, [1])}}), authorizer)
-    return answer_to(handler, request_of(ListConfigResourcesRequest(resource_types=list(types)), version))
+    return response_to(handler, request_of(ListConfigResourcesRequest(resource_types=list(types)), version))
 
 
-def named(answer: Any) -> list[tuple[int, str]]:
-    assert answer.error_code == Error.NONE
-    return [(each.resource_type, each.resource_name) for each in answer.config_resources]
+def named(response: Any) -> list[tuple[int, str]]:
+    assert response.error_code == Error.NONE
+    return [(each.resource_type, each.resource_name) for each in response.config_resources]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.all_topics_response_cache import WORTH_KEEPING_FROM
+from signalbox.broker.all_topics_response_cache import MIN_CACHED_TOPICS
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.metadata import MetadataHandler
@@ -19,7 +19,7 @@ from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from signalbox.security.authorizer import Authorizer
-from tests.broker.asking import ALLOW_ALL, acl, answer_to, cache_of, context, request_of, topic_id, update
+from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, context, request_of, response_to, topic_id, update
 
 TOPICS = {"a": {0: (1, [1])}, "b": {0: (3, [3, 1])}, "__consumer_offsets": {0: (1, [1])}}
 EVERYWHERE = ("CLIENT", "REPLICATION", "CONTROL")
@@ -53,19 +53,19 @@ def by_id(*topic_ids: bytes) -> MetadataRequest:
     return MetadataRequest(topics=[topic(name=None, topic_id=topic_id) for topic_id in topic_ids])
 
 
-def ask(body: MetadataRequest, version: int, who: Any = None, **parts: Any) -> Any:
-    return answer_to(handler(**parts), request_of(body, version, who))
+def ask(body: MetadataRequest, version: int, who: Any = None, **components: Any) -> Any:
+    return response_to(handler(**components), request_of(body, version, who))
 
 
-def found(answer: Any) -> list[tuple[str | None, int]]:
-    return [(topic.name, topic.error_code) for topic in answer.topics]
+def found(response: Any) -> list[tuple[str | None, int]]:
+    return [(topic.name, topic.error_code) for topic in response.topics]
 
 
 @pytest.mark.spec("L10")
 @pytest.mark.parametrize("version", range(14))
-def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
-    answer = ask(MetadataRequest(topics=None if version else []), version)
-    assert [(b.node_id, b.host, b.port) for b in answer.brokers] == [(1, "client1", 9001), (2, "client2", 9002)]
+def test_only_addresses_of_the_requests_listener_are_returned(version: int) -> None:
+    response = ask(MetadataRequest(topics=None if version else []), version)
+    assert [(b.node_id, b.host, b.port) for b in response.brokers] == [(1, "client1", 9001), (2, "client2", 9002)]
     inside = ask(MetadataRequest(topics=None if version else []), version, context(listener="REPLICATION"))
     assert [(b.node_id, b.host) for b in inside.brokers] == [(n, f"replication{n}") for n in (1, 2, 3)]
 
@@ -74,17 +74,17 @@ def test_only_the_listeners_addresses_leave_the_house(version: int) -> None:
 def test_a_topic_of_which_only_the_name_is_known_is_asked_for_again(version: int) -> None:
     """Its entry in the store is corrupt. The topic is not created again."""
     creation = Creation()
-    answer = ask(by_name("torn"), version, creation=creation, cache=cache_of(topics={"torn": {}}))
-    assert (found(answer), answer.topics[0].partitions) == ([("torn", Error.LEADER_NOT_AVAILABLE)], [])
+    response = ask(by_name("torn"), version, creation=creation, cache=cache_of(topics={"torn": {}}))
+    assert (found(response), response.topics[0].partitions) == ([("torn", Error.LEADER_NOT_AVAILABLE)], [])
     assert creation.asked == []
 
 
 def test_the_rest_of_the_answer() -> None:
-    answer = ask(MetadataRequest(topics=None), 13)
-    assert (answer.cluster_id, answer.brokers[0].rack) == ("cluster", "rack1")
-    assert answer.controller_id in (1, 2)
-    assert answer.topics[0].topic_id == topic_id("a")
-    assert [t.is_internal for t in answer.topics] == [False, False, True]
+    response = ask(MetadataRequest(topics=None), 13)
+    assert (response.cluster_id, response.brokers[0].rack) == ("cluster", "rack1")
+    assert response.controller_id in (1, 2)
+    assert response.topics[0].topic_id == topic_id("a")
+    assert [t.is_internal for t in response.topics] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_leader_without_the_listener() -> None:
 
 
 def test_unknown_illegal_and_repeated_names() -> None:
-    answer = ask(by_name("a", "nope", "a", "what?", "", "nope"), 12)
-    assert found(answer) == [
+    response = ask(by_name("a", "nope", "a", "what?", "", "nope"), 12)
+    assert found(response) == [
         ("a", Error.NONE),
         ("nope", Error.UNKNOWN_TOPIC_OR_PARTITION),
         ("what?", Error.INVALID_TOPIC_EXCEPTION),
@@ -111,9 +111,9 @@ def test_unknown_illegal_and_repeated_names() -> None:
 
 
 def test_by_id() -> None:
-    answer = ask(by_id(topic_id("a"), b"\7" * 16, topic_id("a")), 12)
-    assert found(answer) == [("a", Error.NONE), (None, Error.UNKNOWN_TOPIC_ID)]
-    assert answer.topics[1].topic_id == b"\7" * 16
+    response = ask(by_id(topic_id("a"), b"\7" * 16, topic_id("a")), 12)
+    assert found(response) == [("a", Error.NONE), (None, Error.UNKNOWN_TOPIC_ID)]
+    assert response.topics[1].topic_id == b"\7" * 16
     [hidden] = ask(by_id(topic_id("a")), 12, authorizer=acl(("bob", "READ", "a"))).topics
     assert (hidden.name, hidden.topic_id, hidden.error_code) == (None, topic_id("a"), Error.TOPIC_AUTHORIZATION_FAILED)
 
@@ -129,9 +129,9 @@ def test_ids_are_rejected_where_the_field_is_there_but_not_usable(version: int, 
 def test_what_may_not_be_described() -> None:
     authorizer = acl(("alice", "READ", "a"))
     assert found(ask(MetadataRequest(topics=None), 12, authorizer=authorizer)) == [("a", Error.NONE)]
-    answer = ask(by_name("a", "b", "nope"), 12, authorizer=authorizer, creation=Creation())
-    assert found(answer)[1:] == [("b", Error.TOPIC_AUTHORIZATION_FAILED), ("nope", Error.TOPIC_AUTHORIZATION_FAILED)]
-    assert answer.topics[1].topic_id == ZERO_UUID
+    response = ask(by_name("a", "b", "nope"), 12, authorizer=authorizer, creation=Creation())
+    assert found(response)[1:] == [("b", Error.TOPIC_AUTHORIZATION_FAILED), ("nope", Error.TOPIC_AUTHORIZATION_FAILED)]
+    assert response.topics[1].topic_id == ZERO_UUID
 
 
 def test_operations() -> None:
@@ -147,7 +147,7 @@ def test_operations() -> None:
 @pytest.mark.parametrize(
     ("version", "wanted", "created"), [(3, False, True), (4, False, False), (4, True, True), (13, True, True)]
 )
-def test_who_decides_about_creation(version: int, wanted: bool, created: bool) -> None:
+def test_which_versions_and_fields_allow_auto_creation(version: int, wanted: bool, created: bool) -> None:
     creation = Creation()
     more = {"allow_auto_topic_creation": wanted} if version >= 4 else {}
     ask(by_name("a", "new", **more), version, creation=creation)
@@ -173,14 +173,14 @@ def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal
         (9, (0, ""), Error.LEADER_NOT_AVAILABLE),  # created, but not yet in this broker's image
     ],
 )
-def test_the_controllers_answer_reaches_who_asked(version: int, outcome: tuple[int, str], code: Error) -> None:
+def test_the_controllers_response_reaches_the_client(version: int, outcome: tuple[int, str], code: Error) -> None:
     assert found(ask(by_name("new"), version, creation=Creation(outcome))) == [("new", code)]
 
 
 def test_a_created_topic_is_shown_at_once() -> None:
     cache = cache_of(topics=TOPICS)
-    answer = ask(by_name("new", "a"), 12, cache=cache, creation=Creation(cache=cache))
-    assert found(answer) == [("new", Error.NONE), ("a", Error.NONE)]
+    response = ask(by_name("new", "a"), 12, cache=cache, creation=Creation(cache=cache))
+    assert found(response) == [("new", Error.NONE), ("a", Error.NONE)]
 
 
 @pytest.mark.parametrize(
@@ -196,12 +196,14 @@ def test_creating_needs_a_right(right: Any, code: int) -> None:
 def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_otherwise_soon() -> None:
     async def story() -> None:
         cache = cache_of({1: EVERYWHERE, 3: EVERYWHERE}, {"b": {0: (3, [3, 1])}})
-        vanished = RecentDisconnects(cache, ManualClock())
-        asked = MetadataHandler(cache, "cluster", ALLOW_ALL, ExposedController(cache, Random(1)), None, vanished)
-        vanished.connection_lost(3)
-        answer = asked(request_of(by_name("b"), 12))
-        assert inspect.iscoroutine(answer)
-        waiting = asyncio.ensure_future(answer)
+        recent_disconnects = RecentDisconnects(cache, ManualClock())
+        asked = MetadataHandler(
+            cache, "cluster", ALLOW_ALL, ExposedController(cache, Random(1)), None, recent_disconnects
+        )
+        recent_disconnects.connection_lost(3)
+        response = asked(request_of(by_name("b"), 12))
+        assert inspect.iscoroutine(response)
+        waiting = asyncio.ensure_future(response)
         await asyncio.sleep(0)
         assert not waiting.done()
         cache.apply_update_metadata(update({1: EVERYWHERE}, {"b": {0: (1, [3, 1])}}))
@@ -213,11 +215,11 @@ def test_a_broker_that_hung_up_is_shown_only_if_the_controller_does_not_say_othe
     asyncio.run(story())
 
 
-MANY = {f"t-{number}": {0: (1, [1]), 1: (3, [3, 1])} for number in range(WORTH_KEEPING_FROM)}
+MANY = {f"t-{number}": {0: (1, [1]), 1: (3, [3, 1])} for number in range(MIN_CACHED_TOPICS)}
 
 
-def body_of(answer: Any, version: int) -> bytes:
-    return b"".join(answer.encode_chunks(version))
+def body_of(response: Any, version: int) -> bytes:
+    return b"".join(response.encode_chunks(version))
 
 
 @pytest.mark.parametrize("version", range(14))
@@ -225,13 +227,13 @@ def test_a_large_answer_is_kept_as_the_bytes_it_would_have_been(version: int) ->
     cache = cache_of(topics=MANY)
     keeps = handler(cache=cache)
     wanted = MetadataRequest(topics=None if version else [])
-    first, again = (answer_to(keeps, request_of(wanted, version)) for _ in range(2))
-    named = answer_to(handler(cache=cache), request_of(by_name(*MANY), version))
+    first, again = (response_to(keeps, request_of(wanted, version)) for _ in range(2))
+    named = response_to(handler(cache=cache), request_of(by_name(*MANY), version))
     shown = {MetadataResponse.decode(body_of(each, version), version).controller_id for each in (first, again)}
     assert shown <= {1, 2, -1}
     plain = MetadataResponse.decode(body_of(named, version), version)
-    for answer in (first, again):
-        decoded = MetadataResponse.decode(body_of(answer, version), version)
+    for response in (first, again):
+        decoded = MetadataResponse.decode(body_of(response, version), version)
         assert decoded.topics == plain.topics
         assert decoded.brokers == plain.brokers
 
@@ -244,8 +246,8 @@ def test_kept_answers_belong_to_one_listener(version: int) -> None:
     wanted = MetadataRequest(topics=None if version else [])
     for listener in ("CLIENT", "REPLICATION", "CLIENT"):
         request = request_of(wanted, version, context(listener=listener))
-        answers = [MetadataResponse.decode(body_of(answer_to(keeps, request), version), version) for _ in range(30)]
-        hosts = [[broker.host for broker in answer.brokers] for answer in answers]
+        answers = [MetadataResponse.decode(body_of(response_to(keeps, request), version), version) for _ in range(30)]
+        hosts = [[broker.host for broker in response.brokers] for response in answers]
         nodes = (1, 2) if listener == "CLIENT" else (1, 2, 3)
         assert hosts == [[f"{listener.lower()}{node_id}" for node_id in nodes]] * 30
 
@@ -255,16 +257,16 @@ def test_a_kept_answer_goes_with_the_image() -> None:
     keeps = handler(cache=cache)
     request = request_of(MetadataRequest(topics=None), 12)
     given = [keeps(request) for _ in range(40)]
-    assert len({id(answer) for answer in given}) == 2, "one for each controller that is shown"
+    assert len({id(response) for response in given}) == 2, "one for each controller that is shown"
     cache.apply_update_metadata(update({1: EVERYWHERE}, {"new": {0: (1, [1])}}))
-    fresh = MetadataResponse.decode(body_of(answer_to(keeps, request), 12), 12)
+    fresh = MetadataResponse.decode(body_of(response_to(keeps, request), 12), 12)
     assert "new" in {topic.name for topic in fresh.topics}
 
 
-def test_who_may_not_see_all_topics_is_given_no_kept_answer() -> None:
+def test_a_principal_that_may_not_describe_all_topics_gets_no_cached_response() -> None:
     cache = cache_of(topics=MANY)
     keeps = handler(acl(("root", "READ", "*"), ("alice", "READ", "t-1")), cache=cache)
     wanted = MetadataRequest(topics=None)
-    everything = answer_to(keeps, request_of(wanted, 12, context("root")))
+    everything = response_to(keeps, request_of(wanted, 12, context("root")))
     assert len(MetadataResponse.decode(body_of(everything, 12), 12).topics) == len(MANY)
-    assert found(answer_to(keeps, request_of(wanted, 12, context("alice")))) == [("t-1", Error.NONE)]
+    assert found(response_to(keeps, request_of(wanted, 12, context("alice")))) == [("t-1", Error.NONE)]

@@ -9,5 +9,5 @@ from signalbox.cli.demo.stage import Stage
 def test_one_envelope(stage: Stage) -> None:
     create_through_another_broker(stage)
     seen = stage.facts["forwarding"]
-    assert seen["door"] != seen["controller"]
+    assert seen["broker"] != seen["controller"]
     assert stage.checks[-1].seen == "1 forwarded"

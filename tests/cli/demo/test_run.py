@@ -35,9 +35,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     assert "cannot be made: Not a directory" in result.output
 
 
-def test_a_check_that_fails_is_exit_code_1_and_the_cluster_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_check_exits_with_1_and_stops_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Stage] = []
 
     def perform(stage: Stage) -> Path:

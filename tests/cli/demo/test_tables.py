@@ -11,7 +11,7 @@ from rich.console import Console
 
 from signalbox.cli.demo.flights import COLUMNS, Flights
 from signalbox.cli.demo.stage import CheckFailed, Stage
-from signalbox.cli.demo.tables import compare_offsets, compare_rows, judge_trails
+from signalbox.cli.demo.tables import check_audit_sequences, compare_offsets, compare_rows
 from signalbox.testing.process_cluster import ProcessCluster
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -88,10 +88,10 @@ def completeness(*trails: tuple[int, bool], complete: bool = True) -> dict[str, 
     return {"brokers": rows, "topic_records": 9, "unread_records": 0, "table_rows": 9, "complete": complete}
 
 
-def test_trails_of_every_broker_are_judged(tmp_path: Path) -> None:
+def test_the_audit_sequences_of_every_broker_are_checked(tmp_path: Path) -> None:
     seen = stage(tmp_path)
     seen.cluster = ProcessCluster(tmp_path, 2)
-    judge_trails(seen, completeness((1, True), (2, True), (2, True)))
+    check_audit_sequences(seen, completeness((1, True), (2, True), (2, True)))
     assert seen.checks[-2].seen == "3 broker runs"
 
 
@@ -111,4 +111,4 @@ def test_a_trail_that_is_not_whole_fails_the_check(tmp_path: Path, found: dict[s
     seen = stage(tmp_path)
     seen.cluster = ProcessCluster(tmp_path, 2)
     with pytest.raises(CheckFailed, match=said):
-        judge_trails(seen, found)
+        check_audit_sequences(seen, found)

@@ -56,7 +56,7 @@ def test_figures_are_plain_json_and_quick(warehouse: Path) -> None:
     assert (figures["totals"]["first_ms"], figures["totals"]["last_ms"]) == (5, 9)
 
 
-def test_a_gap_makes_the_trail_incomplete_and_the_line_says_where(warehouse: Path) -> None:
+def test_a_gap_makes_the_audit_trail_incomplete_and_is_located(warehouse: Path) -> None:
     found = read_figures(warehouse, "events")
     assert found["completeness"]["complete"] is False
     assert completeness_line(found) == (

@@ -49,7 +49,7 @@ def test_durations_that_were_not_measured_stay_out_of_the_mean(spark: SparkSessi
     assert (row["requests"], row["mean_us"], row["max_us"], row["request_bytes"]) == (10, 100, 150, 20)
 
 
-def test_a_forwarded_request_is_counted_once_where_the_client_asked(spark: SparkSession, table: Path) -> None:
+def test_a_forwarded_request_is_counted_once_on_the_clients_broker(spark: SparkSession, table: Path) -> None:
     there = {"kind": "forwarded", "api": "CREATE_TOPICS", "target_node": 2}
     here = {"kind": "admin", "api": "CREATE_TOPICS", "broker_id": 2, "forwarding_principal": "User:broker"}
     renew_rollups(events(spark, there, here), table)
@@ -58,7 +58,7 @@ def test_a_forwarded_request_is_counted_once_where_the_client_asked(spark: Spark
     assert [row["broker_id"] for row in rows(table, "decided")] == [2]
 
 
-def test_a_client_is_what_its_connection_told_in_the_end(spark: SparkSession, table: Path) -> None:
+def test_a_client_has_the_software_name_of_its_connection(spark: SparkSession, table: Path) -> None:
     opened = {"kind": "connection_open", "connection_id": "c1", "client_id": "", "client_software": ""}
     asked = {"connection_id": "c1", "client_software": "librdkafka/2.16.1"}
     silent = {"connection_id": "c2", "client_software": "/"}

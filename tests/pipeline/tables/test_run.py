@@ -101,7 +101,7 @@ def test_a_recreated_topic_ends_the_run_instead_of_mixing_both(engine: Engine, w
 
 
 @pytest.mark.spec("P9")
-def test_a_run_that_goes_on_takes_what_comes_until_it_is_told_to_stop(
+def test_a_continuous_run_reads_new_records_until_it_is_stopped(
     engine: Engine, warehouse: Path, topics: Topics
 ) -> None:
     topic = topics.create("endless")

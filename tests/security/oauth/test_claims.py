@@ -16,7 +16,7 @@ def read(claims: dict[str, Any], scopes: frozenset[str] = frozenset()) -> Access
     return read_claims(claims, "sub", "scope", scopes)
 
 
-def test_what_a_token_says() -> None:
+def test_the_claims_of_a_token() -> None:
     assert read(GOOD) == AccessToken("alice", 2500)
     assert read(GOOD | {"scope": " read write "}).scopes == {"read", "write"}
     assert read(GOOD | {"scope": ["read", " write"]}).scopes == {"read", "write"}
@@ -51,7 +51,7 @@ def test_what_is_rejected(wrong: dict[str, Any], named: str) -> None:
     assert caught.value.status == "invalid_token"
 
 
-def test_scopes_that_are_asked_for() -> None:
+def test_expected_scopes() -> None:
     wanted = frozenset({"read", "write"})
     assert read(GOOD | {"scope": "write read admin"}, wanted).scopes >= wanted
     with pytest.raises(TokenRejected, match="lacks write") as caught:

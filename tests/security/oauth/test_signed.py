@@ -101,7 +101,7 @@ def test_forged_tokens() -> None:
     assert keys.missed == []
 
 
-def test_a_key_that_is_not_known_is_missed_and_nobody_waits() -> None:
+def test_an_unknown_key_is_requested_without_waiting() -> None:
     keys = Keys(RSA)
     assert "has not published" in rejection(Issuer(key_id="key-2").token(), keys)
     assert keys.missed == ["key-2"]

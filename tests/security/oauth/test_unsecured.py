@@ -52,7 +52,7 @@ def test_what_kafka_rejects(token: str, reason: str) -> None:
         validate(token)
 
 
-def test_scopes_that_are_asked_for() -> None:
+def test_expected_scopes() -> None:
     with pytest.raises(TokenRejected) as caught:
         validate(unsecured(scope="read"), RequiredScope="read write")
     assert caught.value.as_json() == '{"status":"insufficient_scope", "scope":"read write"}'

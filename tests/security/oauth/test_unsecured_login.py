@@ -48,5 +48,5 @@ def test_options_that_are_wrong(options: dict[str, str], named: str) -> None:
         UnsecuredTokens(options)
 
 
-def test_whether_such_a_token_is_wanted() -> None:
+def test_without_its_options_no_token_is_made() -> None:
     assert not UnsecuredTokens.wanted({"clientId": "x"})

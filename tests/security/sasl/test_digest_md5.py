@@ -25,7 +25,7 @@ def test_the_example_of_the_rfc() -> None:
     assert login.complete
 
 
-def test_names_are_quoted_and_passwords_are_not_said() -> None:
+def test_error_texts_quote_names_and_contain_no_password() -> None:
     said = client('a"b\\c', "s3cret").respond(CHALLENGE).decode()
     assert 'username="a\\"b\\\\c"' in said
     assert "s3cret" not in said
@@ -57,6 +57,6 @@ def test_a_challenge_that_is_none(challenge: bytes, gist: str) -> None:
 def test_a_server_that_does_not_know_the_password(word: bytes) -> None:
     login = client()
     login.respond(CHALLENGE)
-    with pytest.raises(DigestRejected, match="could not show"):
+    with pytest.raises(DigestRejected, match="could not prove"):
         login.respond(word)
     assert not login.complete

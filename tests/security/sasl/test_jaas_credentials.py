@@ -27,7 +27,7 @@ def test_users_of_the_login_module_come_after_the_others() -> None:
     assert credentials.scram_credential("SCRAM-SHA-256", "nobody") is None
 
 
-def test_a_listed_user_has_the_salt_of_one_who_is_not() -> None:
+def test_a_listed_user_has_the_salt_of_an_unknown_user() -> None:
     """On each node, and also with a cluster secret that became known after the start."""
     stored = Users()
     here, elsewhere = (JaasScramCredentials("SCRAM-SHA-512", users, stored) for users in ({"broker": "secret"}, {}))

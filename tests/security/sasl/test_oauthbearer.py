@@ -59,7 +59,7 @@ def test_a_good_token(authorization_id: str) -> None:
         ("scopeless", '{"status":"insufficient_scope", "scope":"read"}', "lacks read"),
     ],
 )
-def test_a_bad_token_is_told_and_acknowledged(token: str, json: str, reason: str) -> None:
+def test_an_invalid_token_is_reported_and_acknowledged(token: str, json: str, reason: str) -> None:
     server, ours = begin(), client(token)
     answer = server.respond(ours.first())
     assert answer == json.encode()
@@ -72,7 +72,7 @@ def test_a_bad_token_is_told_and_acknowledged(token: str, json: str, reason: str
     assert not server.rejected
 
 
-def test_nobody_guesses_on_within_one_exchange() -> None:
+def test_one_exchange_allows_one_token() -> None:
     server = begin()
     server.respond(client("forged").first())
     with pytest.raises(SaslError, match="invalid credentials"):
@@ -80,7 +80,7 @@ def test_nobody_guesses_on_within_one_exchange() -> None:
     assert not server.complete
 
 
-def test_somebody_elses_name() -> None:
+def test_an_authorization_id_of_another_user() -> None:
     with pytest.raises(SaslError, match="authorization id that is different"):
         begin().respond(client("good", authorization_id="bob").first())
 
@@ -90,7 +90,7 @@ def test_extensions_that_are_not_taken() -> None:
         begin().respond(client("good", {"bad": "x", "fine": "y"}).first())
 
 
-def test_a_validator_that_breaks_lets_nobody_in_and_its_text_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_validator_rejects_the_login_and_its_text_is_not_returned(caplog: pytest.LogCaptureFixture) -> None:
     for ours in (client("broken"), client("good", {"bad": "raise"})):
         with pytest.raises(SaslError, match="invalid credentials with SASL mechanism OAUTHBEARER") as caught:
             begin().respond(ours.first())

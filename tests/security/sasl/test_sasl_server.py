@@ -77,7 +77,7 @@ def test_raw_tokens_after_handshake_zero() -> None:
     assert of.state is SaslState.FAILED
 
 
-def test_a_wrong_token_is_told() -> None:
+def test_an_invalid_token_is_rejected_with_the_reason() -> None:
     of = session()
     handshake(of)
     reply = authenticate(of, WRONG)
@@ -107,7 +107,7 @@ def test_a_second_handshake_in_the_middle(version: int) -> None:
     assert reply.failed
 
 
-def test_an_unknown_mechanism_is_told_which_there_are() -> None:
+def test_an_unknown_mechanism_is_answered_with_the_enabled_ones() -> None:
     of = session()
     reply = handshake(of, "GSSAPI")
     assert handshake_error(reply) == Error.UNSUPPORTED_SASL_MECHANISM
@@ -178,7 +178,7 @@ def test_a_session_ends_with_what_was_shown_and_no_later_than_allowed(
     assert answer(reply).session_lifetime_ms == (lifetime_ms or 0)
 
 
-def test_an_objection_is_told_as_kafka_tells_it() -> None:
+def test_an_objection_is_returned_as_by_kafka() -> None:
     of = SaslServerSession({"EXPIRING": Expiring(None)}, objection=lambda outcome: f"not {outcome.authorization_id}")
     handshake(of, "EXPIRING")
     reply = authenticate(of, RIGHT)

@@ -37,7 +37,7 @@ def test_a_token_has_the_salt_of_an_id_that_is_none() -> None:
     credentials.close()
 
 
-def test_they_are_derived_ahead_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_are_derived_ahead_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     credentials, derived = TokenCredentials(SECRET, Salts()), threading.Semaphore(0)
     derive = credentials._derive
     threads = []

@@ -20,7 +20,7 @@ def settings(**changes: object) -> TlsSettings:
     return TlsSettings(**{**usual, **changes})  # type: ignore[arg-type]
 
 
-def test_who_understands_whom() -> None:
+def test_which_handshakes_succeed() -> None:
     server = server_context(settings())
     assert handshake_problem(server, client_context(settings()), "kafka.example") == ""
     assert "elsewhere.example" in handshake_problem(server, client_context(settings()), "elsewhere.example")

@@ -98,7 +98,7 @@ def test_brokers_must_be_able_to_dial_each_other_before_and_after() -> None:
         (Authority("stranger").identity("broker"), "unable to get local issuer"),
     ],
 )
-def test_a_broker_that_nobody_could_dial_does_not_start(identity: Identity, problem: str) -> None:
+def test_a_broker_whose_peers_cannot_connect_does_not_start(identity: Identity, problem: str) -> None:
     with pytest.raises(TlsConfigError, match=problem):
         serving(inline(identity), dialled=True)
     assert serving(inline(identity))

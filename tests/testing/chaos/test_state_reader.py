@@ -18,7 +18,7 @@ def folder(signalbox_cluster: Cluster) -> Path:
 
 
 def test_a_whole_cluster(signalbox_cluster: Cluster, topic: str, folder: Path) -> None:
-    active = [node_id for node_id, node in signalbox_cluster.nodes.items() if node.parts.controller.is_active]
+    active = [node_id for node_id, node in signalbox_cluster.nodes.items() if node.components.controller.is_active]
     with state_in_file(folder) as state:
         assert [state.controller_id()] == active
         leaders = state.leaders(topic)

@@ -36,7 +36,7 @@ def test_one_machine() -> None:
     assert share_host(broker(1, metadata__store=store), broker(2, metadata__store=store))
 
 
-def test_what_is_asked_of_one() -> None:
+def test_the_attributes_of_one_broker() -> None:
     one = broker(1, advertised__listeners="CLIENT://c:1,REPLICATION://c:2,CONTROL://c:3", log__dirs="/a,./b")
     assert (one.advertised_key, one.log_dirs_key, str(one)) == (
         "advertised.listeners",

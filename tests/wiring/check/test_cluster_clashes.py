@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.wiring.check.cluster_clashes import same_address_told, same_id, same_log_dirs, same_port
+from signalbox.wiring.check.cluster_clashes import same_advertised_address, same_id, same_log_dirs, same_port
 from tests.wiring.check.brokers import broker
 
 SQLITE = "sqlite:/tmp/m.db"
@@ -35,7 +35,9 @@ def test_ids() -> None:
     ],
 )
 def test_addresses(one: str, other: str, entries: list[str]) -> None:
-    found = list(same_address_told([broker(1, advertised__listeners=one), broker(2, advertised__listeners=other)]))
+    found = list(
+        same_advertised_address([broker(1, advertised__listeners=one), broker(2, advertised__listeners=other)])
+    )
     assert [(fault.key, fault.entry) for fault in found] == [("advertised.listeners", entry) for entry in entries]
 
 

@@ -32,11 +32,11 @@ def test_brokers_and_controllers_that_fit() -> None:
     assert compare(files._NOTES, nodes) == []
 
 
-def test_nobody_leads() -> None:
-    [fault] = cluster_roles.somebody_leads([broker(1, **SERVING), broker(2, **SERVING)])
+def test_no_node_may_be_controller() -> None:
+    [fault] = cluster_roles.needs_controller([broker(1, **SERVING), broker(2, **SERVING)])
     assert (fault.key, fault.entry, fault.origin) == ("process.roles", "broker", "1.properties")
     assert "none of these 2 nodes may become the controller" in str(fault)
-    assert list(cluster_roles.somebody_leads([broker(1, **SERVING), broker(2)])) == []
+    assert list(cluster_roles.needs_controller([broker(1, **SERVING), broker(2)])) == []
 
 
 def test_controllers_on_a_listener_that_brokers_do_not_know() -> None:
@@ -54,7 +54,7 @@ def test_controllers_on_another_protocol() -> None:
     assert "CONTROLLER is SASL_PLAINTEXT in controller 101" in str(fault)
 
 
-def test_an_id_stands_for_one_node() -> None:
+def test_an_id_belongs_to_one_node() -> None:
     nodes = [broker(1, **SERVING), controller(101), controller(1)]
     assert len(found(nodes)) == 1
     assert "is the id in 1.properties as well" in found(nodes)[0]
@@ -76,7 +76,7 @@ def test_a_user_that_the_controller_does_not_know() -> None:
     assert found([broker(1, **serving), controller(101, **taking), controller(102, **taking)]) == []
 
 
-def test_a_broker_without_roles_is_told_of() -> None:
+def test_a_broker_without_roles_is_reported() -> None:
     [note] = cluster_roles.all_alike([broker(1), broker(2, **SERVING), controller(101)])
     assert (note.key, note.origin) == ("process.roles", "1.properties")
     assert "this broker may become the controller as well" in str(note)

@@ -171,7 +171,7 @@ def test_advertised_listeners(text: str, expected: Told) -> None:
 
 
 @pytest.mark.spec("L3")
-def test_listeners_are_advertised_as_they_are_unless_told_otherwise() -> None:
+def test_listeners_are_advertised_unless_advertised_listeners_is_set() -> None:
     wildcard = f"CLIENT://0.0.0.0:9092,{REST}"
     check({LISTENERS: wildcard}, [(LISTENERS, "CLIENT://0.0.0.0:9092", "0.0.0.0 is no address")])
     check({LISTENERS: wildcard, ADVERTISED: "CLIENT://me:9092,REPLICATION://me:1,CONTROL://me:2"}, [])
@@ -406,7 +406,7 @@ def test_the_metrics_port(port: str, host: str | None, expected: Told) -> None:
     check({LISTENERS: listeners, "metrics.http.port": port, "metrics.http.host": host}, expected)
 
 
-def test_what_needs_files_is_told_together_with_everything_else() -> None:
+def test_faults_of_files_are_reported_with_all_others() -> None:
     text = "".join(
         f"{key}={value}\n"
         for key, value in {
@@ -431,7 +431,7 @@ def test_what_needs_files_is_told_together_with_everything_else() -> None:
     ]
 
 
-def test_nothing_that_is_told_holds_a_secret() -> None:
+def test_reports_contain_no_secret() -> None:
     given: Given = {
         **SASL,
         PROTOCOL_MAP: MAP.format("SASL_SSL", "PLAINTEXT"),

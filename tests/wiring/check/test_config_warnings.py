@@ -136,7 +136,7 @@ def test_keys_that_are_known_and_do_nothing(lines: str, changes: dict[str, str],
     assert warnings_of(lines, **changes) == ([] if warning is None else [warning])
 
 
-def test_keys_of_kafka_are_keys_of_nobody_here() -> None:
+def test_unsupported_kafka_keys_are_not_keys_of_signalbox() -> None:
     assert [key for key in KEYS_OF_KAFKA if key in NODE_CONFIG] == []
 
 

@@ -12,8 +12,8 @@ from signalbox.wiring.listeners.listener_validator import ListenerValidator
 from tests.waiting import until_true
 
 
-def judge(cluster: Cluster) -> ListenerValidator:
-    return cluster.nodes[1].parts.reload.judge
+def validator(cluster: Cluster) -> ListenerValidator:
+    return cluster.nodes[1].components.reload.validator
 
 
 @pytest.mark.parametrize(
@@ -27,29 +27,29 @@ def judge(cluster: Cluster) -> ListenerValidator:
     ],
 )
 def test_what_would_be_wrong(cluster: Cluster, configs: Configs, fault: str | None) -> None:
-    found = cluster.run(judge(cluster).judge(None, configs)).faults
-    assert found == cluster.run(judge(cluster).judge(configs, None)).faults
+    found = cluster.run(validator(cluster).validate(None, configs)).faults
+    assert found == cluster.run(validator(cluster).validate(configs, None)).faults
     assert len(found) == (fault is not None)
     assert all(str(fault) in each for each in found)
 
 
-def test_changed_are_the_keys_that_are_not_obeyed_so(cluster: Cluster) -> None:
-    found = judge(cluster)
-    assert found.obeyed == {}
+def test_changed_keys_are_those_not_applied_yet(cluster: Cluster) -> None:
+    found = validator(cluster)
+    assert found.applied == {}
     assert found.changed({}) == []
     assert found.changed({"max.connections": "5"}) == ["max.connections"]
 
 
 @pytest.mark.spec("L5")
 def test_addresses_that_a_lower_limit_would_cut_off(cluster: Cluster) -> None:
-    port = cluster.nodes[1].parts.server.table.row("CLIENT").port
+    port = cluster.nodes[1].components.server.table.row("CLIENT").port
 
     async def main() -> None:
         writers = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(3)]
-        await until_true(lambda: judge(cluster)._server._quotas.count_of("CLIENT") == 3)
-        (warning,) = (await judge(cluster).judge(None, {"max.connections.per.ip": "2"})).warnings
+        await until_true(lambda: validator(cluster)._server._quotas.count_of("CLIENT") == 3)
+        (warning,) = (await validator(cluster).validate(None, {"max.connections.per.ip": "2"})).warnings
         assert "127.0.0.1 has 3 connections to node 1 open and would be limited to 2" in warning
-        assert not (await judge(cluster).judge(None, {"max.connections.per.ip": "3"})).warnings
+        assert not (await validator(cluster).validate(None, {"max.connections.per.ip": "3"})).warnings
         for writer in writers:
             writer.close()
 

@@ -1,4 +1,4 @@
-"""A node's parts for changing listeners are connected with each other."""
+"""A node's components for changing listeners are connected with each other."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from signalbox.testing.cluster import Cluster
 def test_what_is_announced_is_what_the_server_serves() -> None:
     with Cluster(brokers=1) as alone:
         node = alone.nodes[1]
-        keeper, reload = node.parts.keeper, node.parts.reload
-        before = keeper.broker_epoch
+        registrar, reload = node.components.registrar, node.components.reload
+        before = registrar.broker_epoch
 
         async def announced() -> None:
             await reload._announce()
 
         alone.run(announced())
-        assert keeper.broker_epoch == before
-        assert keeper._registration is not None
-        assert keeper._registration.endpoints == node.parts.server.table.advertised_endpoints()
-        assert alone.run(reload.judge.judge(None, {"max.connections.per.ip": "0"})).faults
+        assert registrar.broker_epoch == before
+        assert registrar._registration is not None
+        assert registrar._registration.endpoints == node.components.server.table.advertised_endpoints()
+        assert alone.run(reload.validator.validate(None, {"max.connections.per.ip": "0"})).faults

@@ -74,7 +74,7 @@ def test_newcomers_see_the_new_certificate_and_connections_stay(tmp_path: Path, 
     asyncio.run(main())
 
 
-def test_what_is_wrong_is_said_and_nothing_changes(tmp_path: Path) -> None:
+def test_faults_are_reported_and_nothing_changes(tmp_path: Path) -> None:
     async def main() -> None:
         given = properties(tmp_path)
         async with serving(given) as served:
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_said_and_nothing_changes(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_files_that_were_replaced_are_told_by_their_keys(tmp_path: Path) -> None:
+def test_replaced_files_are_reported_by_their_keys(tmp_path: Path) -> None:
     async def main() -> None:
         given = properties(tmp_path)
         del given["ssl.truststore.certificates"]

@@ -10,7 +10,7 @@ from signalbox.wiring.metric_table.row import MetricRow
 
 
 @pytest.mark.parametrize("row", METRIC_ROWS, ids=lambda row: row.names[0])
-def test_a_row_says_what_it_must(row: MetricRow) -> None:
+def test_rows_are_complete(row: MetricRow) -> None:
     assert row.name.group.startswith(("kafka.", "signalbox."))
     assert row.unit
     assert row.doc.endswith(".")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_on_cluster
 from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import AclReading, ActiveController
@@ -32,16 +32,16 @@ class DescribeAclsHandler:
         self._acls = acls
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
         if self._acls is None:
             raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)
-        asked = filter_of(request.body)
-        if asked.problem is not None:
-            raise KafkaError(Error.INVALID_REQUEST, asked.problem)
-        return self._describe(self._acls, asked)
+        acl_filter = filter_of(request.body)
+        if acl_filter.problem is not None:
+            raise KafkaError(Error.INVALID_REQUEST, acl_filter.problem)
+        return self._describe(self._acls, acl_filter)
 
-    async def _describe(self, acls: AclReading, asked: AclFilter) -> FinalAnswer:
+    async def _describe(self, acls: AclReading, acl_filter: AclFilter) -> FinalResponse:
         index = await acls.current()
         resources: list[_Resource] = []
         looked_at = 0
@@ -50,16 +50,16 @@ class DescribeAclsHandler:
             if looked_at > _CHECKS_PER_SLICE:
                 looked_at = 0
                 await asyncio.sleep(0)
-            if not asked.matches_pattern(pattern):
+            if not acl_filter.matches_pattern(pattern):
                 continue
-            found = [_described(entry) for entry in entries if asked.matches_entry(entry)]
-            if found:
+            descriptions = [_described(entry) for entry in entries if acl_filter.matches_entry(entry)]
+            if descriptions:
                 resources.append(
                     _Resource(
                         resource_type=pattern.resource_type,
                         resource_name=pattern.name,
                         pattern_type=pattern.pattern_type,
-                        acls=found,
+                        acls=descriptions,
                     )
                 )
         return DescribeAclsResponse(resources=resources)
@@ -76,7 +76,7 @@ class AlterAclsHandler:
         self._authorizer = authorizer
         self._keeps_acls = keeps_acls
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_right(self._authorizer, request.context, self._api_key)
         if not self._keeps_acls:
             raise KafkaError(Error.SECURITY_DISABLED, _NO_ACLS)

@@ -5,7 +5,7 @@ Needs ALTER_CONFIGS on the cluster. `controller/quota_control` validates the quo
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
@@ -17,6 +17,6 @@ class AlterClientQuotasHandler:
         self._controller = controller
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_right(self._authorizer, request.context, ApiKey.ALTER_CLIENT_QUOTAS)
         return self._controller.handle(ApiKey.ALTER_CLIENT_QUOTAS, request.body, request.context)

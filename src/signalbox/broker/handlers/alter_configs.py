@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.config_resources import ConfigResourceType, rejection
@@ -42,17 +42,17 @@ class AlterConfigsHandler:
         self._authorizer = authorizer
         self._own = own
         self._loggers = loggers
-        self._shape = RESOURCE_REQUESTS[api_key]
+        self._api = RESOURCE_REQUESTS[api_key]
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._alter(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Awaitable[Rejected]:
         """Results of the resources that are not sent to the controller: those that the principal may not alter, those
         that are named twice, configs that are invalid for this broker, and its own loggers (altered or not)."""
         rejected: Rejected = {}
-        times = self._shape.times(request.body)
-        for key, resource in self._shape.entries(request.body):
+        times = self._api.times(request.body)
+        for key, resource in self._api.entries(request.body):
             error = self._forbidden(request, resource, times[key])
             if error is not None:
                 rejected[key] = self._result(resource, *error)
@@ -60,13 +60,13 @@ class AlterConfigsHandler:
                 rejected[key] = self._altered_logger(resource, request.body.validate_only)
         return self._with_own_rejections(request, rejected)
 
-    async def _alter(self, request: ApiRequest, judged: Awaitable[Rejected]) -> FinalAnswer:
+    async def _alter(self, request: ApiRequest, judged: Awaitable[Rejected]) -> FinalResponse:
         rejected = await judged
-        wanted = self._shape.rest(request.body, rejected)
-        answer = None
-        if wanted is not None:
-            answer = await self._controller.handle(self._api_key, wanted, request.context)
-        merged: FinalAnswer = self._shape.merged(request.body, rejected, answer)
+        remaining = self._api.rest(request.body, rejected)
+        response = None
+        if remaining is not None:
+            response = await self._controller.handle(self._api_key, remaining, request.context)
+        merged: FinalResponse = self._api.merged(request.body, rejected, response)
         return merged
 
     def _forbidden(self, request: ApiRequest, resource: Any, times: int) -> tuple[Error, str] | None:
@@ -100,7 +100,7 @@ class AlterConfigsHandler:
         # The broker that received a forwarded request from its client has validated it.
         if self._own is None or request.forwarded_by is not None:
             return rejected
-        for key, resource in self._shape.entries(request.body):
+        for key, resource in self._api.entries(request.body):
             if key not in rejected:
                 error = await self._own.rejection(self._api_key, resource, request.body.validate_only)
                 if error is not None:

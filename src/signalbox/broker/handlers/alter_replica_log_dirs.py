@@ -7,7 +7,7 @@ later.
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may_on_cluster
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
@@ -26,7 +26,7 @@ class AlterReplicaLogDirsHandler:
         self._logs = logs
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: AlterReplicaLogDirsRequest = request.body
         allowed = may_on_cluster(self._authorizer, request.context, AclOperation.ALTER)
         results: dict[str, dict[int, Error]] = {}  # a partition that is named twice has one result, as in Kafka

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 
 from signalbox.broker.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
-from signalbox.broker.api_request import Answer, ApiRequest, RawAnswer
+from signalbox.broker.api_request import ApiRequest, HandlerResult, RawResponse
 from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.encoded_body import EncodedBody
 from signalbox.broker.misroutes import MisrouteLog
@@ -59,7 +59,7 @@ class ApiVersionsHandler:
         self._software = software
         self._bodies: dict[tuple[int, ListenerKind], tuple[object, EncodedBody]] = {}
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         row = API_TABLE[ApiKey.API_VERSIONS]
         version = request.header.api_version
         if not row.min_version <= version <= row.max_version:
@@ -123,14 +123,14 @@ class ApiVersionsHandler:
                 for name, level in offer.features.levels.items()
             ],
         )
-        made = EncodedBody([response.encode(version)])
-        self._bodies[version, kind] = (offer, made)
-        return made
+        encoded = EncodedBody([response.encode(version)])
+        self._bodies[version, kind] = (offer, encoded)
+        return encoded
 
-    def _unsupported(self, request: ApiRequest) -> RawAnswer:
+    def _unsupported(self, request: ApiRequest) -> RawResponse:
         row = API_TABLE[ApiKey.API_VERSIONS]
         own = ApiVersionsResponse.ApiVersion(
             api_key=ApiKey.API_VERSIONS, min_version=row.min_version, max_version=row.max_version
         )
         body = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION, api_keys=[own]).encode(0)
-        return RawAnswer(encode_response_header(ApiKey.API_VERSIONS, 0, request.header.correlation_id) + body)
+        return RawResponse(encode_response_header(ApiKey.API_VERSIONS, 0, request.header.correlation_id) + body)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.cluster_action import require_cluster_action
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
@@ -31,6 +31,6 @@ class ControllerRequestHandler:
         self._controller = controller
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_action(self._authorizer, request.context, self._peer_listeners)
         return self._controller.handle(self._api_key, request.body, request.context)

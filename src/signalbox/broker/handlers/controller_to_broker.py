@@ -15,10 +15,10 @@ import logging
 from collections.abc import Callable, Container
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer, ResponseMessage
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, ResponseMessage
 from signalbox.broker.cluster_action import require_cluster_action
 from signalbox.broker.control_request_queue import ControlRequestQueue
-from signalbox.broker.epoch_checks import EpochChecks, Unproven
+from signalbox.broker.epoch_checks import EpochChecks, UnverifiedEpochs
 from signalbox.broker.error_responses import failure
 from signalbox.broker.new_topic_configs import NewTopicConfigs
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -51,7 +51,7 @@ class ControlRequestHandler:
         epochs: BrokerEpochs,
         checks: EpochChecks,
         configs: NewTopicConfigs,
-        turns: ControlRequestQueue,
+        queue: ControlRequestQueue,
         apply: Callable[[Any, int], Any],
         peer_listeners: Container[str] = (),
     ) -> None:
@@ -60,46 +60,46 @@ class ControlRequestHandler:
         self._epochs = epochs
         self._checks = checks
         self._configs = configs
-        self._turns = turns
+        self._queue = queue
         self._apply = apply
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_action(self._authorizer, request.context, self._peer_listeners)
-        needed = self._turns.take(lambda: self._needed_from_store(request.body))
+        needed = self._queue.take(lambda: self._reads_needed(request.body))
         if needed.done and needed.value is None:
-            return self._turns.take(lambda: self._carried_out(request))
+            return self._queue.take(lambda: self._execute(request))
         return self._store_first(request, needed)
 
-    def _needed_from_store(self, body: Any) -> tuple[Unproven, list[str]] | None:
+    def _reads_needed(self, body: Any) -> tuple[UnverifiedEpochs, list[str]] | None:
         """The epochs to compare and the new topics whose configs to read; None when there is neither. Yields."""
-        unproven = self._checks.unproven(body)
+        epochs_to_verify = self._checks.epochs_to_verify(body)
         topics = [] if self._checks.is_stale(body) else self._configs.topics(body)
-        return (unproven, topics) if unproven or topics else None
+        return (epochs_to_verify, topics) if epochs_to_verify or topics else None
 
     async def _store_first(
-        self, request: ApiRequest, needed: Promise[tuple[Unproven, list[str]] | None]
-    ) -> FinalAnswer:
-        unproven, topics = await needed or (None, [])
-        error = await self._checks.prove(request, unproven) if unproven else Error.NONE
+        self, request: ApiRequest, needed: Promise[tuple[UnverifiedEpochs, list[str]] | None]
+    ) -> FinalResponse:
+        epochs_to_verify, topics = await needed or (None, [])
+        error = await self._checks.verify(request, epochs_to_verify) if epochs_to_verify else Error.NONE
         if topics and error is Error.NONE:
             error = await self._configs.load(topics)
         if error is not Error.NONE:
             return _rejected(request, error)
-        response: FinalAnswer = await self._turns.take(lambda: self._carried_out(request))
+        response: FinalResponse = await self._queue.take(lambda: self._execute(request))
         return response
 
-    def _carried_out(self, request: ApiRequest) -> FinalAnswer:
+    def _execute(self, request: ApiRequest) -> FinalResponse:
         body = request.body
         if body.broker_epoch != -1 and body.broker_epoch < self._epochs.broker_epoch:
             return _rejected(request, Error.STALE_BROKER_EPOCH)
         if not self._epochs.accept_controller_epoch(body.controller_epoch):
             return _rejected(request, Error.STALE_CONTROLLER_EPOCH)
         try:
-            answer: FinalAnswer = self._apply(body, request.header.api_version)
+            response: FinalResponse = self._apply(body, request.header.api_version)
         except Exception:
             log.exception("%s handler failed", request.header.api_key)
             return failure(request, Error.UNKNOWN_SERVER_ERROR)
-        return answer
+        return response
 
 
 def _rejected(request: ApiRequest, error: Error) -> ResponseMessage:

@@ -5,7 +5,7 @@ Needs ALTER on the topic; a topic named twice is INVALID_REQUEST. A forwarding b
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
@@ -19,7 +19,7 @@ from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _Result = CreatePartitionsResponse.CreatePartitionsTopicResult
-_SHAPE = RESOURCE_REQUESTS[ApiKey.CREATE_PARTITIONS]
+_API = RESOURCE_REQUESTS[ApiKey.CREATE_PARTITIONS]
 _THROTTLING_IS_TOLD_FROM = 3
 
 
@@ -32,39 +32,39 @@ class CreatePartitionsHandler:
         self._throttling = throttling
         self._cache = cache
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._create(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:
         """Results of the topics that the principal may not alter, and of those that are named twice. Yields."""
         rejected: Rejected = {}
-        for name, times in yielding(_SHAPE.times(request.body).items()):
+        for name, times in yielding(_API.times(request.body).items()):
             if times > 1:
                 rejected[name] = _rejection(str(name), Error.INVALID_REQUEST, "Duplicate topic in request.")
             elif not may(self._authorizer, request.context, AclOperation.ALTER, str(name)):
                 rejected[name] = _rejection(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         return rejected
 
-    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
+    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: CreatePartitionsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[str, int] = {}
         for topic in body.topics:
             if topic.name in rejected or body.validate_only:
                 continue
-            known = self._cache.image.topics.get(topic.name)
-            costs[topic.name] = max(0, topic.count - (len(known.partitions) if known is not None else 0))
+            topic_image = self._cache.image.topics.get(topic.name)
+            costs[topic.name] = max(0, topic.count - (len(topic_image.partitions) if topic_image is not None else 0))
             if not changes.allows(costs[topic.name]):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[topic.name] = _rejection(topic.name, error, error.message)
-        answer: CreatePartitionsResponse | None = None
-        wanted = _SHAPE.rest(body, rejected)
-        if wanted is not None:
-            answer = await self._controller.handle(ApiKey.CREATE_PARTITIONS, wanted, request.context)
-            for result in answer.results:
+        response: CreatePartitionsResponse | None = None
+        remaining = _API.rest(body, rejected)
+        if remaining is not None:
+            response = await self._controller.handle(ApiKey.CREATE_PARTITIONS, remaining, request.context)
+            for result in response.results:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
-        merged: CreatePartitionsResponse = _SHAPE.merged(body, rejected, answer)
+        merged: CreatePartitionsResponse = _API.merged(body, rejected, response)
         merged.throttle_time_ms = changes.throttle_ms
         return merged
 

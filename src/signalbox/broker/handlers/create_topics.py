@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may, may_on_cluster
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
@@ -22,7 +22,7 @@ from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _Result = CreateTopicsResponse.CreatableTopicResult
-_SHAPE = RESOURCE_REQUESTS[ApiKey.CREATE_TOPICS]
+_API = RESOURCE_REQUESTS[ApiKey.CREATE_TOPICS]
 _THROTTLING_IS_TOLD_FROM = 6
 _CLUSTER_METADATA_TOPIC = "__cluster_metadata"  # the name of KRaft's own log, which cannot be created
 
@@ -36,7 +36,7 @@ class CreateTopicsHandler:
         self._throttling = throttling
         self._default_partitions = default_partitions
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._create(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:
@@ -44,36 +44,36 @@ class CreateTopicsHandler:
         context = request.context
         anywhere = may_on_cluster(self._authorizer, context, AclOperation.CREATE)
         rejected: Rejected = {}
-        for name, times in yielding(_SHAPE.times(request.body).items()):
+        for name, times in yielding(_API.times(request.body).items()):
             allowed = anywhere or may(self._authorizer, context, AclOperation.CREATE, str(name))
             if times > 1:
-                message = f"Topic {name} stands more than once in the request"
+                message = f"Topic {name} is named more than once in the request"
                 rejected[name] = _rejection(str(name), Error.INVALID_REQUEST, message)
             elif not allowed or name == _CLUSTER_METADATA_TOPIC:
                 rejected[name] = _rejection(str(name), Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         return rejected
 
-    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
+    async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: CreateTopicsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
-        costs = {} if body.validate_only else self._costs(body, rejected)
+        costs = {} if body.validate_only else self._partition_counts(body, rejected)
         for name, partitions in costs.items():
             if not changes.allows(partitions):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[name] = _rejection(name, error, error.message)
-        answer: CreateTopicsResponse | None = None
-        wanted = _SHAPE.rest(body, rejected)
-        if wanted is not None:
-            answer = await self._controller.handle(ApiKey.CREATE_TOPICS, wanted, request.context)
-            for result in answer.topics:
+        response: CreateTopicsResponse | None = None
+        remaining = _API.rest(body, rejected)
+        if remaining is not None:
+            response = await self._controller.handle(ApiKey.CREATE_TOPICS, remaining, request.context)
+            for result in response.topics:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
-                self._withhold(request, result)
-        merged: CreateTopicsResponse = _SHAPE.merged(body, rejected, answer)
+                self._hide_configs(request, result)
+        merged: CreateTopicsResponse = _API.merged(body, rejected, response)
         merged.throttle_time_ms = changes.throttle_ms
         return merged
 
-    def _costs(self, body: CreateTopicsRequest, rejected: Container[object]) -> dict[str, int]:
+    def _partition_counts(self, body: CreateTopicsRequest, rejected: Container[object]) -> dict[str, int]:
         """Number of partitions of each topic that is not rejected (KIP-599)."""
         return {
             topic.name: len(topic.assignments) or max(topic.num_partitions, 0) or self._default_partitions
@@ -81,7 +81,7 @@ class CreateTopicsHandler:
             if topic.name not in rejected
         }
 
-    def _withhold(self, request: ApiRequest, result: _Result) -> None:
+    def _hide_configs(self, request: ApiRequest, result: _Result) -> None:
         """Remove partitions, replication factor and configs from the result unless the principal has
         DESCRIBE_CONFIGS."""
         if result.error_code == Error.NONE and not may(

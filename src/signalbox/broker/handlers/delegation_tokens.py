@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.filtering_forwarder import Rejection
 from signalbox.broker.ports import ActiveController, TokenReading
 from signalbox.common.endpoint import SecurityProtocol
@@ -47,41 +47,41 @@ class ChangeTokenHandler:
         self._authorizer = authorizer
         self._secret = secret
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         rejected = self.rejected(request)
         return rejected if isinstance(rejected, Message) else self._change(request)
 
     def rejected(self, request: ApiRequest) -> Rejection:
         """The error response when the request is not allowed on this connection or for this principal, or is invalid;
         else {}."""
-        asked = TokenRequest(request.context.principal, request.body)
-        error = self._problem(request, asked)
-        return {} if error is None else self._said(request, reject(self._api_key, asked, error))
+        token_request = TokenRequest(request.context.principal, request.body)
+        error = self._problem(request, token_request)
+        return {} if error is None else self._completed(request, reject(self._api_key, token_request, error))
 
-    def _problem(self, request: ApiRequest, asked: TokenRequest) -> Error | None:
+    def _problem(self, request: ApiRequest, token_request: TokenRequest) -> Error | None:
         if not _is_allowed(request):
             return Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
         if self._api_key != ApiKey.CREATE_DELEGATION_TOKEN:
             return None
-        owner, context = asked.owner, request.context
-        if owner != asked.requester and not self._authorizer.authorize(
+        owner, context = token_request.owner, request.context
+        if owner != token_request.requester and not self._authorizer.authorize(
             context, AclOperation.CREATE_TOKENS, ResourceType.USER, str(owner)
         ):
             return Error.DELEGATION_TOKEN_AUTHORIZATION_FAILED
-        return asked.problem
+        return token_request.problem
 
-    async def _change(self, request: ApiRequest) -> FinalAnswer:
-        asked = TokenRequest(request.context.principal, request.body)
-        return self._said(request, await self._controller.handle(self._api_key, asked, request.context))
+    async def _change(self, request: ApiRequest) -> FinalResponse:
+        token_request = TokenRequest(request.context.principal, request.body)
+        return self._completed(request, await self._controller.handle(self._api_key, token_request, request.context))
 
-    def _said(self, request: ApiRequest, answer: Any) -> Message:
+    def _completed(self, request: ApiRequest, response: Any) -> Message:
         """The controller's response with the HMAC added, and without fields that the version does not have."""
         if self._api_key == ApiKey.CREATE_DELEGATION_TOKEN:
-            if self._secret is not None and answer.error_code == Error.NONE:
-                answer.hmac = self._secret.hmac(answer.token_id)
+            if self._secret is not None and response.error_code == Error.NONE:
+                response.hmac = self._secret.hmac(response.token_id)
             if request.header.api_version < _NAMES_REQUESTER_FROM:
-                answer.token_requester_principal_type = answer.token_requester_principal_name = ""
-        said: Message = answer
+                response.token_requester_principal_type = response.token_requester_principal_name = ""
+        said: Message = response
         return said
 
 
@@ -93,31 +93,33 @@ class DescribeDelegationTokenHandler:
         self._authorizer = authorizer
         self._secret = secret
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if not _is_allowed(request):
             return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
         if self._tokens is None or self._secret is None:
             return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_AUTH_DISABLED)
         return self._describe(request, self._tokens, self._secret)
 
-    async def _describe(self, request: ApiRequest, tokens: TokenReading, secret: TokenSecret) -> FinalAnswer:
+    async def _describe(self, request: ApiRequest, tokens: TokenReading, secret: TokenSecret) -> FinalResponse:
         owners = request.body.owners
         if owners is not None and not owners:
             return DescribeDelegationTokenResponse()
-        wanted = (
-            None if owners is None else [KafkaPrincipal(each.principal_type, each.principal_name) for each in owners]
+        owner_principals = (
+            None if owners is None else [KafkaPrincipal(owner.principal_type, owner.principal_name) for owner in owners]
         )
-        found: Mapping[str, DelegationToken] = await tokens.current()
+        stored: Mapping[str, DelegationToken] = await tokens.current()
         names_requester = request.header.api_version >= _NAMES_REQUESTER_FROM
-        told = []
-        for number, token in enumerate(found.values()):
+        described = []
+        for number, token in enumerate(stored.values()):
             if number % _CHECKS_PER_SLICE == _CHECKS_PER_SLICE - 1:
                 await asyncio.sleep(0)
-            if (wanted is None or any(map(token.is_of, wanted))) and self._may_see(request, token):
-                told.append(_described(token, secret, names_requester))
-        return DescribeDelegationTokenResponse(tokens=told)
+            if (owner_principals is None or any(map(token.is_of, owner_principals))) and self._may_describe(
+                request, token
+            ):
+                described.append(_described(token, secret, names_requester))
+        return DescribeDelegationTokenResponse(tokens=described)
 
-    def _may_see(self, request: ApiRequest, token: DelegationToken) -> bool:
+    def _may_describe(self, request: ApiRequest, token: DelegationToken) -> bool:
         context, authorize = request.context, self._authorizer.authorize
         return (
             token.is_of(context.principal)
@@ -139,8 +141,8 @@ def _is_allowed(request: ApiRequest) -> bool:
 
 
 def _described(token: DelegationToken, secret: TokenSecret, names_requester: bool) -> Any:
-    made = DescribeDelegationTokenResponse
-    return made.DescribedDelegationToken(
+    message_type = DescribeDelegationTokenResponse
+    return message_type.DescribedDelegationToken(
         principal_type=token.owner.type,
         principal_name=token.owner.name,
         token_requester_principal_type=token.requester.type if names_requester else "",
@@ -151,7 +153,7 @@ def _described(token: DelegationToken, secret: TokenSecret, names_requester: boo
         token_id=token.token_id,
         hmac=secret.hmac(token.token_id),
         renewers=[
-            made.DescribedDelegationTokenRenewer(principal_type=each.type, principal_name=each.name)
-            for each in token.renewers
+            message_type.DescribedDelegationTokenRenewer(principal_type=renewer.type, principal_name=renewer.name)
+            for renewer in token.renewers
         ],
     )

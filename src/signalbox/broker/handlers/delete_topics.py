@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
@@ -29,7 +29,7 @@ from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
 
 _Result = DeleteTopicsResponse.DeletableTopicResult
-_SHAPE = RESOURCE_REQUESTS[ApiKey.DELETE_TOPICS]
+_API = RESOURCE_REQUESTS[ApiKey.DELETE_TOPICS]
 _DELETION_DISABLED_FROM = 3
 _THROTTLING_IS_TOLD_FROM = 5
 
@@ -43,16 +43,16 @@ class DeleteTopicsHandler:
         self._authorizer = authorizer
         self._cache = cache
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._delete(request, self.rejected(request))
 
     def rejected(self, request: ApiRequest) -> Rejected:
         """Results of the topics that the principal may not delete, and of invalid entries. KafkaError(INVALID_REQUEST)
         for the whole request when an entry has both a name and an id. Yields."""
         body: DeleteTopicsRequest = request.body
-        named = _SHAPE.times(body)
+        named = _API.times(body)
         if any(state.name is not None and state.topic_id != ZERO_UUID for state in yielding(body.topics)):
-            raise KafkaError(Error.INVALID_REQUEST, "a topic is named or given by its id, not both")
+            raise KafkaError(Error.INVALID_REQUEST, "You may not specify both topic name and topic id.")
         rejected: Rejected = {}
         for topic, times in yielding(named.items()):
             rejection = self._rejection(request.context, topic, times)
@@ -60,25 +60,25 @@ class DeleteTopicsHandler:
                 rejected[topic] = rejection
         return rejected
 
-    async def _delete(self, request: ApiRequest, rejected: Rejected) -> FinalAnswer:
+    async def _delete(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: DeleteTopicsRequest = request.body
         changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
         costs: dict[Hashable, int] = {}
-        for topic, _ in _SHAPE.entries(body):
+        for topic, _ in _API.entries(body):
             if topic in rejected:
                 continue
             costs[topic] = self._partitions(topic)
             if not changes.allows(costs[topic]):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[topic] = _result(topic, error, error.message)
-        answer: DeleteTopicsResponse | None = None
-        wanted = _SHAPE.rest(body, rejected)
-        if wanted is not None:
-            answer = await self._controller.handle(ApiKey.DELETE_TOPICS, wanted, request.context)
-            for result in answer.responses:
+        response: DeleteTopicsResponse | None = None
+        remaining = _API.rest(body, rejected)
+        if remaining is not None:
+            response = await self._controller.handle(ApiKey.DELETE_TOPICS, remaining, request.context)
+            for result in response.responses:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0) or costs.get(result.topic_id, 0))
-        merged: DeleteTopicsResponse = _SHAPE.merged(body, rejected, answer)
+        merged: DeleteTopicsResponse = _API.merged(body, rejected, response)
         if request.header.api_version < _DELETION_DISABLED_FROM:
             for result in merged.responses:
                 if result.error_code == Error.TOPIC_DELETION_DISABLED:
@@ -89,13 +89,13 @@ class DeleteTopicsHandler:
     def _partitions(self, topic: Hashable) -> int:
         """The number of partitions that deleting the topic costs (KIP-599)."""
         image = self._cache.image
-        known = image.topics.get((image.topic_name(topic) or "") if isinstance(topic, bytes) else str(topic))
-        return len(known.partitions) if known is not None else 0
+        topic_image = image.topics.get((image.topic_name(topic) or "") if isinstance(topic, bytes) else str(topic))
+        return len(topic_image.partitions) if topic_image is not None else 0
 
     def _rejection(self, context: RequestContext, topic: Hashable, times: int) -> _Result | None:
         by_id = isinstance(topic, bytes)
         if topic == ZERO_UUID:
-            return _result(topic, Error.INVALID_REQUEST, "Neither topic name nor id was given.")
+            return _result(topic, Error.INVALID_REQUEST, "Neither topic name nor id were specified.")
         if times > 1:
             return _result(topic, Error.INVALID_REQUEST, f"Duplicate topic {'id' if by_id else 'name'}.")
         name = self._cache.image.topic_name(topic) if isinstance(topic, bytes) else str(topic)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may_on_cluster
 from signalbox.broker.ports import StoredConfigs
 from signalbox.metadata.quota_entity import CLIENT_ID, IP, USER, Entity, quota_entity, quotas_of
@@ -26,23 +26,23 @@ class DescribeClientQuotasHandler:
         self._stored = stored
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS):
             raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "no DESCRIBE_CONFIGS on the cluster")
-        asked = _components(request.body.components)
-        return self._describe(asked, request.body.strict)
+        components = _components(request.body.components)
+        return self._describe(components, request.body.strict)
 
-    async def _describe(self, asked: dict[str, Any], strict: bool) -> FinalAnswer:
+    async def _describe(self, components: dict[str, Any], strict: bool) -> FinalResponse:
         entries = []
         for path, configs in (await self._stored.current()).items():
             entity = quota_entity(path)
-            if entity is None or not _is_meant(entity, asked, strict):
+            if entity is None or not _is_selected(entity, components, strict):
                 continue
             try:
                 quotas = quotas_of(entity, configs)
             except ValueError as error:
                 raise KafkaError(
-                    Error.UNKNOWN_SERVER_ERROR, f"what is stored at {path} is no quota: {error}"
+                    Error.UNKNOWN_SERVER_ERROR, f"the entry {path} of the metadata store is not a quota: {error}"
                 ) from error
             if quotas:
                 entries.append(_entry(entity, quotas))
@@ -51,37 +51,37 @@ class DescribeClientQuotasHandler:
 
 def _components(components: list[Any]) -> dict[str, Any]:
     """Filter components by entity type; KafkaError with Kafka's code for an invalid component."""
-    asked: dict[str, Any] = {}
+    by_type: dict[str, Any] = {}
     for component in components:
         kind = component.entity_type
         if not kind:
             raise KafkaError(Error.INVALID_REQUEST, "Unexpected empty filter component entity type")
         if kind not in (USER, CLIENT_ID, IP):
             raise KafkaError(Error.UNSUPPORTED_VERSION, f"Custom entity type '{kind}' not supported")
-        if kind in asked:
+        if kind in by_type:
             raise KafkaError(Error.INVALID_REQUEST, f"Duplicate {kind} filter component entity type")
         if component.match_type not in (_EXACT, _DEFAULT, _ANY):
             raise KafkaError(Error.INVALID_REQUEST, f"Unexpected match type: {component.match_type}")
         if component.match_type == _EXACT and component.match is None:
             raise KafkaError(Error.INVALID_REQUEST, "Request specified null for exact match")
-        asked[kind] = component
-    if IP in asked and len(asked) > 1:
+        by_type[kind] = component
+    if IP in by_type and len(by_type) > 1:
         raise KafkaError(
             Error.INVALID_REQUEST,
             "Invalid entity filter component combination, IP filter component should not be used with user or clientId"
             " filter component.",
         )
-    return asked
+    return by_type
 
 
-def _is_meant(entity: Entity, asked: dict[str, Any], strict: bool) -> bool:
+def _is_selected(entity: Entity, components: dict[str, Any], strict: bool) -> bool:
     """Whether the filter matches the entity. An entity never has both an address and a user or client id, so a filter
     for one leaves out the other."""
-    if asked and (IP in entity) != (IP in asked):
+    if components and (IP in entity) != (IP in components):
         return False
-    if strict and entity.keys() - asked.keys():
+    if strict and entity.keys() - components.keys():
         return False
-    return all(kind in entity and _matches(component, entity[kind]) for kind, component in asked.items())
+    return all(kind in entity and _matches(component, entity[kind]) for kind, component in components.items())
 
 
 def _matches(component: Any, name: str | None) -> bool:
@@ -91,8 +91,8 @@ def _matches(component: Any, name: str | None) -> bool:
 
 
 def _entry(entity: Entity, quotas: dict[str, float]) -> _Entry:
-    made = DescribeClientQuotasResponse
+    message_type = DescribeClientQuotasResponse
     return _Entry(
-        entity=[made.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
-        values=[made.ValueData(key=key, value=value) for key, value in quotas.items()],
+        entity=[message_type.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
+        values=[message_type.ValueData(key=key, value=value) for key, value in quotas.items()],
     )

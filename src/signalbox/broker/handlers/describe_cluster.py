@@ -8,9 +8,9 @@ or -1 when the controller does not have the listener.
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may_on_cluster, operations_bit_field
-from signalbox.broker.exposed_controller import ControllerShown
+from signalbox.broker.exposed_controller import AdvertisedController
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_cluster import DescribeClusterResponse
@@ -25,21 +25,21 @@ class DescribeClusterHandler:
     """Builds responses from the metadata cache only."""
 
     def __init__(
-        self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: ControllerShown
+        self, cache: MetadataCache, cluster_id: str, authorizer: Authorizer, controller: AdvertisedController
     ) -> None:
         self._cache = cache
         self._cluster_id = cluster_id
         self._authorizer = authorizer
         self._controller = controller
 
-    def __call__(self, request: ApiRequest) -> Answer:
-        asked = request.body.endpoint_type
-        if asked != _BROKERS:
-            known = asked == _CONTROLLERS
-            code = Error.MISMATCHED_ENDPOINT_TYPE if known else Error.UNSUPPORTED_ENDPOINT_TYPE
+    def __call__(self, request: ApiRequest) -> HandlerResult:
+        endpoint_type = request.body.endpoint_type
+        if endpoint_type != _BROKERS:
+            is_controllers = endpoint_type == _CONTROLLERS
+            code = Error.MISMATCHED_ENDPOINT_TYPE if is_controllers else Error.UNSUPPORTED_ENDPOINT_TYPE
             if request.header.api_version < _ENDPOINT_TYPES_FROM:
                 code = Error.INVALID_REQUEST
-            text = "this listener serves brokers" if known else f"endpoint type {asked} is unknown"
+            text = "this listener serves brokers" if is_controllers else f"endpoint type {endpoint_type} is unknown"
             return DescribeClusterResponse(error_code=code, error_message=text)
         listener = request.context.listener_name
         image = self._cache.image
@@ -50,14 +50,14 @@ class DescribeClusterHandler:
             for broker_id, endpoint in image.nodes(listener).items()
         ]
         controller_id = self._controller.id_for(listener)
-        answer = DescribeClusterResponse(
+        response = DescribeClusterResponse(
             cluster_id=self._cluster_id,
             controller_id=controller_id if controller_id in image.nodes(listener) else -1,
             brokers=brokers,
         )
         if request.body.include_cluster_authorized_operations:
-            answer.cluster_authorized_operations = self._operations(request)
-        return answer
+            response.cluster_authorized_operations = self._operations(request)
+        return response
 
     def _operations(self, request: ApiRequest) -> int:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):

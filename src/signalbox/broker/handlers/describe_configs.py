@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.broker_loggers import BrokerLoggers
 from signalbox.broker.config_description import ConfigDescription, DescribedConfig, described_loggers
 from signalbox.broker.config_resources import ConfigResourceType, rejection
@@ -43,7 +43,7 @@ class DescribeConfigsHandler:
             ConfigResourceType.CLIENT_METRICS: self._client_metrics,
         }
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: DescribeConfigsRequest = request.body
         return DescribeConfigsResponse(results=[self._resource(request, body, r) for r in body.resources])
 
@@ -60,10 +60,10 @@ class DescribeConfigsHandler:
         except KafkaError as rejected:
             result.error_code, result.error_message = rejected.error, rejected.message
             return result
-        wanted = set(resource.configuration_keys or ())  # null or empty: all keys, as in Kafka
+        keys = set(resource.configuration_keys or ())  # null or empty: all keys, as in Kafka
         for config in configs:
             yield_if_due()
-            if not wanted or config.name in wanted:
+            if not keys or config.name in keys:
                 result.configs.append(_entry(config, body))
         return result
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import allowed_names, may_on_cluster, operations_bit_field
 from signalbox.broker.handlers.group_membership import client_context
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -25,28 +25,28 @@ class DescribeGroupsHandler:
         self._coordinator = coordinator
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._describe(request)
 
-    async def _describe(self, request: ApiRequest) -> FinalAnswer:
+    async def _describe(self, request: ApiRequest) -> FinalResponse:
         body: DescribeGroupsRequest = request.body
         allowed = allowed_names(
             self._authorizer, request.context, AclOperation.DESCRIBE, ResourceType.GROUP, body.groups
         )
-        asked = DescribeGroupsRequest(groups=[group for group in body.groups if group in allowed])
-        described = self._coordinator.describe_groups(asked, client_context(request))
-        answer: DescribeGroupsResponse = await described if inspect.isawaitable(described) else described
+        allowed_request = DescribeGroupsRequest(groups=[group for group in body.groups if group in allowed])
+        described = self._coordinator.describe_groups(allowed_request, client_context(request))
+        response: DescribeGroupsResponse = await described if inspect.isawaitable(described) else described
         if body.include_authorized_operations:
-            for group in answer.groups:
+            for group in response.groups:
                 group.authorized_operations = operations_bit_field(
                     self._authorizer, request.context, ResourceType.GROUP, group.group_id
                 )
-        answer.groups += [
+        response.groups += [
             DescribeGroupsResponse.DescribedGroup(group_id=group, error_code=Error.GROUP_AUTHORIZATION_FAILED)
             for group in body.groups
             if group not in allowed
         ]
-        return answer
+        return response
 
 
 class ListGroupsHandler:
@@ -54,13 +54,13 @@ class ListGroupsHandler:
         self._coordinator = coordinator
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
-        answer = self._coordinator.list_groups(request.body, client_context(request))
+    def __call__(self, request: ApiRequest) -> HandlerResult:
+        response = self._coordinator.list_groups(request.body, client_context(request))
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
-            names = [group.group_id for group in answer.groups]
+            names = [group.group_id for group in response.groups]
             allowed = allowed_names(self._authorizer, request.context, AclOperation.DESCRIBE, ResourceType.GROUP, names)
-            answer.groups = [group for group in answer.groups if group.group_id in allowed]
-        return answer
+            response.groups = [group for group in response.groups if group.group_id in allowed]
+        return response
 
 
 class DeleteGroupsHandler:
@@ -68,20 +68,20 @@ class DeleteGroupsHandler:
         self._coordinator = coordinator
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._delete(request)
 
-    async def _delete(self, request: ApiRequest) -> FinalAnswer:
+    async def _delete(self, request: ApiRequest) -> FinalResponse:
         body: DeleteGroupsRequest = request.body
         allowed = allowed_names(
             self._authorizer, request.context, AclOperation.DELETE, ResourceType.GROUP, body.groups_names
         )
-        asked = DeleteGroupsRequest(groups_names=[group for group in body.groups_names if group in allowed])
-        deleted = self._coordinator.delete_groups(asked, client_context(request))
-        answer: DeleteGroupsResponse = await deleted if inspect.isawaitable(deleted) else deleted
-        answer.results += [
+        allowed_request = DeleteGroupsRequest(groups_names=[group for group in body.groups_names if group in allowed])
+        deleted = self._coordinator.delete_groups(allowed_request, client_context(request))
+        response: DeleteGroupsResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        response.results += [
             DeleteGroupsResponse.DeletableGroupResult(group_id=group, error_code=Error.GROUP_AUTHORIZATION_FAILED)
             for group in body.groups_names
             if group not in allowed
         ]
-        return answer
+        return response

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may_on_cluster
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
@@ -35,28 +35,30 @@ class DescribeLogDirsHandler:
         self._logs = logs
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if not may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE):
             return DescribeLogDirsResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED)
         return self._describe(request.body)
 
-    def _describe(self, asked: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-        wanted = None if asked.topics is None else _named(asked)
-        topics: dict[str, dict[str, list[_Partition]]] = {each.path: {} for each in self._logs.directories}
+    def _describe(self, body: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        requested = None if body.topics is None else _named(body)
+        topics: dict[str, dict[str, list[_Partition]]] = {directory.path: {} for directory in self._logs.directories}
         for log in self._logs:  # iterates over a copy: logs may be added or removed meanwhile
             yield_if_due()
-            if (wanted is None or log.topic_partition in wanted) and log.online:
-                found = topics[log.body.directory.path].setdefault(log.topic_partition.topic, [])
-                found.append(_partition(log))
+            if (requested is None or log.topic_partition in requested) and log.online:
+                partitions = topics[log.body.directory.path].setdefault(log.topic_partition.topic, [])
+                partitions.append(_partition(log))
         for move in self._logs.moves:
-            if (wanted is None or move.log.topic_partition in wanted) and move.target.online:
-                found = topics[move.target.path].setdefault(move.log.topic_partition.topic, [])
-                found.append(_future(move))
-        return DescribeLogDirsResponse(results=[_result(each, topics[each.path]) for each in self._logs.directories])
+            if (requested is None or move.log.topic_partition in requested) and move.target.online:
+                partitions = topics[move.target.path].setdefault(move.log.topic_partition.topic, [])
+                partitions.append(_future(move))
+        return DescribeLogDirsResponse(
+            results=[_result(directory, topics[directory.path]) for directory in self._logs.directories]
+        )
 
 
-def _named(asked: DescribeLogDirsRequest) -> Container[TopicPartition]:
-    return {TopicPartition(topic.topic, number) for topic in asked.topics or () for number in topic.partitions}
+def _named(body: DescribeLogDirsRequest) -> Container[TopicPartition]:
+    return {TopicPartition(topic.topic, number) for topic in body.topics or () for number in topic.partitions}
 
 
 def _partition(log: Log) -> _Partition:

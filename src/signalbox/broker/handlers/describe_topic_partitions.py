@@ -7,7 +7,7 @@ A partition without a leader has the reason in a tagged field of Signalbox (`pro
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may, operations_bit_field
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
 from signalbox.metadata.cache import MetadataCache
@@ -35,43 +35,43 @@ class DescribeTopicPartitionsHandler:
         self._authorizer = authorizer
         self._partition_limit = partition_limit
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: DescribeTopicPartitionsRequest = request.body
         cursor = body.cursor
         if cursor is not None and cursor.partition_index < 0:
             raise KafkaError(Error.INVALID_REQUEST, "a cursor's partition index is never negative")
-        asked = sorted({topic.name for topic in body.topics})
-        names = asked or sorted(self._cache.image.topics)
+        requested_names = sorted({topic.name for topic in body.topics})
+        names = requested_names or sorted(self._cache.image.topics)
         first_partition = 0
         if cursor is not None:
             names = [name for name in names if name >= cursor.topic_name]
             first_partition = cursor.partition_index if names[:1] == [cursor.topic_name] else 0
         limit = max(min(body.response_partition_limit, self._partition_limit), 1)
-        return self._page(request, names, bool(asked), first_partition, limit)
+        return self._page(request, names, bool(requested_names), first_partition, limit)
 
     def _page(
-        self, request: ApiRequest, names: list[str], asked: bool, first_partition: int, limit: int
+        self, request: ApiRequest, names: list[str], is_named: bool, first_partition: int, limit: int
     ) -> DescribeTopicPartitionsResponse:
-        answer = DescribeTopicPartitionsResponse()
+        response = DescribeTopicPartitionsResponse()
         for name in names:
             if not may(self._authorizer, request.context, AclOperation.DESCRIBE, name):
-                if asked:
-                    answer.topics.append(_Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name))
+                if is_named:
+                    response.topics.append(_Topic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name))
                 continue
             if limit <= 0:
-                answer.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=0)
+                response.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name=name, partition_index=0)
                 break
             topic, count = self._topic(request, name, first_partition, limit)
-            answer.topics.append(topic)
+            response.topics.append(topic)
             limit -= count
             image = self._cache.image.topics.get(name)
             if image is not None and first_partition + count < len(image.partitions):
-                answer.next_cursor = DescribeTopicPartitionsResponse.Cursor(
+                response.next_cursor = DescribeTopicPartitionsResponse.Cursor(
                     topic_name=name, partition_index=first_partition + count
                 )
                 break
             first_partition = 0
-        return answer
+        return response
 
     def _topic(self, request: ApiRequest, name: str, first_partition: int, limit: int) -> tuple[_Topic, int]:
         image = self._cache.image.topics.get(name)
@@ -99,15 +99,15 @@ class DescribeTopicPartitionsHandler:
 
 
 def _described(view: TopicView, index: int, partition: PartitionImage) -> _Partition:
-    seen = view.partition(index, partition)
+    partition_view = view.partition(index, partition)
     described = _Partition(
-        error_code=seen.error_code,
+        error_code=partition_view.error_code,
         partition_index=index,
-        leader_id=seen.leader_id,
-        leader_epoch=seen.leader_epoch,
-        replica_nodes=seen.replica_nodes,
-        isr_nodes=seen.isr_nodes,
-        offline_replicas=seen.offline_replicas,
+        leader_id=partition_view.leader_id,
+        leader_epoch=partition_view.leader_epoch,
+        replica_nodes=partition_view.replica_nodes,
+        isr_nodes=partition_view.isr_nodes,
+        offline_replicas=partition_view.offline_replicas,
         # Never null: Java's admin client iterates over both without a null check.
         eligible_leader_replicas=[],
         last_known_elr=[],

@@ -6,7 +6,7 @@ each partition.
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
@@ -22,15 +22,15 @@ class ElectLeadersHandler:
         self._controller = controller
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_right(self._authorizer, request.context, ApiKey.ELECT_LEADERS)
         return self._elect(request)
 
-    async def _elect(self, request: ApiRequest) -> FinalAnswer:
-        answer: ElectLeadersResponse = await self._controller.handle(
+    async def _elect(self, request: ApiRequest) -> FinalResponse:
+        response: ElectLeadersResponse = await self._controller.handle(
             ApiKey.ELECT_LEADERS, request.body, request.context
         )
         # The Envelope handler reads the top-level error code before the response is encoded.
         if request.header.api_version < _TOP_LEVEL_FROM and request.forwarded_by is None:
-            answer.error_code = Error.NONE
-        return answer
+            response.error_code = Error.NONE
+        return response

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import Answer, ApiRequest, CloseConnection, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult
 from signalbox.broker.cluster_action import acts_as_broker
 from signalbox.broker.envelope import unwrap
 from signalbox.broker.ports import ActiveController
@@ -27,15 +27,15 @@ class InnerRouter(Protocol):
 
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any: ...
 
-    def answer(self, request: ApiRequest) -> Answer: ...
+    def answer(self, request: ApiRequest) -> HandlerResult: ...
 
-    async def settle(self, request: ApiRequest, answer: Answer) -> FinalAnswer: ...
+    async def settle(self, request: ApiRequest, response: HandlerResult) -> FinalResponse: ...
 
-    def encode(self, request: ApiRequest, answer: Any) -> list[Any]: ...
+    def encode(self, request: ApiRequest, response: Any) -> list[Any]: ...
 
     def in_slices(self, work: Callable[[], Any]) -> Awaitable[Any]: ...
 
-    def ended(self, request: ApiRequest, answer: Any, size_bytes: int) -> None: ...
+    def ended(self, request: ApiRequest, response: Any, size_bytes: int) -> None: ...
 
 
 class EnvelopeHandler:
@@ -55,7 +55,7 @@ class EnvelopeHandler:
         self._authorizer = authorizer
         self._audit = audit
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if not request.context.privileged:
             self._rejected(request, "an Envelope came in on a listener that is not privileged")
             return CloseConnection("an Envelope came in on a listener that is not privileged")
@@ -71,13 +71,13 @@ class EnvelopeHandler:
             return EnvelopeResponse(error_code=error.error)
         return self._answer(inner, self._router.answer(inner))
 
-    async def _answer(self, inner: ApiRequest, begun: Answer) -> FinalAnswer:
-        answer = await self._router.settle(inner, begun)
-        if says_not_controller(answer):
+    async def _answer(self, inner: ApiRequest, inner_response: HandlerResult) -> FinalResponse:
+        response = await self._router.settle(inner, inner_response)
+        if says_not_controller(response):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
-        data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, answer)))
+        data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, response)))
         # Counted and audited under the inner API's name, with the client's principal and client id (F14).
-        self._router.ended(inner, answer, len(data))
+        self._router.ended(inner, response, len(data))
         return EnvelopeResponse(response_data=data)
 
     def _rejected(self, request: ApiRequest, reason: str) -> None:

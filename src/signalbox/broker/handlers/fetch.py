@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may
 from signalbox.broker.cluster_action import acts_as_replica
 from signalbox.broker.node_endpoints import node_endpoints
@@ -44,27 +44,27 @@ class FetchHandler:
         self._authorizer = authorizer
         self._peer_listeners = peer_listeners
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: FetchRequest = request.body
         context = request.context
         if replica_id_of(body) >= 0:
             acts = acts_as_replica(self._authorizer, context, self._peer_listeners)
-            found = self._replicas.fetch(body, request.header.api_version, lambda _: acts)
+            fetched = self._replicas.fetch(body, request.header.api_version, lambda _: acts)
         else:
             limit = self._throttling.fetch_limit(request)
             if limit is not None:
                 body.max_bytes = min(body.max_bytes, limit)
-            found = self._replicas.fetch(
+            fetched = self._replicas.fetch(
                 body,
                 request.header.api_version,
                 lambda topic: may(self._authorizer, context, AclOperation.READ, topic),
             )
         if request.header.api_version < _CURRENT_LEADER_FROM:
-            return found
-        if found.done:
-            return self._with_endpoints(request, found.value)
-        pending: Promise[FinalAnswer] = Promise()
-        found.then(lambda response: pending.complete(self._with_endpoints(request, response)))
+            return fetched
+        if fetched.done:
+            return self._with_endpoints(request, fetched.value)
+        pending: Promise[FinalResponse] = Promise()
+        fetched.then(lambda response: pending.complete(self._with_endpoints(request, response)))
         return pending
 
     def _with_endpoints(self, request: ApiRequest, response: FetchResponse) -> FetchResponse:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_group
 from signalbox.broker.ports import TopicCreation
 from signalbox.coordinator.group_partition import partition_for
@@ -34,22 +34,22 @@ class FindCoordinatorHandler:
         self._authorizer = authorizer
         self._creation = creation
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._find_all(request)
 
-    async def _find_all(self, request: ApiRequest) -> FinalAnswer:
+    async def _find_all(self, request: ApiRequest) -> FinalResponse:
         body: FindCoordinatorRequest = request.body
         if request.header.api_version >= _BATCHED_FROM:
             # Concurrently: all keys wait for the same creation of the internal topic.
             found_all = await asyncio.gather(*(self._find(request, key) for key in body.coordinator_keys))
             return FindCoordinatorResponse(coordinators=list(found_all))
-        found = await self._find(request, body.key)
+        result = await self._find(request, body.key)
         return FindCoordinatorResponse(
-            error_code=found.error_code,
-            error_message=found.error_message or None,  # without an error: null here, "" in the list of version 4
-            node_id=found.node_id,
-            host=found.host,
-            port=found.port,
+            error_code=result.error_code,
+            error_message=result.error_message or None,  # without an error: null here, "" in the list of version 4
+            node_id=result.node_id,
+            host=result.host,
+            port=result.port,
         )
 
     async def _find(self, request: ApiRequest, key: str) -> _Coordinator:

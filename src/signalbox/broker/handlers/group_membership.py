@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_group
 from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.coordinator.group.client_context import ClientContext
@@ -30,15 +30,15 @@ def client_context(request: ApiRequest) -> ClientContext:
 class GroupMembershipHandler:
     """The handler of one of the four APIs; `call` is the coordinator's method."""
 
-    def __init__(self, call: CoordinatorCall, authorizer: Authorizer, paced: ResponsePacer) -> None:
+    def __init__(self, call: CoordinatorCall, authorizer: Authorizer, pacer: ResponsePacer) -> None:
         self._call = call
         self._authorizer = authorizer
-        self._paced = paced
+        self._pacer = pacer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_group(self._authorizer, request.context, AclOperation.READ, request.body.group_id)
-        answer = self._call(request.body, client_context(request))
-        if isinstance(answer, asyncio.Future):
-            return self._paced.of(request, answer)
-        at_once: FinalAnswer = answer
+        response = self._call(request.body, client_context(request))
+        if isinstance(response, asyncio.Future):
+            return self._pacer.of(request, response)
+        at_once: FinalResponse = response
         return at_once

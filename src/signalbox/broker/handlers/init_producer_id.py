@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may_on_cluster
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
@@ -31,7 +31,7 @@ class InitProducerIdHandler:
         self._producer_ids = producer_ids
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if request.body.transactional_id == "":
             raise KafkaError(Error.INVALID_REQUEST, "the transactional id is empty")
         if request.body.transactional_id is not None:
@@ -42,8 +42,8 @@ class InitProducerIdHandler:
         ) and not self._authorizer.authorize_any(context, AclOperation.WRITE, ResourceType.TOPIC):
             raise KafkaError(Error.CLUSTER_AUTHORIZATION_FAILED, "no IDEMPOTENT_WRITE on the cluster")
         if (request.body.producer_id == _NONE) != (request.body.producer_epoch == _NONE):
-            raise KafkaError(Error.INVALID_REQUEST, "a producer id and its epoch are given together or not at all")
+            raise KafkaError(Error.INVALID_REQUEST, "producer id and producer epoch must be set together")
         return self._next()
 
-    async def _next(self) -> FinalAnswer:
+    async def _next(self) -> FinalResponse:
         return InitProducerIdResponse(producer_id=await self._producer_ids.next(), producer_epoch=0)

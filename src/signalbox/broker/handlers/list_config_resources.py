@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_on_cluster
 from signalbox.broker.config_resources import ConfigResourceType
 from signalbox.broker.ports import StoredConfigs
@@ -37,20 +37,22 @@ class ListConfigResourcesHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS)
-        known = _LISTED if request.header.api_version >= _TYPES_FROM else (ConfigResourceType.CLIENT_METRICS,)
-        asked = request.body.resource_types or known
-        for number in asked:
-            if number not in known:
+        supported_types = _LISTED if request.header.api_version >= _TYPES_FROM else (ConfigResourceType.CLIENT_METRICS,)
+        requested_types = request.body.resource_types or supported_types
+        for number in requested_types:
+            if number not in supported_types:
                 raise KafkaError(Error.UNSUPPORTED_VERSION, f"Resources of type {number} are not listed.")
         resources = [
-            _Resource(resource_name=name, resource_type=each)
-            for each in known
-            if each in asked
-            for name in self._names(each, request.context.listener_name)
+            _Resource(resource_name=name, resource_type=resource_type)
+            for resource_type in supported_types
+            if resource_type in requested_types
+            for name in self._names(resource_type, request.context.listener_name)
         ]
-        return self._with_stored(resources) if ConfigResourceType.CLIENT_METRICS in asked else _answer(resources)
+        return (
+            self._with_stored(resources) if ConfigResourceType.CLIENT_METRICS in requested_types else _answer(resources)
+        )
 
     def _names(self, resource_type: ConfigResourceType, listener_name: str) -> Iterable[str]:
         """Names of resources from the metadata cache; client metrics are read from the store instead."""
@@ -59,7 +61,7 @@ class ListConfigResourcesHandler:
             return map(str, image.nodes(listener_name))
         return yielding(image.topics) if resource_type is ConfigResourceType.TOPIC else ()
 
-    async def _with_stored(self, resources: list[_Resource]) -> FinalAnswer:
+    async def _with_stored(self, resources: list[_Resource]) -> FinalResponse:
         stored: Mapping[str, object] = await self._stored.current()
         names = (name for path in stored if (name := client_metrics_of(path)) is not None)
         metrics = ConfigResourceType.CLIENT_METRICS
@@ -72,6 +74,6 @@ def yielding(names: Iterable[str]) -> Iterable[str]:
         yield name
 
 
-def _answer(resources: list[_Resource]) -> FinalAnswer:
-    answer: FinalAnswer = ListConfigResourcesResponse(config_resources=resources)
-    return answer
+def _answer(resources: list[_Resource]) -> FinalResponse:
+    response: FinalResponse = ListConfigResourcesResponse(config_resources=resources)
+    return response

@@ -13,10 +13,10 @@ import asyncio
 import inspect
 from collections.abc import Iterable, Iterator
 
-from signalbox.broker.all_topics_response_cache import WORTH_KEEPING_FROM, AllTopicsResponseCache, Shape
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.all_topics_response_cache import MIN_CACHED_TOPICS, AllTopicsResponseCache, ResponseKey
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may, may_on_cluster, operations_bit_field
-from signalbox.broker.exposed_controller import ControllerShown
+from signalbox.broker.exposed_controller import AdvertisedController
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.recent_disconnects import RecentDisconnects
 from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
@@ -45,58 +45,60 @@ class MetadataHandler:
         cache: MetadataCache,
         cluster_id: str,
         authorizer: Authorizer,
-        controller: ControllerShown,
+        controller: AdvertisedController,
         creation: TopicCreation | None,
-        vanished: RecentDisconnects | None = None,
+        recent_disconnects: RecentDisconnects | None = None,
     ) -> None:
         self._cache = cache
         self._cluster_id = cluster_id
         self._authorizer = authorizer
         self._controller = controller
         self._creation = creation
-        self._vanished = vanished
-        self._whole = AllTopicsResponseCache()
+        self._recent_disconnects = recent_disconnects
+        self._all_topics_cache = AllTopicsResponseCache()
 
-    def __call__(self, request: ApiRequest) -> Answer:
-        hold_s = self._vanished.hold_s() if self._vanished is not None else 0.0
+    def __call__(self, request: ApiRequest) -> HandlerResult:
+        hold_s = self._recent_disconnects.hold_s() if self._recent_disconnects is not None else 0.0
         return self._settled(request, hold_s) if hold_s else self._answer(request)
 
-    async def _settled(self, request: ApiRequest, hold_s: float) -> FinalAnswer:
+    async def _settled(self, request: ApiRequest, hold_s: float) -> FinalResponse:
         """The response after the controller has handled recent disconnects, at most `hold_s` later."""
-        assert self._vanished is not None
-        await self._vanished.settled(hold_s)
-        answer = self._answer(request)
-        return await answer if inspect.isawaitable(answer) else answer
+        assert self._recent_disconnects is not None
+        await self._recent_disconnects.settled(hold_s)
+        response = self._answer(request)
+        return await response if inspect.isawaitable(response) else response
 
-    def _answer(self, request: ApiRequest) -> Answer:
+    def _answer(self, request: ApiRequest) -> HandlerResult:
         body: MetadataRequest = request.body
         version = request.header.api_version
-        if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_names_no_topic(t) for t in body.topics):
-            raise KafkaError(Error.INVALID_REQUEST, "topics are asked for by name below version 12")
+        if body.topics is not None and version < _ID_LOOKUPS_FROM and any(_is_unnamed(t) for t in body.topics):
+            raise KafkaError(Error.INVALID_REQUEST, "topic ids are not supported below version 12")
         if body.topics is None or (version < _NULL_MEANS_ALL_FROM and not body.topics):
-            return self._everything(request)
+            return self._all_topics(request)
         if any(topic.topic_id != ZERO_UUID for topic in body.topics):
             ids = dict.fromkeys(topic.topic_id for topic in body.topics if topic.topic_id != ZERO_UUID)
             return self._response(request, [self._by_id(request, topic_id) for topic_id in ids])
         names = dict.fromkeys(topic.name or "" for topic in body.topics)  # without duplicates, as in Kafka
-        found = [self._by_name(request, name) for name in names]
-        missing = [topic for topic in found if topic.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION]
-        wanted = body.allow_auto_topic_creation or version < _CREATION_IS_ASKED_FROM
-        if missing and wanted and self._creation is not None:
-            return self._created(request, found, self._creation)
-        return self._response(request, found)
+        topics = [self._by_name(request, name) for name in names]
+        missing = [topic for topic in topics if topic.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION]
+        may_create_topics = body.allow_auto_topic_creation or version < _CREATION_IS_ASKED_FROM
+        if missing and may_create_topics and self._creation is not None:
+            return self._created(request, topics, self._creation)
+        return self._response(request, topics)
 
-    def _everything(self, request: ApiRequest) -> FinalAnswer:
+    def _all_topics(self, request: ApiRequest) -> FinalResponse:
         image, body = self._cache.image, request.body
-        topics = list(self._shown(request, image))
+        topics = list(self._described_topics(request, image))
         plain = not (body.include_topic_authorized_operations or body.include_cluster_authorized_operations)
-        if plain and len(topics) == len(image.topics) >= WORTH_KEEPING_FROM:
+        if plain and len(topics) == len(image.topics) >= MIN_CACHED_TOPICS:
             listener, version = request.context.listener_name, request.header.api_version
-            shape = Shape(version, listener, self._controller.id_for(listener))
-            return self._whole.answer(image, shape, lambda: self._written(request, image, topics, shape.controller_id))
-        return self._written(request, image, topics)
+            key = ResponseKey(version, listener, self._controller.id_for(listener))
+            return self._all_topics_cache.answer(
+                image, key, lambda: self._complete_response(request, image, topics, key.controller_id)
+            )
+        return self._complete_response(request, image, topics)
 
-    def _shown(self, request: ApiRequest, image: MetadataImage) -> Iterator[TopicImage]:
+    def _described_topics(self, request: ApiRequest, image: MetadataImage) -> Iterator[TopicImage]:
         for topic in image.topics.values():
             yield_if_due()
             if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name):
@@ -106,10 +108,10 @@ class MetadataHandler:
         name = self._cache.image.topic_name(topic_id)
         if name is None:
             return _Topic(error_code=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-        found = self._by_name(request, name)
-        if found.error_code == Error.TOPIC_AUTHORIZATION_FAILED:
-            return _Topic(error_code=found.error_code, name=None, topic_id=topic_id)
-        return found
+        topic = self._by_name(request, name)
+        if topic.error_code == Error.TOPIC_AUTHORIZATION_FAILED:
+            return _Topic(error_code=topic.error_code, name=None, topic_id=topic_id)
+        return topic
 
     def _by_name(self, request: ApiRequest, name: str) -> _Topic:
         if not may(self._authorizer, request.context, AclOperation.DESCRIBE, name):
@@ -129,7 +131,7 @@ class MetadataHandler:
             )
         return topic
 
-    async def _created(self, request: ApiRequest, found: list[_Topic], creation: TopicCreation) -> FinalAnswer:
+    async def _created(self, request: ApiRequest, topics: list[_Topic], creation: TopicCreation) -> FinalResponse:
         async def settle(topic: _Topic) -> _Topic:
             if topic.error_code != Error.UNKNOWN_TOPIC_OR_PARTITION:
                 return topic
@@ -149,14 +151,14 @@ class MetadataHandler:
                 return fresh
             return _Topic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 
-        return self._response(request, await asyncio.gather(*(settle(topic) for topic in found)))
+        return self._response(request, await asyncio.gather(*(settle(topic) for topic in topics)))
 
     def _may_create(self, request: ApiRequest, name: str) -> bool:
         return may_on_cluster(self._authorizer, request.context, AclOperation.CREATE) or may(
             self._authorizer, request.context, AclOperation.CREATE, name
         )
 
-    def _written(
+    def _complete_response(
         self, request: ApiRequest, image: MetadataImage, topics: Iterable[TopicImage], controller_id: int | None = None
     ) -> MetadataResponse:
         view = TopicView(image, request.context.listener_name, request.header.api_version)
@@ -172,7 +174,7 @@ class MetadataHandler:
     ) -> MetadataResponse:
         listener = request.context.listener_name
         image = image or self._cache.image
-        answer = MetadataResponse(
+        response = MetadataResponse(
             brokers=[
                 MetadataResponse.MetadataResponseBroker(
                     node_id=node_id, host=endpoint.host, port=endpoint.port, rack=image.brokers[node_id].rack
@@ -185,13 +187,13 @@ class MetadataHandler:
         )
         if request.body.include_cluster_authorized_operations:
             allowed = may_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
-            answer.cluster_authorized_operations = (
+            response.cluster_authorized_operations = (
                 operations_bit_field(self._authorizer, request.context, ResourceType.CLUSTER, CLUSTER_NAME)
                 if allowed
                 else 0
             )
-        return answer
+        return response
 
 
-def _names_no_topic(topic: MetadataRequest.MetadataRequestTopic) -> bool:
+def _is_unnamed(topic: MetadataRequest.MetadataRequestTopic) -> bool:
     return topic.name is None or topic.topic_id != ZERO_UUID

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may, require_group
 from signalbox.broker.handlers.group_membership import client_context
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -34,49 +34,52 @@ class OffsetCommitHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: OffsetCommitRequest = request.body
         require_group(self._authorizer, request.context, AclOperation.READ, body.group_id)
         rejected: list[_CommitTopic] = []
-        kept = []
+        accepted = []
         for topic in body.topics:
             error = self._name(request, topic)
-            known = self._cache.image.topics.get(topic.name)
-            strangers = [p for p in topic.partitions if known is None or p.partition_index not in known.partitions]
-            if error is Error.NONE and strangers:
+            topic_image = self._cache.image.topics.get(topic.name)
+            unknown_partitions = [
+                p for p in topic.partitions if topic_image is None or p.partition_index not in topic_image.partitions
+            ]
+            if error is Error.NONE and unknown_partitions:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION
             else:
-                strangers = topic.partitions if error is not Error.NONE else []
-            if strangers:
+                unknown_partitions = topic.partitions if error is not Error.NONE else []
+            if unknown_partitions:
                 rejected.append(
                     _CommitTopic(
                         name=topic.name,
                         topic_id=topic.topic_id,
                         partitions=[
-                            _CommitPartition(partition_index=p.partition_index, error_code=error) for p in strangers
+                            _CommitPartition(partition_index=p.partition_index, error_code=error)
+                            for p in unknown_partitions
                         ],
                     )
                 )
-            rejected_indexes = {p.partition_index for p in strangers}
+            rejected_indexes = {p.partition_index for p in unknown_partitions}
             topic.partitions = [p for p in topic.partitions if p.partition_index not in rejected_indexes]
             if topic.partitions:
-                kept.append(topic)
-        body.topics = kept
+                accepted.append(topic)
+        body.topics = accepted
         return self._commit(request, body, rejected)
 
     async def _commit(
         self, request: ApiRequest, body: OffsetCommitRequest, rejected: list[_CommitTopic]
-    ) -> FinalAnswer:
+    ) -> FinalResponse:
         committed = self._coordinator.offset_commit(body, client_context(request))
-        answer: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
-        answered = {(topic.name, topic.topic_id): topic for topic in answer.topics}
+        response: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
+        results_by_topic = {(topic.name, topic.topic_id): topic for topic in response.topics}
         for topic in rejected:
-            same = answered.get((topic.name, topic.topic_id))
+            same = results_by_topic.get((topic.name, topic.topic_id))
             if same is None:
-                answer.topics.append(topic)
+                response.topics.append(topic)
             else:
                 same.partitions += topic.partitions
-        return answer
+        return response
 
     def _name(self, request: ApiRequest, topic: Any) -> Error:
         """Set the name of a topic that has an id only; returns the error that rejects the topic, or NONE."""
@@ -96,14 +99,14 @@ class OffsetDeleteHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_group(self._authorizer, request.context, AclOperation.DELETE, request.body.group_id)
         return self._delete(request)
 
-    async def _delete(self, request: ApiRequest) -> FinalAnswer:
+    async def _delete(self, request: ApiRequest) -> FinalResponse:
         body: OffsetDeleteRequest = request.body
         rejected = []
-        kept = []
+        accepted = []
         for topic in body.topics:
             error = Error.NONE
             if not may(self._authorizer, request.context, AclOperation.READ, topic.name):
@@ -111,7 +114,7 @@ class OffsetDeleteHandler:
             elif topic.name not in self._cache.image.topics:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION
             if error is Error.NONE:
-                kept.append(topic)
+                accepted.append(topic)
                 continue
             rejected.append(
                 _DeleteTopic(
@@ -122,9 +125,9 @@ class OffsetDeleteHandler:
                 )
             )
         deleted = self._coordinator.offset_delete(
-            OffsetDeleteRequest(group_id=body.group_id, topics=kept), client_context(request)
+            OffsetDeleteRequest(group_id=body.group_id, topics=accepted), client_context(request)
         )
-        answer: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
-        if answer.error_code == Error.NONE:
-            answer.topics += rejected
-        return answer
+        response: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        if response.error_code == Error.NONE:
+            response.topics += rejected
+        return response

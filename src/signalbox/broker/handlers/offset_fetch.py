@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may, require_group
 from signalbox.broker.handlers.group_membership import client_context
 from signalbox.common.ids import ZERO_UUID
@@ -32,10 +32,10 @@ class OffsetFetchHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._fetch(request)
 
-    async def _fetch(self, request: ApiRequest) -> FinalAnswer:
+    async def _fetch(self, request: ApiRequest) -> FinalResponse:
         body: OffsetFetchRequest = request.body
         if request.header.api_version < _GROUPS_FROM:
             return await self._single(request, body)
@@ -48,44 +48,44 @@ class OffsetFetchHandler:
                 rejected.append(_Group(group_id=group.group_id, error_code=error.error))
             else:
                 allowed.append(group)
-        kept_back = {group.group_id: self._keep_back(request, group, _Group) for group in allowed}
+        rejected_topics = {group.group_id: self._filter_request(request, group, _Group) for group in allowed}
         body.groups = allowed
-        answer = await self._ask(request, body)
-        for found in answer.groups:
-            self._show(request, found)
-            if found.error_code == Error.NONE:
-                found.topics += kept_back.get(found.group_id, [])
-        answer.groups += rejected
-        return answer
+        response = await self._ask(request, body)
+        for group_response in response.groups:
+            self._filter_response(request, group_response)
+            if group_response.error_code == Error.NONE:
+                group_response.topics += rejected_topics.get(group_response.group_id, [])
+        response.groups += rejected
+        return response
 
-    async def _single(self, request: ApiRequest, body: OffsetFetchRequest) -> FinalAnswer:
+    async def _single(self, request: ApiRequest, body: OffsetFetchRequest) -> FinalResponse:
         require_group(self._authorizer, request.context, AclOperation.DESCRIBE, body.group_id)
-        kept_back = self._keep_back(request, body, OffsetFetchResponse)
-        answer = await self._ask(request, body)
-        self._show(request, answer)
-        if answer.error_code == Error.NONE:
-            answer.topics += kept_back
-        return answer
+        rejected_topics = self._filter_request(request, body, OffsetFetchResponse)
+        response = await self._ask(request, body)
+        self._filter_response(request, response)
+        if response.error_code == Error.NONE:
+            response.topics += rejected_topics
+        return response
 
     async def _ask(self, request: ApiRequest, body: OffsetFetchRequest) -> OffsetFetchResponse:
         fetched = self._coordinator.offset_fetch(body, client_context(request))
-        answer: OffsetFetchResponse = await fetched if inspect.isawaitable(fetched) else fetched
-        return answer
+        response: OffsetFetchResponse = await fetched if inspect.isawaitable(fetched) else fetched
+        return response
 
-    def _keep_back(self, request: ApiRequest, asked: Any, shapes: type[Any]) -> list[Any]:
+    def _filter_request(self, request: ApiRequest, group_request: Any, message_class: type[Any]) -> list[Any]:
         """Set the names of topics that have ids only, remove rejected topics from the request and return their
         results."""
-        if asked.topics is None:
+        if group_request.topics is None:
             return []
-        kept: list[Any] = []
+        allowed_topics: list[Any] = []
         rejected: list[Any] = []
-        for topic in asked.topics:
+        for topic in group_request.topics:
             error = self._error(request, topic)
             if error is Error.NONE:
-                kept.append(topic)
+                allowed_topics.append(topic)
             else:
-                rejected.append(_rejected_topic(topic, error, shapes))
-        asked.topics = kept
+                rejected.append(_rejected_topic(topic, error, message_class))
+        group_request.topics = allowed_topics
         return rejected
 
     def _error(self, request: ApiRequest, topic: Any) -> Error:
@@ -97,20 +97,20 @@ class OffsetFetchHandler:
         allowed = may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name)
         return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
 
-    def _show(self, request: ApiRequest, answer: Any) -> None:
+    def _filter_response(self, request: ApiRequest, response: Any) -> None:
         """Remove topics that may not be described (after a request for all topics) and set missing topic ids."""
-        answer.topics = [
+        response.topics = [
             topic
-            for topic in answer.topics
+            for topic in response.topics
             if may(self._authorizer, request.context, AclOperation.DESCRIBE, topic.name)
         ]
-        for topic in answer.topics:
+        for topic in response.topics:
             if getattr(topic, "topic_id", None) == ZERO_UUID:
                 topic.topic_id = self._cache.image.topic_id(topic.name)
 
 
-def _rejected_topic(topic: Any, error: Error, shapes: type[Any]) -> Any:
-    if shapes is _Group:
+def _rejected_topic(topic: Any, error: Error, message_class: type[Any]) -> Any:
+    if message_class is _Group:
         topics, partitions = (
             OffsetFetchResponse.OffsetFetchResponseTopics,
             OffsetFetchResponse.OffsetFetchResponsePartitions,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may, may_change_records
 from signalbox.broker.cluster_action import acts_as_replica, may_act_on_cluster
 from signalbox.replication.replica_manager import ReplicaManager
@@ -23,14 +23,14 @@ class _LeaderHandler:
         self._replicas = replicas
         self._authorizer = authorizer
 
-    def _who_may(self, request: ApiRequest, operation: AclOperation) -> Callable[[str], bool]:
+    def _authorized_for(self, request: ApiRequest, operation: AclOperation) -> Callable[[str], bool]:
         return lambda topic: may(self._authorizer, request.context, operation, topic)
 
 
 class ListOffsetsHandler(_LeaderHandler):
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         return self._replicas.list_offsets(
-            request.body, request.header.api_version, self._who_may(request, AclOperation.DESCRIBE)
+            request.body, request.header.api_version, self._authorized_for(request, AclOperation.DESCRIBE)
         )
 
 
@@ -39,17 +39,19 @@ class OffsetForLeaderEpochHandler(_LeaderHandler):
         super().__init__(replicas, authorizer)
         self._peer_listeners = peer_listeners
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         if request.body.replica_id >= 0:
             acts = acts_as_replica(self._authorizer, request.context, self._peer_listeners)
             return self._replicas.offsets_for_leader_epoch(request.body, lambda topic: acts)
         if may_act_on_cluster(self._authorizer, request.context):
             return self._replicas.offsets_for_leader_epoch(request.body, lambda topic: True)
-        return self._replicas.offsets_for_leader_epoch(request.body, self._who_may(request, AclOperation.DESCRIBE))
+        return self._replicas.offsets_for_leader_epoch(
+            request.body, self._authorized_for(request, AclOperation.DESCRIBE)
+        )
 
 
 class DeleteRecordsHandler(_LeaderHandler):
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         who = request.context
         return self._replicas.delete_records(
             request.body, lambda topic: may_change_records(self._authorizer, who, AclOperation.DELETE, topic)

@@ -6,7 +6,7 @@ They need ALTER and DESCRIBE on the cluster, respectively.
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
@@ -21,6 +21,6 @@ class PartitionReassignmentsHandler:
         self._controller = controller
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_right(self._authorizer, request.context, self._api_key)
         return self._controller.handle(self._api_key, request.body, request.context)

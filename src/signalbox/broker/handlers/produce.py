@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from signalbox.broker.api_request import NO_ANSWER, Answer, ApiRequest, CloseConnection, FinalAnswer
+from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, FinalResponse, HandlerResult
 from signalbox.broker.authorization import may_change_records
 from signalbox.broker.node_endpoints import node_endpoints
 from signalbox.metadata.cache import MetadataCache
@@ -44,25 +44,25 @@ class ProduceHandler:
         self._cache = cache
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         body: ProduceRequest = request.body
         if body.acks not in VALID_ACKS:
             raise KafkaError(Error.INVALID_REQUIRED_ACKS, f"acks is {body.acks}")
         if body.transactional_id is not None:
             raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
-        _keep_the_last(body)
+        _keep_last_of_duplicates(body)
         rejections = self._rejections(request, body)
-        asked = ((topic, partition) for topic in body.topic_data for partition in topic.partition_data)
+        partitions = ((topic, partition) for topic in body.topic_data for partition in topic.partition_data)
         entries = [
             ((topic.name, partition.index), partition.records or b"")
-            for (topic, partition), rejection in zip(asked, rejections, strict=True)
+            for (topic, partition), rejection in zip(partitions, rejections, strict=True)
             if rejection is None
         ]
         outcome = self._replicas.append(entries, body.acks, body.timeout_ms)
         if outcome.done:
             return self.answer(request, _joined(rejections, outcome.value))
-        pending: Promise[FinalAnswer] = Promise()
-        outcome.then(lambda tickets: pending.complete(self.answer(request, _joined(rejections, tickets))))
+        pending: Promise[FinalResponse] = Promise()
+        outcome.then(lambda appends: pending.complete(self.answer(request, _joined(rejections, appends))))
         return pending
 
     def _rejections(self, request: ApiRequest, body: ProduceRequest) -> list[PendingAppend | None]:
@@ -90,30 +90,30 @@ class ProduceHandler:
         allowed = may_change_records(self._authorizer, request.context, AclOperation.WRITE, topic.name)
         return Error.NONE if allowed else Error.TOPIC_AUTHORIZATION_FAILED
 
-    def answer(self, request: ApiRequest, tickets: Sequence[PendingAppend]) -> FinalAnswer:
+    def answer(self, request: ApiRequest, appends: Sequence[PendingAppend]) -> FinalResponse:
         """The result of a request whose appends, one per partition, are complete."""
-        response, failed = self.response(request, tickets)
+        response, failed = self.response(request, appends)
         if request.body.acks == 0:
-            return NO_ANSWER if failed is None else CloseConnection(f"produce with acks=0 failed for {failed}")
+            return NO_RESPONSE if failed is None else CloseConnection(f"produce with acks=0 failed for {failed}")
         return response
 
-    def response(self, request: ApiRequest, tickets: Sequence[PendingAppend]) -> tuple[ProduceResponse, str | None]:
+    def response(self, request: ApiRequest, appends: Sequence[PendingAppend]) -> tuple[ProduceResponse, str | None]:
         """The response, also for acks=0, and the first failed partition with its error, or None."""
         body: ProduceRequest = request.body
-        found = iter(tickets)
+        remaining_appends = iter(appends)
         leaders: set[int] = set()
         response = ProduceResponse()
         failed: str | None = None
         for topic in body.topic_data:
-            answered = ProduceResponse.TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+            topic_response = ProduceResponse.TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             for partition in topic.partition_data:
-                ticket = next(found)
-                if ticket.error and failed is None:
-                    failed = f"{topic.name}-{partition.index}: {Error.of(ticket.error).name}"
-                answered.partition_responses.append(
-                    self._partition(request, topic.name, partition.index, ticket, leaders)
+                append = next(remaining_appends)
+                if append.error and failed is None:
+                    failed = f"{topic.name}-{partition.index}: {Error.of(append.error).name}"
+                topic_response.partition_responses.append(
+                    self._partition(request, topic.name, partition.index, append, leaders)
                 )
-            response.responses.append(answered)
+            response.responses.append(topic_response)
         if leaders:
             response.node_endpoints = node_endpoints(
                 self._cache, request.context.listener_name, leaders, ProduceResponse.NodeEndpoint
@@ -121,25 +121,27 @@ class ProduceHandler:
         return response, failed
 
     def _partition(
-        self, request: ApiRequest, topic: str, index: int, ticket: PendingAppend, leaders: set[int]
+        self, request: ApiRequest, topic: str, index: int, append: PendingAppend, leaders: set[int]
     ) -> _Partition:
-        answered = _Partition(
+        partition_response = _Partition(
             index=index,
-            error_code=ticket.error,
-            base_offset=ticket.base_offset,
-            log_append_time_ms=ticket.log_append_time_ms,
-            log_start_offset=ticket.log_start_offset,
-            record_errors=list(_record_errors(ticket)),
-            error_message=ticket.error_message,
+            error_code=append.error,
+            base_offset=append.base_offset,
+            log_append_time_ms=append.log_append_time_ms,
+            log_start_offset=append.log_start_offset,
+            record_errors=list(_record_errors(append)),
+            error_message=append.error_message,
         )
-        if ticket.error in _LEADER_ERRORS and request.header.api_version >= _CURRENT_LEADER_FROM:
+        if append.error in _LEADER_ERRORS and request.header.api_version >= _CURRENT_LEADER_FROM:
             leader_id, leader_epoch = self._replicas.current_leader(topic, index)
-            answered.current_leader = ProduceResponse.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+            partition_response.current_leader = ProduceResponse.LeaderIdAndEpoch(
+                leader_id=leader_id, leader_epoch=leader_epoch
+            )
             leaders.add(leader_id)
-        return answered
+        return partition_response
 
 
-def _keep_the_last(body: ProduceRequest) -> None:
+def _keep_last_of_duplicates(body: ProduceRequest) -> None:
     """Keep only the last batch of each partition in the request."""
     topics: list[Any] = body.topic_data
     named = {(topic.name, topic.topic_id, partition.index) for topic in topics for partition in topic.partition_data}
@@ -156,10 +158,10 @@ def _keep_the_last(body: ProduceRequest) -> None:
     body.topic_data = [topic for topic in topics if topic.partition_data]
 
 
-def _joined(rejections: list[PendingAppend | None], tickets: Sequence[PendingAppend]) -> list[PendingAppend]:
+def _joined(rejections: list[PendingAppend | None], appends: Sequence[PendingAppend]) -> list[PendingAppend]:
     """One append per partition, in the order of the request."""
-    found = iter(tickets)
-    return [next(found) if rejection is None else rejection for rejection in rejections]
+    remaining_appends = iter(appends)
+    return [next(remaining_appends) if rejection is None else rejection for rejection in rejections]
 
 
 def _is_zstd(records: Any) -> bool:
@@ -169,6 +171,6 @@ def _is_zstd(records: Any) -> bool:
     return bool(header[3] == MAGIC and header[5] & COMPRESSION_MASK == _ZSTD)
 
 
-def _record_errors(ticket: PendingAppend) -> Iterator[ProduceResponse.BatchIndexAndErrorMessage]:
-    for index, message in ticket.record_errors:
+def _record_errors(append: PendingAppend) -> Iterator[ProduceResponse.BatchIndexAndErrorMessage]:
+    for index, message in append.record_errors:
         yield ProduceResponse.BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)

@@ -5,7 +5,7 @@ Needs ALTER on the cluster. `controller/feature_control` decides which levels ca
 
 from __future__ import annotations
 
-from signalbox.broker.api_request import Answer, ApiRequest
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
@@ -17,6 +17,6 @@ class UpdateFeaturesHandler:
         self._controller = controller
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_right(self._authorizer, request.context, ApiKey.UPDATE_FEATURES)
         return self._controller.handle(ApiKey.UPDATE_FEATURES, request.body, request.context)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from signalbox.broker.api_request import Answer, ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_on_cluster
 from signalbox.broker.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController, StoredConfigs
@@ -34,16 +34,16 @@ class DescribeUserScramCredentialsHandler:
         self._stored = stored
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE)
         return self._describe([user.name for user in request.body.users or ()])
 
-    async def _describe(self, asked: list[str]) -> FinalAnswer:
-        stored = {user: found for path, found in (await self._stored.current()).items() if (user := user_of(path))}
-        if not asked:
-            found = (_described(user, stored[user]) for user in sorted(stored))
-            return DescribeUserScramCredentialsResponse(results=[each for each in found if each is not None])
-        times = Counter(asked)
+    async def _describe(self, users: list[str]) -> FinalResponse:
+        stored = {user: configs for path, configs in (await self._stored.current()).items() if (user := user_of(path))}
+        if not users:
+            described = (_described(user, stored[user]) for user in sorted(stored))
+            return DescribeUserScramCredentialsResponse(results=[result for result in described if result is not None])
+        times = Counter(users)
         return DescribeUserScramCredentialsResponse(
             results=[_named(user, times[user], stored.get(user, {})) for user in times]
         )
@@ -54,7 +54,7 @@ class AlterUserScramCredentialsHandler:
         self._controller = controller
         self._authorizer = authorizer
 
-    def __call__(self, request: ApiRequest) -> Answer:
+    def __call__(self, request: ApiRequest) -> HandlerResult:
         require_cluster_right(self._authorizer, request.context, ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
         return self._controller.handle(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, request.body, request.context)
 

@@ -14,16 +14,16 @@ def bars(rows: Sequence[tuple[str, int]]) -> str:
     """One bar per row, in the order of `rows` (largest first); the number is at the bar's end."""
     most = max((count for _, count in rows), default=0) or 1
     height, left = 26 * len(rows) + 8, 60
-    parts = []
+    components = []
     for position, (name, count) in enumerate(rows):
         y = 26 * position + 6
         width = max(1.0, (_WIDTH - left - 110) * count / most)
-        parts.append(
+        components.append(
             f"<text x='{left - 10}' y='{y + 14}' text-anchor='end' font-size='13'>{escape(name)}</text>"
             f"<rect x='{left}' y='{y}' width='{width:.1f}' height='18' rx='3' fill='#0b6e99'/>"
             f"<text x='{left + width + 8:.1f}' y='{y + 14}' font-size='13' fill='#66707d'>{count:,}</text>"
         )
-    return f"<svg viewBox='0 0 {_WIDTH} {height}' role='img'>{''.join(parts)}</svg>"
+    return f"<svg viewBox='0 0 {_WIDTH} {height}' role='img'>{''.join(components)}</svg>"
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
@@ -42,25 +42,27 @@ def quantile_dots(series: Mapping[str, Sequence[float]]) -> str:
     def x(value: float) -> float:
         return left + (right - left) * (log10(max(value, 10**low)) - low) / (high - low)
 
-    parts = []
+    components = []
     for power in range(low, high + 1):
-        parts.append(
+        components.append(
             f"<line x1='{x(10**power):.1f}' y1='6' x2='{x(10**power):.1f}' y2='{height - 28}' stroke='#dfe3e8'/>"
             f"<text x='{x(10**power):.1f}' y='{height - 10}' text-anchor='middle' font-size='12' fill='#66707d'>"
             f"{10**power:g} ms</text>"
         )
     for position, (name, ordered) in enumerate(series.items()):
         y = row * position + 36
-        parts.append(f"<text x='{left - 12}' y='{y + 4}' text-anchor='end' font-size='13'>{escape(name)}</text>")
+        components.append(f"<text x='{left - 12}' y='{y + 4}' text-anchor='end' font-size='13'>{escape(name)}</text>")
         step = max(1, ceil(len(ordered) / MOST_DOTS))
         for number, value in enumerate(ordered[::step]):
             offset = (number * 7) % 17 - 8
-            parts.append(f"<circle cx='{x(value):.1f}' cy='{y + offset}' r='2' fill='#0b6e99' fill-opacity='.35'/>")
+            components.append(
+                f"<circle cx='{x(value):.1f}' cy='{y + offset}' r='2' fill='#0b6e99' fill-opacity='.35'/>"
+            )
         for share, label in ((0.5, "p50"), (0.99, "p99")):
             at = quantile(ordered, share)
-            parts.append(
+            components.append(
                 f"<path d='M{x(at):.1f} {y - 16}V{y + 16}' stroke='#c8553d' stroke-width='2'/>"
                 f"<text x='{x(at):.1f}' y='{y - 20}' text-anchor='middle' font-size='11' fill='#c8553d'>"
                 f"{label} {at:.2f}</text>"
             )
-    return f"<svg viewBox='0 0 {_WIDTH} {height}' role='img'>{''.join(parts)}</svg>"
+    return f"<svg viewBox='0 0 {_WIDTH} {height}' role='img'>{''.join(components)}</svg>"

@@ -31,9 +31,9 @@ def reject_data(stage: Stage) -> None:
     """A Metadata request to the forced control plane: the connection is closed without a response, and the request is
     counted."""
     before = stage.metric(1, _REJECTED, plane="control")
-    answer = _exchange(stage, 1, _frame(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12)))
-    seen = "connection closed" if answer == b"" else f"{len(answer)} bytes of an answer"
-    stage.check("a data request on the control plane is not answered", answer == b"", seen)
+    response = _exchange(stage, 1, _frame(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12)))
+    outcome = "connection closed" if response == b"" else f"{len(response)} bytes of an answer"
+    stage.check("a data request on the control plane is not answered", response == b"", outcome)
     rejected = stage.metric(1, _REJECTED, plane="control") - before
     stage.check("the broker counted it as rejected", rejected == 1, counted(int(rejected), "request"))
     names = _listed(_exchange(stage, 1, _api_versions()))
@@ -43,8 +43,8 @@ def reject_data(stage: Stage) -> None:
 def _listed(frame: bytes) -> set[str]:
     """The APIs in a framed ApiVersions response."""
     _, offset = decode_response_header(frame[4:], ApiKey.API_VERSIONS, _VERSION)
-    answer = ApiVersionsResponse.decode(frame[4:], _VERSION, offset)
-    return {API_TABLE[ApiKey(row.api_key)].name for row in answer.api_keys}
+    response = ApiVersionsResponse.decode(frame[4:], _VERSION, offset)
+    return {API_TABLE[ApiKey(row.api_key)].name for row in response.api_keys}
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def watch_latency(stage: Stage, name: str) -> Iterator[None]:
     """Send ApiVersions to the control planes meanwhile; the round trips (ms) go into the facts under `name`.
     CheckFailed unless every broker responded every time."""
     stop = threading.Event()
-    found: dict[int, list[float]] = {node_id: [] for node_id in stage.cluster.brokers}
+    times_by_broker: dict[int, list[float]] = {node_id: [] for node_id in stage.cluster.brokers}
     faults: list[str] = []
 
     def ask(node_id: int) -> None:
@@ -64,7 +64,7 @@ def watch_latency(stage: Stage, name: str) -> Iterator[None]:
                     sock.sendall(frame)
                     if not _read_frame(sock):
                         raise ConnectionError("it closed the connection")
-                    found[node_id].append((time.perf_counter() - started) * 1000)
+                    times_by_broker[node_id].append((time.perf_counter() - started) * 1000)
         except OSError as fault:
             faults.append(f"broker {node_id}: {fault}")
 
@@ -77,13 +77,13 @@ def watch_latency(stage: Stage, name: str) -> Iterator[None]:
         stop.set()
         for thread in threads:
             thread.join(_SLOWEST_MS / 1000)
-    times = sorted(time_ms for each in found.values() for time_ms in each)
+    times = sorted(time_ms for broker_times in times_by_broker.values() for time_ms in broker_times)
     stage.facts.setdefault("control_latency_ms", {})[name] = times
-    silent = [f"broker {node_id}: no answer" for node_id, each in found.items() if not each]
+    silent = [f"broker {node_id}: no answer" for node_id, broker_times in times_by_broker.items() if not broker_times]
     problems = [*faults, *silent]
-    answered = not problems and times[-1] < _SLOWEST_MS
-    seen = "; ".join(problems) or f"{counted(len(times), 'answer')}, slowest {times[-1]:.1f} ms"
-    stage.check(f"the control plane of every broker answered, {name}", answered, seen)
+    is_fast = not problems and times[-1] < _SLOWEST_MS
+    outcome = "; ".join(problems) or f"{counted(len(times), 'answer')}, slowest {times[-1]:.1f} ms"
+    stage.check(f"the control plane of every broker answered, {name}", is_fast, outcome)
 
 
 def _frame(api_key: ApiKey, version: int, body: bytes) -> bytes:

@@ -55,9 +55,9 @@ def kill_the_controller(stage: Stage) -> None:
     gap = max(later - earlier for earlier, later in pairwise(times))
     stage.check("another controller took over", successor not in (-1, controller), f"broker {successor}")
     stage.check("every record was acknowledged", len(acknowledged) == number and not errors, f"{number:,}")
-    found = [value for values in read_numbers(stage, TOPIC, number).values() for value in values]
-    kept = set(acknowledged) <= set(found) and len(found) == len(set(found))
-    stage.check("nothing acknowledged is missing, nothing is there twice", kept, f"{len(found):,} records")
+    consumed = [value for values in read_numbers(stage, TOPIC, number).values() for value in values]
+    all_kept = set(acknowledged) <= set(consumed) and len(consumed) == len(set(consumed))
+    stage.check("nothing acknowledged is missing, nothing is there twice", all_kept, f"{len(consumed):,} records")
     stage.say(f"longest silence between two acknowledgements: {gap:.2f} s")
     stage.facts["failover"] = {"killed": controller, "successor": successor, "gap_s": gap, "records": number}
     stage.cluster.start_broker(controller)
@@ -67,8 +67,8 @@ def kill_the_controller(stage: Stage) -> None:
 def _wait_for_controller(stage: Stage) -> int:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        found = stage.controller_id()
-        if found > 0:
-            return found
+        controller_id = stage.controller_id()
+        if controller_id > 0:
+            return controller_id
         time.sleep(0.1)
     return -1

@@ -19,15 +19,15 @@ def create_through_another_broker(stage: Stage) -> None:
     """Create the demo's topic at a broker that must forward, and check that broker's counter."""
     controller = stage.controller_id()
     stage.check("one broker is the active controller", controller > 0, f"broker {controller}")
-    door = next(node_id for node_id in stage.cluster.brokers if node_id != controller)
-    before = stage.metric(door, _FORWARDED)
-    answer = asyncio.run(_create(stage.cluster.brokers[door].address("CLIENT")))
-    result = answer.topics[0]
-    shape = f"{result.num_partitions} partitions, replication factor {result.replication_factor}"
-    stage.check(f"broker {door} answers CreateTopics", result.error_code == Error.NONE, shape)
-    forwarded = stage.metric(door, _FORWARDED) - before
+    broker_id = next(node_id for node_id in stage.cluster.brokers if node_id != controller)
+    before = stage.metric(broker_id, _FORWARDED)
+    response = asyncio.run(_create(stage.cluster.brokers[broker_id].address("CLIENT")))
+    result = response.topics[0]
+    layout = f"{result.num_partitions} partitions, replication factor {result.replication_factor}"
+    stage.check(f"broker {broker_id} answers CreateTopics", result.error_code == Error.NONE, layout)
+    forwarded = stage.metric(broker_id, _FORWARDED) - before
     stage.check(f"it went to broker {controller} in an Envelope", forwarded == 1, f"{forwarded:.0f} forwarded")
-    stage.facts["forwarding"] = {"door": door, "controller": controller}
+    stage.facts["forwarding"] = {"broker": broker_id, "controller": controller}
 
 
 async def _create(address: str) -> CreateTopicsResponse:
@@ -36,9 +36,9 @@ async def _create(address: str) -> CreateTopicsResponse:
     configs = [CreateTopicsRequest.CreatableTopicConfig(name="min.insync.replicas", value="2")]
     topic = CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=6, replication_factor=3, configs=configs)
     try:
-        answer: CreateTopicsResponse = await connection.request(
+        response: CreateTopicsResponse = await connection.request(
             CreateTopicsRequest(topics=[topic], timeout_ms=15_000), timeout_ms=20_000
         )
-        return answer
+        return response
     finally:
         connection.close()

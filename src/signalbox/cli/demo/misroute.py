@@ -35,9 +35,11 @@ def swap_addresses(stage: Stage) -> None:
     stage.check("the client bootstrapped again by itself", rebootstraps > 0, counted(rebootstraps, "time"))
     stage.check("every record was acknowledged", acknowledged == _RECORDS, f"{acknowledged:,}")
     per_partition = read_numbers(stage, TOPIC, _RECORDS)
-    numbers = [number for found in per_partition.values() for number in found]
+    numbers = [number for numbers_of_partition in per_partition.values() for number in numbers_of_partition]
     once = len(numbers) == len(set(numbers)) == _RECORDS
-    ordered = all(found == sorted(found) for found in per_partition.values())
+    ordered = all(
+        numbers_of_partition == sorted(numbers_of_partition) for numbers_of_partition in per_partition.values()
+    )
     stage.check("nothing lost, nothing twice, nothing out of order", once and ordered, f"{len(numbers):,} records")
     stage.facts["misroute"] = {"rejected": rejected, "rebootstraps": rebootstraps, "records": len(numbers)}
 
@@ -88,7 +90,7 @@ def read_numbers(stage: Stage, topic: str, expected: int) -> dict[int, list[int]
             "client.id": "demo-judge",
         }
     )
-    found: dict[int, list[int]] = {}
+    numbers: dict[int, list[int]] = {}
     try:
         partitions = consumer.list_topics(topic, timeout=15).topics[topic].partitions
         consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
@@ -101,7 +103,7 @@ def read_numbers(stage: Stage, topic: str, expected: int) -> dict[int, list[int]
                     if error.name() == "_PARTITION_EOF":
                         ended.add(partition)
                 elif value is not None:
-                    found.setdefault(partition, []).append(int(value))
+                    numbers.setdefault(partition, []).append(int(value))
     finally:
         consumer.close()
-    return found
+    return numbers

@@ -41,7 +41,7 @@ _PACKAGES = ("signalbox", "pyspark", "deltalake", "confluent-kafka", "kafka-pyth
 def write_page(stage: Stage, figures: dict[str, Any]) -> Path:
     """Writes the page into the demo's folder."""
     latency = stage.facts["control_latency_ms"]
-    parts = [
+    components = [
         _tiles(stage, figures),
         *_section("Control plane, idle and while one client produces", "The controller's requests have connections"
                   " and a queue of their own; these are round trips of ApiVersions there."),
@@ -74,7 +74,7 @@ def write_page(stage: Stage, figures: dict[str, Any]) -> Path:
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>Signalbox demo</title>"
         f"<style>{_STYLE}</style><h1>Signalbox: demo report</h1>"
         "<p class='lead'>Three brokers, real clients, two swapped addresses, one killed controller, Spark tables.<br>"
-        f"{escape(_provenance(stage))}</p>" + "\n".join(parts) + "</html>\n",
+        f"{escape(_provenance(stage))}</p>" + "\n".join(components) + "</html>\n",
         encoding="utf-8",
     )
     return page
@@ -84,7 +84,7 @@ def page_faults(page: Path, stage: Stage) -> list[str]:
     """The faults of the written page; empty if there are none."""
     text = page.read_text(encoding="utf-8")
     faults = [f"not shown: {check.claim}" for check in stage.checks if f"<td>{escape(check.claim)}</td>" not in text]
-    faults += [f"loaded from elsewhere: {found}" for found in re.findall(r"(?:src|href)=|url\(|<script", text)]
+    faults += [f"loaded from elsewhere: {reference}" for reference in re.findall(r"(?:src|href)=|url\(|<script", text)]
     if not text.endswith("</html>\n"):
         faults.append("the page is cut short")
     return faults

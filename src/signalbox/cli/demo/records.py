@@ -55,7 +55,7 @@ def produce_flights(stage: Stage, flights: Flights) -> None:
 
 def read_back(stage: Stage, flights: Flights) -> None:
     """A group of two kafka-python members; together they must read each record exactly once."""
-    seen = [0] * FLIGHTS
+    times_read = [0] * FLIGHTS
     counts = [0, 0]
     wrong: list[str] = []
     lock = threading.Lock()
@@ -86,7 +86,7 @@ def read_back(stage: Stage, flights: Flights) -> None:
                             if row is None:
                                 wrong.append(str(record.value[:80]))
                             else:
-                                seen[row] += 1
+                                times_read[row] += 1
                         counts[number] += len(records)
                     if sum(counts) >= FLIGHTS:
                         done.set()
@@ -106,6 +106,8 @@ def read_back(stage: Stage, flights: Flights) -> None:
         thread.join(15)
     stage.facts["read_back"] = {"seconds": time.monotonic() - started, "members": counts}
     stage.check(
-        "every flight read exactly once by the group", seen.count(1) == FLIGHTS and not wrong, f"{seen.count(1):,}"
+        "every flight read exactly once by the group",
+        times_read.count(1) == FLIGHTS and not wrong,
+        f"{times_read.count(1):,}",
     )
     stage.check("both members had a share", min(counts) > 0, " + ".join(f"{count:,}" for count in counts))

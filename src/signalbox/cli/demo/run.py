@@ -63,7 +63,7 @@ def demo(
         stage = Stage(console, folder.absolute(), _cluster(folder.absolute(), switchboard), switchboard)
         started = time.monotonic()
         try:
-            page = _perform(stage)
+            page = _run_steps(stage)
             _summary(stage, time.monotonic() - started, page)
             if keep:
                 _hold(stage)
@@ -96,7 +96,7 @@ def _cluster(folder: Path, switchboard: SwitchboardThread) -> ProcessCluster:
     return ProcessCluster(folder / "cluster", len(_BROKERS), overrides=overrides, per_broker=per_broker)
 
 
-def _perform(stage: Stage) -> Path:
+def _run_steps(stage: Stage) -> Path:
     with stage.step("Three brokers, three processes, listeners CLIENT, REPLICATION, CONTROL (forced)"):
         stage.cluster.start()
         for node_id, broker in stage.cluster.brokers.items():

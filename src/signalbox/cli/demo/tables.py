@@ -32,7 +32,7 @@ def make_tables(stage: Stage, flights: Flights) -> dict[str, Any]:
     stage.check("no bad record in the flights topic", table.dead_table_rows == 0, f"{table.dead_table_rows:,}")
     compare_rows(stage, table.table, flights)
     compare_offsets(stage, audit.events_table, ends)
-    judge_trails(stage, audit.figures["completeness"])
+    check_audit_sequences(stage, audit.figures["completeness"])
     return dict(audit.figures)
 
 
@@ -61,29 +61,33 @@ def compare_offsets(stage: Stage, events_table: Path, ends: Ends) -> None:
     bad."""
     table = commands.read_table(events_table, ["partition", "offset"])
     rows = Counter(zip(table.column("partition").to_pylist(), table.column("offset").to_pylist(), strict=True))
-    wanted = {(partition, offset) for partition, (first, end) in ends.items() for offset in range(first, end)}
-    missing, twice = len(wanted - rows.keys()), sum(count > 1 for count in rows.values())
+    expected = {(partition, offset) for partition, (first, end) in ends.items() for offset in range(first, end)}
+    missing, twice = len(expected - rows.keys()), sum(count > 1 for count in rows.values())
     stage.check(
         "every record of the audit topic, up to its end offset, is one row of the audit table",
-        bool(wanted) and not missing and not twice,
-        f"{len(wanted):,} records, {missing:,} missing, {twice:,} twice",
+        bool(expected) and not missing and not twice,
+        f"{len(expected):,} records, {missing:,} missing, {twice:,} twice",
     )
 
 
-def judge_trails(stage: Stage, completeness: dict[str, Any]) -> None:
+def check_audit_sequences(stage: Stage, completeness: dict[str, Any]) -> None:
     """Each broker's sequence numbers, for each of its starts: from 0, each exactly once."""
-    trails = completeness["brokers"]
-    absent = set(stage.cluster.brokers) - {trail["broker_id"] for trail in trails}
-    broken = [f"broker {trail['broker_id']} epoch {trail['broker_epoch']}" for trail in trails if not trail["whole"]]
+    sequences = completeness["brokers"]
+    absent = set(stage.cluster.brokers) - {sequence["broker_id"] for sequence in sequences}
+    broken = [
+        f"broker {sequence['broker_id']} epoch {sequence['broker_epoch']}"
+        for sequence in sequences
+        if not sequence["whole"]
+    ]
     broken += [f"broker {node_id} has no events" for node_id in sorted(absent)]
     stage.check(
         "seq counts from 0 without gap or repeat in every broker's trail",
         not broken,
-        ", ".join(broken) or f"{counted(len(trails), 'broker run')}",
+        ", ".join(broken) or f"{counted(len(sequences), 'broker run')}",
     )
     records, unread = completeness["topic_records"], completeness["unread_records"]
-    seen = f"{completeness['table_rows']:,} rows, {records:,} records read, {unread:,} unread"
-    stage.check("the pipeline's own figures call the trail complete", completeness["complete"], seen)
+    outcome = f"{completeness['table_rows']:,} rows, {records:,} records read, {unread:,} unread"
+    stage.check("the pipeline's own figures call the trail complete", completeness["complete"], outcome)
 
 
 def compare_rows(stage: Stage, path: Path, flights: Flights) -> None:
@@ -94,8 +98,8 @@ def compare_rows(stage: Stage, path: Path, flights: Flights) -> None:
         stored = table.column(name).to_pylist()
         if stored != [row[position] for row in flights.rows]:
             wrong.append(name)
-    seen = f"wrong: {', '.join(wrong)}" if wrong else f"{len(flights.rows):,} rows"
-    stage.check(f"all {len(COLUMNS)} columns equal what was sent, row by row", not wrong, seen)
+    outcome = f"wrong: {', '.join(wrong)}" if wrong else f"{len(flights.rows):,} rows"
+    stage.check(f"all {len(COLUMNS)} columns equal what was sent, row by row", not wrong, outcome)
     carriers = table.column("carrier").value_counts().to_pylist()
     stage.facts["carriers"] = sorted(
         ((entry["values"], entry["counts"]) for entry in carriers), key=lambda pair: -pair[1]

@@ -36,7 +36,7 @@ def plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     if isinstance(value, list):
-        return ", ".join(_range(each) for each in value) or "none"
+        return ", ".join(_range(item) for item in value) or "none"
     return str(value)
 
 

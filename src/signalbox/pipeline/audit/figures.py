@@ -31,21 +31,21 @@ def _rows(events_table: Path, rollup: str) -> list[dict[str, Any]]:
 
 def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
     events_table = warehouse / name
-    trails = writer_sequences(_rows(events_table, "sequences"), _rows(events_table, "gaps"))
+    sequences = writer_sequences(_rows(events_table, "sequences"), _rows(events_table, "gaps"))
     last_run = StateFolder(warehouse, name).path / LAST_RUN
     counted = json.loads(last_run.read_text()) if last_run.is_file() else {}
     table_rows, dead_rows = count_rows(events_table), count_rows(events_table.with_name(f"{name}_dead"))
     topic_records, unread = counted.get("topic_records"), counted.get("unread_records", 0)
     all_read = topic_records == table_rows + dead_rows and not unread
     return {
-        "complete": all(trail.whole for trail in trails) and all_read,
+        "complete": all(sequence.whole for sequence in sequences) and all_read,
         "topic_records": topic_records,
         "unread_records": unread,
         "table_rows": table_rows,
         "dead_rows": dead_rows,
-        "missing_events": sum(trail.missing for trail in trails),
-        "duplicate_events": sum(trail.duplicates for trail in trails),
-        "brokers": [trail.as_json() for trail in trails],
+        "missing_events": sum(sequence.missing for sequence in sequences),
+        "duplicate_events": sum(sequence.duplicates for sequence in sequences),
+        "brokers": [sequence.as_json() for sequence in sequences],
     }
 
 

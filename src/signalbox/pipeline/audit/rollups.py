@@ -73,10 +73,10 @@ def rollup_path(events_table: Path, rollup: str) -> Path:
 
 def renew_rollups(events: DataFrame, events_table: Path) -> None:
     """Replaces every roll-up table beside the events table."""
-    kept = events.persist()
-    kept.createOrReplaceTempView("events")
+    cached = events.persist()
+    cached.createOrReplaceTempView("events")
     try:
         for name, statement in ROLLUPS.items():
-            replace_table(rollup_path(events_table, name), kept.sparkSession.sql(statement).toArrow())
+            replace_table(rollup_path(events_table, name), cached.sparkSession.sql(statement).toArrow())
     finally:
-        kept.unpersist()
+        cached.unpersist()

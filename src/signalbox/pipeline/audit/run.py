@@ -37,7 +37,7 @@ class AuditResult:
 
     @property
     def complete(self) -> bool:
-        """Table rows = topic records up to its end, and every broker's `seq` counts from 0 without gap or repeat."""
+        """Whether no event is missing or repeated, from seq 0, for every writer."""
         return bool(self.figures["completeness"]["complete"])
 
 
@@ -86,17 +86,20 @@ def _result(run: TableRun, counts: RunCounts, options: AuditOptions) -> AuditRes
 
 def completeness_line(figures: dict[str, Any]) -> str:
     """One line that says if the audit trail is complete."""
-    found = figures["completeness"]
-    rows, records = found["table_rows"] + found["dead_rows"], found["topic_records"]
-    if found["complete"]:
-        trails = len(found["brokers"])
-        return f"complete: {rows:,} events = {records:,} records, seq of {trails} writers from 0 without gap or repeat"
-    late = [broker for broker in found["brokers"] if not broker["whole"]]
+    completeness = figures["completeness"]
+    rows, records = completeness["table_rows"] + completeness["dead_rows"], completeness["topic_records"]
+    if completeness["complete"]:
+        writer_count = len(completeness["brokers"])
+        return (
+            f"complete: {rows:,} events = {records:,} records, "
+            f"seq of {writer_count} writers from 0 without gap or repeat"
+        )
+    late = [broker for broker in completeness["brokers"] if not broker["whole"]]
     writers = ", ".join(f"broker {broker['broker_id']} epoch {broker['broker_epoch']}" for broker in late)
-    unread = f" and {found['unread_records']:,} unread" if found["unread_records"] else ""
+    unread = f" and {completeness['unread_records']:,} unread" if completeness["unread_records"] else ""
     gaps = (
-        f"; {found['missing_events']:,} events missing, {found['duplicate_events']:,} repeated: seq has gaps, repeats "
-        f"or lost its beginning at {writers}"
+        f"; {completeness['missing_events']:,} events missing, {completeness['duplicate_events']:,} repeated: "
+        f"seq has gaps, repeats or lost its beginning at {writers}"
         if late
         else ""
     )
@@ -118,9 +121,9 @@ def run_audit(
     plan = TablePlan(options.name, options.topic, None, lambda _: ddl, audit_shape)
     with spark_faults(), open_run(options, plan, engine, Reporting(say, listener)) as run:
         counts = run.run(_meanwhile(run, options))
-        begun = time.monotonic()
+        started = time.monotonic()
         _renew(run)
-        say(f"{options.name}: roll-ups renewed in {duration_text(time.monotonic() - begun)}")
+        say(f"{options.name}: roll-ups renewed in {duration_text(time.monotonic() - started)}")
         result = _result(run, counts, options)
     say(f"{options.name}: {result.rows:,} events added; {completeness_line(result.figures)}")
     return result

@@ -47,19 +47,19 @@ class WriterSequence:
 
 def writer_sequences(sequences: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> list[WriterSequence]:
     """The writers' sequences from the rows of the roll-ups `sequences` and `gaps`, by broker and epoch."""
-    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    ranges_by_writer: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for gap in gaps:
         writer = (gap["broker_id"], gap["broker_epoch"])
-        found.setdefault(writer, []).append((gap["from_seq"], gap["to_seq"]))
-    trails = [
+        ranges_by_writer.setdefault(writer, []).append((gap["from_seq"], gap["to_seq"]))
+    results = [
         WriterSequence(
             broker_id=row["broker_id"],
             broker_epoch=row["broker_epoch"],
             events=row["events"],
             first_seq=row["first_seq"],
             last_seq=row["last_seq"],
-            gaps=sorted(found.get((row["broker_id"], row["broker_epoch"]), [])),
+            gaps=sorted(ranges_by_writer.get((row["broker_id"], row["broker_epoch"]), [])),
         )
         for row in sequences
     ]
-    return sorted(trails, key=lambda trail: (trail.broker_id, trail.broker_epoch))
+    return sorted(results, key=lambda result: (result.broker_id, result.broker_epoch))

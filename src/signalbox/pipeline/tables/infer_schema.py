@@ -73,7 +73,7 @@ def infer_ddl(values: Iterable[bytes | None]) -> str | None:
     Values that are not JSON objects are skipped: they will be dead records. Of fields whose names differ only in
     case the first counts; fields with invalid names are left in the raw value.
     """
-    whole = Shape(fields={})
+    root_shape = Shape(fields={})
     for value in values:
         if value is None:
             continue
@@ -82,9 +82,9 @@ def infer_ddl(values: Iterable[bytes | None]) -> str | None:
         except (ValueError, RecursionError):
             continue
         if isinstance(content, Mapping):
-            whole.see(content)
-    taken: dict[str, str] = {}
-    for name, shape in (whole.fields or {}).items():
-        if name and not _UNFIT.search(name) and name.lower() not in {known.lower() for known in taken}:
-            taken[name] = shape.ddl()
-    return ", ".join(f"`{name}` {ddl}" for name, ddl in taken.items()) or None
+            root_shape.see(content)
+    columns: dict[str, str] = {}
+    for name, shape in (root_shape.fields or {}).items():
+        if name and not _UNFIT.search(name) and name.lower() not in {column_name.lower() for column_name in columns}:
+            columns[name] = shape.ddl()
+    return ", ".join(f"`{name}` {ddl}" for name, ddl in columns.items()) or None

@@ -48,8 +48,8 @@ def _trimmed() -> Column:
 def _fits(shape: RecordShape) -> Column:
     """True if a parsed record is good; never null."""
     assert shape.fields is not None
-    whole = F.is_valid_utf8(_text()) & _trimmed().startswith("{") & _trimmed().endswith("}")
-    fits = whole & F.col(f"_parsed.{CORRUPT}").isNull()
+    is_json_object = F.is_valid_utf8(_text()) & _trimmed().startswith("{") & _trimmed().endswith("}")
+    fits = is_json_object & F.col(f"_parsed.{CORRUPT}").isNull()
     for field in shape.fields.fields:
         if not field.nullable:
             fits = fits & F.col("_parsed").getField(field.name).isNotNull()

@@ -46,9 +46,9 @@ def check_rules(claims: Claims, rules: TokenRules, now_ms: int) -> None:
         raise TokenRejected("the token is not valid yet (nbf)")
     if now_ms + skew_ms < time_claim_ms(claims, "iat"):
         raise TokenRejected("the token was issued in the future (iat)")
-    found = claims.get("aud") or []
-    audience = [found] if isinstance(found, str) else found
-    if not isinstance(audience, list) or not all(isinstance(each, str) for each in audience):
+    audiences = claims.get("aud") or []
+    audience = [audiences] if isinstance(audiences, str) else audiences
+    if not isinstance(audience, list) or not all(isinstance(item, str) for item in audience):
         raise TokenRejected("the aud claim is neither a text nor a list of texts")
     if set(audience).isdisjoint(rules.audience) and (audience or rules.audience):
         raise TokenRejected("the token is for another audience (sasl.oauthbearer.expected.audience)")
@@ -64,8 +64,10 @@ def read_claims(claims: Claims, subject_claim: str, scope_claim: str, expected_s
     scopes = _scopes(scope_claim, claims.get(scope_claim))
     missing = expected_scopes - scopes
     if missing:
-        wanted = " ".join(sorted(expected_scopes))
-        raise TokenRejected(f"the {scope_claim} claim lacks {' '.join(sorted(missing))}", INSUFFICIENT_SCOPE, wanted)
+        scope_text = " ".join(sorted(expected_scopes))
+        raise TokenRejected(
+            f"the {scope_claim} claim lacks {' '.join(sorted(missing))}", INSUFFICIENT_SCOPE, scope_text
+        )
     return AccessToken(name, expires_at_ms, scopes)
 
 
@@ -84,7 +86,7 @@ def _scopes(claim: str, value: object) -> frozenset[str]:
         return frozenset(_text(claim, value).split())
     if not isinstance(value, list):
         return frozenset()
-    scopes = [_text(claim, each) for each in value]
+    scopes = [_text(claim, scope) for scope in value]
     if len(set(scopes)) != len(scopes):
         raise TokenRejected(f"the {claim} claim has a value twice")
     return frozenset(scopes)

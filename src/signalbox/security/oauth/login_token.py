@@ -46,7 +46,7 @@ def read_login_token(text: str) -> LoginToken:
         except (ValueError, RecursionError):
             claims = None
     if not isinstance(claims, dict):
-        raise TokenUnavailable("what was given for a token is no JWT")
+        raise TokenUnavailable("the token is not a JWT")
     try:
         return LoginToken(text.strip(), time_claim_ms(claims, "exp"))
     except TokenRejected as error:
@@ -92,8 +92,8 @@ class RefreshWindow:
     def seconds_until_refresh(self, life_s: float, chance: float) -> float:
         """Seconds until a token with a lifetime of `life_s` seconds is refreshed; `chance` is between 0 and 1. The
         minimum period and the buffer before the expiry apply unless they contradict each other, as in Kafka."""
-        wanted = life_s * (self.factor + self.jitter * chance)
+        refresh_s = life_s * (self.factor + self.jitter * chance)
         latest = life_s - self.buffer
         if self.min_period > latest:
-            return max(0.0, wanted)
-        return min(max(wanted, self.min_period), latest)
+            return max(0.0, refresh_s)
+        return min(max(refresh_s, self.min_period), latest)

@@ -42,7 +42,7 @@ class SignedTokenValidator:
             raise TokenRejected("the token has not three parts (header, payload, signature)")
         header = _object(parts[1], "header")
         if "crit" in header or header.get("b64", True) is not True:
-            raise TokenRejected("the token's header asks for what is not known here (crit, b64)")
+            raise TokenRejected("the token's header has unsupported parameters (crit, b64)")
         algorithm = header.get("alg")
         if not isinstance(algorithm, str):
             raise TokenRejected("the token's header names no algorithm")
@@ -61,11 +61,11 @@ class SignedTokenValidator:
     def _candidates(self, key_id: object, algorithm: str) -> list[VerificationKey]:
         if key_id is not None and not (isinstance(key_id, str) and len(key_id) <= _MAX_KEY_ID_CHARACTERS):
             raise TokenRejected("the key id of the token's header is no text, or is too long")
-        known = self._keys.keys
-        found = known.candidates(key_id, algorithm)
-        if found:
-            return found
-        if key_id is not None and not known.knows(key_id):
+        key_set = self._keys.keys
+        candidates = key_set.candidates(key_id, algorithm)
+        if candidates:
+            return candidates
+        if key_id is not None and not key_set.knows(key_id):
             self._keys.missing(key_id)
             raise TokenRejected("the token names a key that the JWKS endpoint has not published")
         raise TokenRejected("no published key is for the algorithm in the token's header")
@@ -80,18 +80,18 @@ def _signed_with(key: VerificationKey, algorithm: str, signed: bytes, signature:
         return False
 
 
-def _decoded(part: str, what: str) -> bytes:
+def _decoded(part: str, part_name: str) -> bytes:
     try:
         return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     except ValueError:
-        raise TokenRejected(f"the token's {what} cannot be read") from None
+        raise TokenRejected(f"the token's {part_name} cannot be read") from None
 
 
-def _object(part: str, what: str) -> dict[str, Any]:
+def _object(part: str, part_name: str) -> dict[str, Any]:
     try:
-        found = json.loads(_decoded(part, what))
+        value = json.loads(_decoded(part, part_name))
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise TokenRejected(f"the token's {what} cannot be read")
-    return found
+        value = None
+    if not isinstance(value, dict):
+        raise TokenRejected(f"the token's {part_name} cannot be read")
+    return value

@@ -63,7 +63,7 @@ def _claims(token: str) -> Mapping[str, Any]:
     if len(token) > MAX_ACCESS_TOKEN_BYTES or not (first and second) or signature:
         raise TokenRejected("the token is not an unsecured one: header, payload and no signature")
     if _part(header).get("alg") != "none":
-        raise TokenRejected("the token's header does not say that it is unsecured")
+        raise TokenRejected("the token's header does not declare an unsecured token")
     return _part(payload)
 
 

@@ -41,7 +41,7 @@ class DigestMd5Client:
         if self._expected is None:
             return self._digest_response(directives)
         if not hmac.compare_digest(directives.get("rspauth", "").encode(), self._expected.encode()):
-            raise DigestRejected("the server could not show that it knows the password")
+            raise DigestRejected("the server could not prove that it has the password")
         self.complete = True
         return b""
 
@@ -57,27 +57,27 @@ class DigestMd5Client:
         shared = f"{server_nonce}:{_COUNT}:{self._client_nonce}:{_QOP}"
 
         def digest(method: str) -> str:
-            what = _md5(f"{method}:{self._service_uri}".encode()).hexdigest()
-            return _md5(f"{session}:{shared}:{what}".encode()).hexdigest()
+            a2_hash = _md5(f"{method}:{self._service_uri}".encode()).hexdigest()
+            return _md5(f"{session}:{shared}:{a2_hash}".encode()).hexdigest()
 
         self._expected = digest("")
-        said = {"username": self._username, "realm": realm, "nonce": server_nonce, "cnonce": self._client_nonce}
-        quoted = [f"{name}={_quoted(value)}" for name, value in said.items()]
+        directives = {"username": self._username, "realm": realm, "nonce": server_nonce, "cnonce": self._client_nonce}
+        quoted = [f"{name}={_quoted(value)}" for name, value in directives.items()]
         rest = [f"nc={_COUNT}", f"qop={_QOP}", f"digest-uri={_quoted(self._service_uri)}"]
         return ",".join(["charset=utf-8", *quoted, *rest, f"response={digest('AUTHENTICATE')}"]).encode()
 
 
 def _directives(challenge: bytes) -> dict[str, str]:
     text, position = challenge.decode(errors="replace"), 0
-    found: dict[str, str] = {}
+    directives: dict[str, str] = {}
     while position < len(text):
         match = _DIRECTIVE.match(text, position)
         if match is None:
             raise DigestRejected("the server's challenge cannot be read")
         name, quoted, bare = match.groups()
-        found.setdefault(name.lower(), _QUOTED_PAIR.sub(r"\1", quoted) if quoted is not None else bare)
+        directives.setdefault(name.lower(), _QUOTED_PAIR.sub(r"\1", quoted) if quoted is not None else bare)
         position = match.end()
-    return found
+    return directives
 
 
 def _quoted(text: str) -> str:

@@ -20,7 +20,7 @@ class JaasScramCredentials:
         self._mechanism = mechanism
         self._passwords = users
         self._stored = stored
-        self._own = {user: self._made(user) for user in users}
+        self._credentials_by_user = {user: self._made(user) for user in users}
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
         listed = self._listed(user)  # always looked up, so that the time is the same
@@ -33,11 +33,11 @@ class JaasScramCredentials:
         return self._stored.salt(mechanism, name)
 
     def _listed(self, user: str) -> ScramCredential | None:
-        own, salt = self._own.get(user), self.salt(self._mechanism, user)
-        if own is not None and own.salt != salt:
+        credential, salt = self._credentials_by_user.get(user), self.salt(self._mechanism, user)
+        if credential is not None and credential.salt != salt:
             # The cluster's secret was set after the start, or has changed.
-            own = self._own[user] = self._made(user)
-        return own
+            credential = self._credentials_by_user[user] = self._made(user)
+        return credential
 
     def _made(self, user: str) -> ScramCredential:
         return make_credential(self._mechanism, self._passwords[user], self.salt(self._mechanism, user))

@@ -87,12 +87,12 @@ class PlainServerExchange:
         if not password:
             raise SaslError("Authentication failed: password not specified")
         try:
-            known = self._checker.check_password(user, password)
+            is_valid = self._checker.check_password(user, password)
         except Exception as error:  # its text may hold the password
             kind = f"{type(self._checker).__name__} failed with {type(error).__name__}"
             log.error("%s: a password could not be checked", kind)
             raise invalid_credentials(PLAIN, kind) from None
-        if not known:
+        if not is_valid:
             raise SaslError(_INVALID)
         if authorization_id and authorization_id != user:
             raise SaslError(OTHER_IDENTITY)

@@ -32,8 +32,8 @@ class Salts:
 
     def of(self, mechanism: str, name: str) -> bytes:
         """The salt of a name without a stored one."""
-        made = hmac.digest(self._secret, f"{mechanism}\0{name}".encode(), "sha256")
-        return _in_base_36(int.from_bytes(made) >> (8 * len(made) - _BITS))
+        salt = hmac.digest(self._secret, f"{mechanism}\0{name}".encode(), "sha256")
+        return _in_base_36(int.from_bytes(salt) >> (8 * len(salt) - _BITS))
 
 
 def _in_base_36(number: int) -> bytes:

@@ -67,7 +67,7 @@ class Reply:
     outcome: Outcome | None = None
 
 
-def _anybody(_: Outcome) -> str | None:
+def _accept_all(_: Outcome) -> str | None:
     return None
 
 
@@ -80,7 +80,7 @@ class SaslServerSession:
         self,
         mechanisms: Mapping[str, SaslMechanism],
         max_lifetimes_ms: Mapping[str, int] | None = None,
-        objection: Callable[[Outcome], str | None] = _anybody,
+        objection: Callable[[Outcome], str | None] = _accept_all,
         clock: Clock | None = None,
     ) -> None:
         self._mechanisms = mechanisms
@@ -129,8 +129,8 @@ class SaslServerSession:
         return Reply(answer=answer, outcome=outcome)
 
     def _handshake(self, header: RequestHeader, request: SaslHandshakeRequest) -> Reply:
-        again = self.state is SaslState.COMPLETE
-        if self.state is not SaslState.HANDSHAKE and not (again and header.api_version > 0):
+        is_reauthentication = self.state is SaslState.COMPLETE
+        if self.state is not SaslState.HANDSHAKE and not (is_reauthentication and header.api_version > 0):
             return self._reject_handshake(
                 header, Error.ILLEGAL_SASL_STATE, f"SaslHandshake in state {self.state.value}"
             )
@@ -141,7 +141,7 @@ class SaslServerSession:
                 Error.UNSUPPORTED_SASL_MECHANISM,
                 f"the mechanism {request.mechanism[:64]!r} is not enabled, {', '.join(self._mechanisms)} are",
             )
-        if again and request.mechanism != self._first_mechanism:
+        if is_reauthentication and request.mechanism != self._first_mechanism:
             self._wanted, self.state = request.mechanism, SaslState.OTHER_MECHANISM
             return Reply(answer=self._handshake_answer(header, Error.NONE))
         self._mechanism = mechanism.name
@@ -212,8 +212,8 @@ class SaslServerSession:
         token: bytes = b"",
         outcome: Outcome | None = None,
     ) -> bytes:
-        told = outcome is not None and header.api_version > 0
-        lifetime_ms = (outcome.lifetime_ms or 0) if told and outcome is not None else 0
+        has_lifetime = outcome is not None and header.api_version > 0
+        lifetime_ms = (outcome.lifetime_ms or 0) if has_lifetime and outcome is not None else 0
         response = SaslAuthenticateResponse(
             error_code=int(error), error_message=message, auth_bytes=token, session_lifetime_ms=lifetime_ms
         )

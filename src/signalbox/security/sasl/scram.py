@@ -37,7 +37,7 @@ _MAX_CLIENT_ITERATIONS = 1_000_000  # limits the CPU time that a server can caus
 
 
 # Unknown users are checked against these keys: they have the right length, and no proof for them is known.
-_NOBODYS_KEY = {mechanism: hashed(mechanism, secrets.token_bytes(32)) for mechanism in SCRAM_MECHANISMS}
+_UNKNOWN_USER_KEY = {mechanism: hashed(mechanism, secrets.token_bytes(32)) for mechanism in SCRAM_MECHANISMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +135,26 @@ class ScramServerExchange:
         self._owner = first.user
         if first.extensions.get("tokenauth") == "true":
             self.token_authenticated, self.token_id = True, first.user
-            found = self._credentials.token_login(self._mechanism, first.user)
-            if found is not None:
-                self._owner, self._credential, self.expires_at_ms = found.owner, found.credential, found.expires_at_ms
+            token_login = self._credentials.token_login(self._mechanism, first.user)
+            if token_login is not None:
+                self._owner, self._credential, self.expires_at_ms = (
+                    token_login.owner,
+                    token_login.credential,
+                    token_login.expires_at_ms,
+                )
         else:
             self._credential = self._credentials.scram_credential(self._mechanism, first.user)
         self._known = self._credential is not None
-        nobody = self._nobody(first.user)  # always made, so that the time is the same
-        self._credential = self._credential or nobody
+        unknown_user = self._unknown_user_credential(first.user)  # always made, so that the time is the same
+        self._credential = self._credential or unknown_user
         self._server_first = (
             f"r={first.nonce}{self._own_nonce},s={encode_base64(self._credential.salt)},i={self._credential.iterations}"
         )
         return self._server_first.encode()
 
-    def _nobody(self, name: str) -> ScramCredential:
+    def _unknown_user_credential(self, name: str) -> ScramCredential:
         """The credential for an unknown name: its salt and iterations look like the default of Kafka's tools."""
-        key = _NOBODYS_KEY[self._mechanism]
+        key = _UNKNOWN_USER_KEY[self._mechanism]
         return ScramCredential(self._credentials.salt(self._mechanism, name), key, key, MIN_ITERATIONS)
 
     def _verify(self, token: bytes) -> bytes:
@@ -211,14 +215,14 @@ class ScramClientExchange:
     def respond(self, challenge: bytes) -> bytes | None:
         if self._verifier is not None:
             if not hmac.compare_digest(parse_server_final(challenge), self._verifier):
-                raise SaslError("the server could not prove that it knows the password")
+                raise SaslError("the server could not prove that it has the password")
             self.complete = True
             return None
         server = parse_server_first(challenge)
         if not server.nonce.startswith(self._nonce) or server.nonce == self._nonce:
             raise SaslError("the server's nonce does not continue ours")
         if not MIN_ITERATIONS <= server.iterations <= _MAX_CLIENT_ITERATIONS:
-            raise SaslError(f"the server asks for {server.iterations} iterations, at least {MIN_ITERATIONS} are safe")
+            raise SaslError(f"the server requires {server.iterations} iterations, at least {MIN_ITERATIONS} are safe")
         salted = _salted(self._mechanism, self._password, server.salt, server.iterations)
         bare = f"c=biws,r={server.nonce}"
         message = f"{self._bare},{server.text},{bare}".encode()

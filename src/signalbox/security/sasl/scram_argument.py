@@ -87,9 +87,9 @@ def _values(body: str) -> dict[str, str]:
     for number, piece in enumerate(body.split(","), 1):
         key, equals, value = piece.strip().partition("=")
         if not equals or key not in _KEYS:
-            known = ", ".join(_KEYS)
+            key_names = ", ".join(_KEYS)
             raise BadScramArgument(
-                f"piece {number} is not key=value with one of the keys {known} (no commas in values)"
+                f"piece {number} is not key=value with one of the keys {key_names} (no commas in values)"
             )
         if key in values:
             raise BadScramArgument(f"'{key}' stands twice")

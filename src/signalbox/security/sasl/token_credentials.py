@@ -30,10 +30,10 @@ class TokenCredentials:
 
     def credential(self, mechanism: str, token_id: str) -> ScramCredential:
         """The credential of an existing token."""
-        made = self._made.get((mechanism, token_id))
-        if made is None or made.salt != self._salts.of(mechanism, token_id):
-            made = self._made[mechanism, token_id] = self._derive(mechanism, token_id)
-        return made
+        credential = self._made.get((mechanism, token_id))
+        if credential is None or credential.salt != self._salts.of(mechanism, token_id):
+            credential = self._made[mechanism, token_id] = self._derive(mechanism, token_id)
+        return credential
 
     def derive_ahead(self, token_id: str) -> None:
         """Derive the credentials of a token that was created or renewed, in the thread."""

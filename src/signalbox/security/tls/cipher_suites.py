@@ -45,7 +45,7 @@ def choose_suites(context: ssl.SSLContext, names: Sequence[str]) -> None:
     TlsConfigError names each suite that is not available."""
     latest = [name for name in names if name in TLS_1_3_SUITES]
     older = {name: JAVA_NAMES.get(name, name) for name in names if name not in TLS_1_3_SUITES}
-    unknown = [name for name, ours in older.items() if not _exists(ours)]
+    unknown = [name for name, openssl_name in older.items() if not _exists(openssl_name)]
     if unknown:
         raise TlsConfigError(KEY, f"{', '.join(unknown)}: no such cipher suite, or OpenSSL does not have it any more")
     if older:

@@ -49,8 +49,8 @@ def _attribute(pair: bytes) -> str:
     name = _dotted(identifier)
     keyword = _KEYWORDS.get(name)
     if keyword is None or tag not in _TEXT:
-        whole = pair[_header_size(pair) + len(identifier) :]
-        return f"{keyword or name}=#{whole.hex()}"
+        value = pair[_header_size(pair) + len(identifier) :]
+        return f"{keyword or name}=#{value.hex()}"
     return f"{keyword}={_escape(value.decode(errors='replace'))}"
 
 

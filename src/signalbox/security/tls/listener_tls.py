@@ -49,9 +49,9 @@ class ListenerTls:
 def listener_tls(settings: TlsSettings, *, dialled_by_brokers: bool) -> ListenerTls:
     """Read the stores now. TlsConfigError names the key that is wrong. Reads files and derives keys from passwords, so
     it may take a tenth of a second: do not call it in an event loop that serves connections. Safe in any thread."""
-    made = _make(settings, dialled_by_brokers)
-    _check_handshake(made, made)
-    return made
+    result = _make(settings, dialled_by_brokers)
+    _check_handshake(result, result)
+    return result
 
 
 def renewed_listener_tls(current: ListenerTls, settings: TlsSettings) -> ListenerTls:
@@ -60,7 +60,7 @@ def renewed_listener_tls(current: ListenerTls, settings: TlsSettings) -> Listene
     new = _make(settings, current.as_client is not None)
     if new.has_truststore and not current.has_truststore:
         raise TlsConfigError(
-            "ssl.truststore.location", "a listener that started without truststore cannot be given one"
+            "ssl.truststore.location", "a truststore cannot be added to a listener that started without one"
         )
     _check_names(current, new)
     _check_handshake(current, new)
@@ -79,14 +79,14 @@ def _make(settings: TlsSettings, dialled_by_brokers: bool) -> ListenerTls:
 
 
 def _check_names(old: ListenerTls, new: ListenerTls) -> None:
-    mine, yours = _own_certificate(old.chain), _own_certificate(new.chain)
+    present, replacement = _own_certificate(old.chain), _own_certificate(new.chain)
     key = "ssl.keystore.location" if new.settings.keystore_location else "ssl.keystore.certificate.chain"
-    was, is_now = mine.subject.rfc4514_string(), yours.subject.rfc4514_string()
-    if not new.settings.allow_dn_changes and mine.subject != yours.subject and was.lower() != is_now.lower():
+    was, is_now = present.subject.rfc4514_string(), replacement.subject.rfc4514_string()
+    if not new.settings.allow_dn_changes and present.subject != replacement.subject and was.lower() != is_now.lower():
         raise TlsConfigError(
             key, f"the new certificate is for {is_now}, the old one for {was}: ssl.allow.dn.changes would let it pass"
         )
-    lost = _alternative_names(mine) - _alternative_names(yours)
+    lost = _alternative_names(present) - _alternative_names(replacement)
     if lost and not new.settings.allow_san_changes:
         raise TlsConfigError(
             key,

@@ -25,4 +25,4 @@ def provider_context(options: Mapping[str, str]) -> ssl.SSLContext:
     def text(key: str) -> str:
         return options.get(key, _DEFAULTS.get(key, ""))
 
-    return client_context(tls_settings(text, lambda key: [each.strip() for each in text(key).split(",") if each]))
+    return client_context(tls_settings(text, lambda key: [item.strip() for item in text(key).split(",") if item]))

@@ -59,11 +59,11 @@ def open_stores(settings: TlsSettings) -> Stores:
 
 def written_at(paths: Iterable[str]) -> dict[str, int]:
     """The modification time of each of the files that exist, in nanoseconds."""
-    found = {}
+    times = {}
     for path in paths:
         with suppress(OSError):
-            found[path] = os.stat(path).st_mtime_ns
-    return found
+            times[path] = os.stat(path).st_mtime_ns
+    return times
 
 
 def _open_keystore(settings: TlsSettings) -> KeyEntry | None:
@@ -152,21 +152,21 @@ def _pem_entry(key_text: str, chain_text: str, password: str, source: str) -> Ke
 
 
 def _certificates(text: str, key: str) -> str:
-    found = [block for label, block in _blocks(text) if label == _CERTIFICATE]
-    if not found:
+    certificates = [block for label, block in _blocks(text) if label == _CERTIFICATE]
+    if not certificates:
         raise TlsConfigError(key, "holds no certificate in PEM")
-    return "".join(found)
+    return "".join(certificates)
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
     """(label, block) of every PEM block. Properties often have a block on one line, with spaces for line ends."""
-    found = []
+    blocks = []
     for label, body in _BLOCK.findall(text):
         if ":" not in body:  # else the block has headers, whose lines must stay as they are
             packed = "".join(body.split())
             body = "\n" + "\n".join(packed[start : start + 64] for start in range(0, len(packed), 64)) + "\n"
-        found.append((label, f"-----BEGIN {label}-----{body}-----END {label}-----\n"))
-    return found
+        blocks.append((label, f"-----BEGIN {label}-----{body}-----END {label}-----\n"))
+    return blocks
 
 
 def _open_pkcs12(data: bytes, password: str, key: str) -> tuple[str, str]:

@@ -41,7 +41,7 @@ class CheckedBroker:
     @property
     def advertised_key(self) -> str:
         """The key that sets the advertised addresses."""
-        return ADVERTISED_LISTENERS if self.config.given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
+        return ADVERTISED_LISTENERS if self.config.originals.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
 
     @property
     def advertised(self) -> dict[str, Endpoint]:
@@ -74,7 +74,7 @@ class CheckedBroker:
 
     def settings(self, listener_name: str) -> ListenerSettings:
         """The settings in its keys for a listener, its own or a peer's."""
-        return read_network_settings(self.config.given, [listener_name])[0].listener(listener_name)
+        return read_network_settings(self.config.originals, [listener_name])[0].listener(listener_name)
 
     def fault(self, key: str, entry: str, problem: str, remedy: str) -> ConfigFault:
         """A fault in a key of this broker, with file and line of the key."""
@@ -83,14 +83,16 @@ class CheckedBroker:
 
 def share_store(one: CheckedBroker, other: CheckedBroker) -> bool:
     """Whether both keep their metadata in one store: the same file, or the same path of one ensemble."""
-    mine, theirs = (_store(broker) for broker in (one, other))
-    return mine[0] == theirs[0] and bool(mine[1] & theirs[1])
+    one_store, other_store = (_store(broker) for broker in (one, other))
+    return one_store[0] == other_store[0] and bool(one_store[1] & other_store[1])
 
 
 def share_host(one: CheckedBroker, other: CheckedBroker) -> bool:
     """Whether both run on one machine, as far as configurations show it: a common SQLite file or a common advertised
     host name means one machine."""
-    hosts = ({host_identity(told.host) for told in broker.advertised.values()} - {""} for broker in (one, other))
+    hosts = (
+        {host_identity(endpoint.host) for endpoint in broker.advertised.values()} - {""} for broker in (one, other)
+    )
     return bool(set.intersection(*hosts)) or (share_store(one, other) and _store(one)[0] == _FILE)
 
 
@@ -98,10 +100,10 @@ def _store(broker: CheckedBroker) -> tuple[str, frozenset[str]]:
     """The kind of the store (with the path in the ensemble) and its addresses; one common address means one
     ensemble."""
     _, setting = store_setting(broker.config.values)
-    kind, _, place = setting.partition(":")
+    kind, _, location = setting.partition(":")
     if kind != "zookeeper":
-        return _FILE, frozenset({os.path.abspath(place)})
-    ensemble = parse_connect_string(place)
+        return _FILE, frozenset({os.path.abspath(location)})
+    ensemble = parse_connect_string(location)
     return f"zookeeper{ensemble.chroot}", frozenset(ensemble.hosts.lower().split(","))
 
 

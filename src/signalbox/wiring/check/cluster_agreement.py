@@ -31,12 +31,12 @@ def one_store(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 def one_protocol(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Fault: a client uses one security protocol for a listener on all brokers."""
-    said = set()
+    stated_protocols = set()
     for first, second in combinations(brokers, 2):
         for row in second.table:
             other = first.table.row(row.name).security_protocol if row.name in first.table else row.security_protocol
-            if other is not row.security_protocol and (second.config.node_id, row.name) not in said:
-                said.add((second.config.node_id, row.name))
+            if other is not row.security_protocol and (second.config.node_id, row.name) not in stated_protocols:
+                stated_protocols.add((second.config.node_id, row.name))
                 entry = f"{row.name}:{row.security_protocol.name}"
                 remedy = "Clients take one protocol for all brokers: set it alike, or use a new listener for the other"
                 yield second.fault(PROTOCOL_MAP, entry, f"{row.name} is {other.name} in {first}", remedy)
@@ -45,8 +45,8 @@ def one_protocol(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 def reached_by_all(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Fault: a follower fetches over its own inter-broker listener, which every leader must advertise."""
     for broker in brokers:
-        wanted = {other.table.inter_broker_listener_name: other for other in reversed(brokers)}
-        for name, other in wanted.items():
+        dialled_names = {other.table.inter_broker_listener_name: other for other in reversed(brokers)}
+        for name, other in dialled_names.items():
             if name not in broker.advertised:
                 problem = f"the inter-broker listener {name} of {other} is not advertised here: it could not fetch"
                 remedy = f"Add {name} to {LISTENERS} and advertise it; brokers can be rolled to another one then"
@@ -86,7 +86,7 @@ def one_side_of_the_gate(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFau
     """Note: the second bounce of the roll-out is under way (F17)."""
     first = brokers[0]
     for broker in brokers[1:]:
-        here, there = (each.config[INTER_BROKER_PROTOCOL_KEY] for each in (broker, first))
+        here, there = (node.config[INTER_BROKER_PROTOCOL_KEY] for node in (broker, first))
         if forwards(broker.config.values) != forwards(first.config.values):
             says = "forwards changes" if forwards(broker.config.values) else "stores changes by itself"
             problem = f"this broker {says}, {first} has {there}: the gate is {FORWARDING_FROM}"

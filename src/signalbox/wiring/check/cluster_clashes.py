@@ -27,29 +27,31 @@ def same_id(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
             yield second.fault(key, str(second.config.node_id), problem, "Give every broker an id of its own")
 
 
-def same_address_told(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+def same_advertised_address(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Clients would reach only one of two brokers with the same advertised address."""
     for first, second in combinations(brokers, 2):
         for endpoint in second.advertised.values():
-            for told in first.advertised.values():
-                if _is_one_address(endpoint, told):
-                    problem = f"{first} advertises {host_port(told.host, told.port)} as {told.listener_name}"
+            for taken in first.advertised.values():
+                if _is_one_address(endpoint, taken):
+                    problem = f"{first} advertises {host_port(taken.host, taken.port)} as {taken.listener_name}"
                     remedy = "Clients would reach one of the two: advertise an address of this broker's own"
                     yield second.fault(second.advertised_key, str(endpoint), problem, remedy)
 
 
 def same_port(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
-    """The second of two brokers on one machine could not bind the port. What `same_address_told` reports is not
+    """The second of two brokers on one machine could not bind the port. What `same_advertised_address` reports is not
     repeated."""
     for first, second in combinations(brokers, 2):
         if not share_host(first, second):
             continue
         for row in second.table:
-            for taken in first.table:
-                if _is_one_port(row, taken) and not (
-                    row.advertised and taken.advertised and _is_one_address(row.advertised, taken.advertised)
+            for bound_listener in first.table:
+                if _is_one_port(row, bound_listener) and not (
+                    row.advertised
+                    and bound_listener.advertised
+                    and _is_one_address(row.advertised, bound_listener.advertised)
                 ):
-                    problem = f"{first} binds port {row.port} of this machine for {taken.name}"
+                    problem = f"{first} binds port {row.port} of this machine for {bound_listener.name}"
                     entry = f"{row.name}://{host_port(row.host, row.port)}"
                     yield second.fault(LISTENERS, entry, problem, "Give every listener of a machine its own port")
         port, host = second.config[_METRICS_PORT], second.config["metrics.http.host"]
@@ -71,8 +73,8 @@ def same_log_dirs(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
 
 def _is_one_address(one: Endpoint, other: Endpoint) -> bool:
     """A blank host means each machine's own name, port 0 means any port: neither is compared."""
-    known = one.host and one.port
-    return bool(known) and (host_identity(one.host), one.port) == (host_identity(other.host), other.port)
+    both_known = one.host and one.port
+    return bool(both_known) and (host_identity(one.host), one.port) == (host_identity(other.host), other.port)
 
 
 def _is_one_port(one: ListenerRow, other: ListenerRow) -> bool:

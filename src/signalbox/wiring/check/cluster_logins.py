@@ -49,69 +49,77 @@ class _Dialling:
 
 def settings_for_peers(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """For a listener that only the peer has, a broker uses its own keys with that listener's name."""
-    for each in _diallings(brokers):
-        name, protocol = each.endpoint.listener_name, each.endpoint.security_protocol
-        own = each.broker.table.dialled.get(name) is protocol
+    for connection in _diallings(brokers):
+        name, protocol = connection.endpoint.listener_name, connection.endpoint.security_protocol
+        own = connection.broker.table.dialled.get(name) is protocol
         if own:
             continue  # already checked, as a listener of its own
-        network, _ = read_network_settings(each.broker.config.given, [name])
+        network, _ = read_network_settings(connection.broker.config.originals, [name])
         for fault in outbound_security(name, protocol, network)[1]:
-            problem = f"{fault.problem}, needed to log in at {each.peer}"
-            yield replace(fault, problem=problem, origin=each.broker.properties.where(fault.key))
+            problem = f"{fault.problem}, needed to log in at {connection.peer}"
+            yield replace(fault, problem=problem, origin=connection.broker.properties.where(fault.key))
 
 
 def mechanisms_taken(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """The mechanism that a broker logs in with must be enabled on the peer's listener."""
-    for each in _diallings(brokers):
-        key = mechanism_key(each.endpoint.listener_name, each.mine)
-        used, enabled = each.mine.text(key), each.theirs.names(ENABLED_MECHANISMS_KEY)
-        if each.endpoint.security_protocol.uses_sasl and used not in enabled:
-            name = each.endpoint.listener_name
-            problem = f"{each.peer} takes {', '.join(enabled)} on {name}"
+    for connection in _diallings(brokers):
+        key = mechanism_key(connection.endpoint.listener_name, connection.mine)
+        used, enabled = connection.mine.text(key), connection.theirs.names(ENABLED_MECHANISMS_KEY)
+        if connection.endpoint.security_protocol.uses_sasl and used not in enabled:
+            name = connection.endpoint.listener_name
+            problem = f"{connection.peer} takes {', '.join(enabled)} on {name}"
             remedy = f"Use one of these, or add {used} to {ENABLED_MECHANISMS_KEY} there first"
-            yield each.broker.fault(each.mine.key_of(name, key), used, problem, remedy)
+            yield connection.broker.fault(connection.mine.key_of(name, key), used, problem, remedy)
 
 
 def users_known(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """PLAIN's users are written in login modules: the peer's must contain this broker's user and password. SCRAM's
     users are in the metadata store, and a user's own callback handler may accept any user: neither is checked."""
-    for each in _diallings(brokers):
-        used = each.mine.text(mechanism_key(each.endpoint.listener_name, each.mine))
-        plain = used == PLAIN in each.theirs.names(ENABLED_MECHANISMS_KEY)
-        elsewhere = each.theirs.for_mechanism(PLAIN, _CALLBACK_KEY) is not None
-        if not each.endpoint.security_protocol.uses_sasl or not plain or elsewhere:
+    for connection in _diallings(brokers):
+        used = connection.mine.text(mechanism_key(connection.endpoint.listener_name, connection.mine))
+        plain = used == PLAIN in connection.theirs.names(ENABLED_MECHANISMS_KEY)
+        elsewhere = connection.theirs.for_mechanism(PLAIN, _CALLBACK_KEY) is not None
+        if not connection.endpoint.security_protocol.uses_sasl or not plain or elsewhere:
             continue
-        mine, theirs = _module(each.broker, each.mine, each.endpoint), _module(each.peer, each.theirs, each.endpoint)
-        user = None if mine is None else mine.options.get("username")
-        if mine is None or theirs is None or user is None or theirs.users.get(user) == mine.options.get("password"):
+        client_module, server_module = (
+            _module(connection.broker, connection.mine, connection.endpoint),
+            _module(connection.peer, connection.theirs, connection.endpoint),
+        )
+        user = None if client_module is None else client_module.options.get("username")
+        if (
+            client_module is None
+            or server_module is None
+            or user is None
+            or server_module.users.get(user) == client_module.options.get("password")
+        ):
             continue
-        name = each.endpoint.listener_name
-        known = "has another password for it" if user in theirs.users else "does not know this user"
+        name = connection.endpoint.listener_name
+        mismatch = "has another password for it" if user in server_module.users else "does not know this user"
         key = f"{listener_prefix(name)}plain.sasl.jaas.config"
-        yield each.broker.fault(
-            key, user, f"{each.peer} {known} on {name}", f"Add user_{user} to the login module there"
+        yield connection.broker.fault(
+            key, user, f"{connection.peer} {mismatch} on {name}", f"Add user_{user} to the login module there"
         )
 
 
 def certificates_trusted(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Runs the TLS handshake of both sides in memory, with the check of the host name."""
-    for each in _diallings(brokers):
-        if not each.endpoint.security_protocol.uses_tls or not each.endpoint.host:
+    for connection in _diallings(brokers):
+        if not connection.endpoint.security_protocol.uses_tls or not connection.endpoint.host:
             continue  # a blank host is the peer machine's own name, which is in no file
-        name = each.endpoint.listener_name
-        network, _ = read_network_settings(each.broker.config.given, [name])
-        security, faults = outbound_security(name, each.endpoint.security_protocol, network)
-        their_network, _ = read_network_settings(each.peer.config.given, [name])
-        guards, _ = build_security([each.peer.table.row(name)], their_network, NoCredentials())
-        tls = guards[name].tls
+        name = connection.endpoint.listener_name
+        network, _ = read_network_settings(connection.broker.config.originals, [name])
+        security, faults = outbound_security(name, connection.endpoint.security_protocol, network)
+        their_network, _ = read_network_settings(connection.peer.config.originals, [name])
+        listener_security, _ = build_security([connection.peer.table.row(name)], their_network, NoCredentials())
+        tls = listener_security[name].tls
         if faults or security.tls is None or tls is None:
             continue  # reported by other rules
-        problem = handshake_problem(tls.context, security.tls.context, each.endpoint.host)
+        problem = handshake_problem(tls.context, security.tls.context, connection.endpoint.host)
         if problem:
-            key = each.mine.key_of(name, "ssl.truststore.location")
+            key = connection.mine.key_of(name, "ssl.truststore.location")
             remedy = "Both truststores must know who signed the other's certificate, and that must be for the host"
-            yield each.broker.fault(
-                key, name, f"{each.peer} would not be reached on {each.endpoint}: {problem}", remedy
+            yield connection.broker.fault(
+                key, name, f"{connection.peer} would not be reached on {connection.endpoint}: {problem}", remedy
             )
 
 

@@ -15,12 +15,12 @@ from signalbox.network.listener_entry import PROTOCOL_MAP
 from signalbox.wiring.check.checked_broker import CheckedBroker
 
 
-def somebody_leads(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
+def needs_controller(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Fault: no node may become the controller."""
     if not any(node.config.may_be_controller for node in nodes):
         problem = f"none of these {len(nodes)} nodes may become the controller"
         remedy = "Name the files of the dedicated controllers too, or add the role controller to some of these"
-        yield nodes[0].fault(PROCESS_ROLES, nodes[0].config.given[PROCESS_ROLES], problem, remedy)
+        yield nodes[0].fault(PROCESS_ROLES, nodes[0].config.originals[PROCESS_ROLES], problem, remedy)
 
 
 def controllers_known(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
@@ -28,12 +28,12 @@ def controllers_known(nodes: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     that name."""
     for broker in (node for node in nodes if node.config.runs_broker and node.table.controller_listener_names):
         for controller in (node for node in nodes if node.config.has_controller_listener):
-            name, known = controller.table.controller_listener_names[0], broker.table.controller_listener_names
+            name, listener_names = controller.table.controller_listener_names[0], broker.table.controller_listener_names
             protocol = controller.table.row(name).security_protocol
-            if name not in known:
+            if name not in listener_names:
                 problem = f"{controller} is reached on {name}, which is not among them"
                 yield broker.fault(
-                    CONTROLLER_NAMES, ",".join(known), problem, f"Add {name}, and {name} to {PROTOCOL_MAP}"
+                    CONTROLLER_NAMES, ",".join(listener_names), problem, f"Add {name}, and {name} to {PROTOCOL_MAP}"
                 )
             elif (here := broker.table.security_protocol_of(name)) is not protocol and name not in broker.table:
                 entry = f"{name}:{'' if here is None else here.name}"

@@ -11,14 +11,14 @@ from dataclasses import replace
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.properties_file import Properties
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig, read_node_config
-from signalbox.wiring.security_config import guard_faults
+from signalbox.wiring.security_config import security_faults
 
 
 def check_node_config(properties: Properties) -> tuple[NodeConfig | None, list[ConfigFault]]:
     """Returns the configuration, or None and all its faults, each with file and line."""
     config, faults = read_node_config(properties)
     values, _ = NODE_CONFIG.read(properties.values)
-    for fault in guard_faults(properties.values, values):
+    for fault in security_faults(properties.values, values):
         placed = replace(fault, origin=properties.where(fault.key))
         if placed not in faults:
             faults.append(placed)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from signalbox.broker.dynamic_keys_of_kafka import DYNAMIC_KEYS_OF_KAFKA
+from signalbox.broker.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY
 from signalbox.common.config_table import ConfigTable, shown
 from signalbox.common.endpoint import SecurityProtocol
@@ -27,12 +27,14 @@ _FORCED = "control.plane.force.controller.requests.enable"
 
 def config_warnings(properties: Properties, listeners: ListenerTable, table: ConfigTable) -> tuple[str, ...]:
     """Returns all warnings; a warning about a key has the key's file and line."""
-    given, bound = properties.values, {row.name.lower(): row.security_protocol for row in listeners}
+    originals, bound = properties.values, {row.name.lower(): row.security_protocol for row in listeners}
     elsewhere = {name.lower(): listeners.security_protocol_of(name) for name in listeners.settings_names}
     placed = [
-        *doubtful_keys(given, {**{name: each for name, each in elsewhere.items() if each is not None}, **bound}, table),
-        *mechanisms_not_enabled(given, bound),
-        *_keys_that_need_others(given, listeners),
+        *doubtful_keys(
+            originals, {**{name: each for name, each in elsewhere.items() if each is not None}, **bound}, table
+        ),
+        *mechanisms_not_enabled(originals, bound),
+        *_keys_that_need_others(originals, listeners),
     ]
     twice = [
         f"{properties.origin}:{line}: {shown(key)} is set again in line {properties.lines[key]}, and that counts"
@@ -41,15 +43,15 @@ def config_warnings(properties: Properties, listeners: ListenerTable, table: Con
     return (
         *twice,
         *(f"{properties.where(key)}: {shown(f'{key} {doubt}', _SHOWN_CHARACTERS)}" for key, doubt in placed),
-        *unknown_peers(given, listeners),
+        *unknown_peers(originals, listeners),
     )
 
 
 def doubtful_keys(
-    given: Mapping[str, str], protocols: Mapping[str, SecurityProtocol], table: ConfigTable
+    originals: Mapping[str, str], protocols: Mapping[str, SecurityProtocol], table: ConfigTable
 ) -> Iterator[tuple[str, str]]:
     """Pairs (key, why it has no effect). `protocols` has the listeners' lower-case names as keys."""
-    for key in given:
+    for key in originals:
         doubt = _doubt(key, protocols, table)
         if doubt is not None:
             yield key, doubt
@@ -60,7 +62,7 @@ def unknown_key(key: str, table: ConfigTable) -> str:
     effect."""
     if key in KEYS_OF_KAFKA:
         return f"{shown(key)} has no effect: {KEYS_OF_KAFKA[key]}"
-    if key in DYNAMIC_KEYS_OF_KAFKA:
+    if key in KAFKA_DYNAMIC_CONFIGS:
         return f"{shown(key)} has no effect: nothing in this release reads it"
     return f"{shown(key)} is not a known key{_meant(key, [row.name for row in table])}"
 
@@ -116,37 +118,37 @@ def _meant(name: str, names: Sequence[str]) -> str:
 
 
 def mechanisms_not_enabled(
-    given: Mapping[str, str], protocols: Mapping[str, SecurityProtocol]
+    originals: Mapping[str, str], protocols: Mapping[str, SecurityProtocol]
 ) -> Iterator[tuple[str, str]]:
     """Pairs (key, doubt) for login modules of mechanisms that their listener does not enable."""
-    everywhere = given.get("sasl.enabled.mechanisms", "GSSAPI")
-    for key in given:
+    everywhere = originals.get("sasl.enabled.mechanisms", "GSSAPI")
+    for key in originals:
         listener = _listener_of(key, protocols)
         if listener is None or not protocols[listener].uses_sasl:
             continue
         prefix = f"{_LISTENER_PREFIX}{listener}."
         mechanism, _, rest = key.removeprefix(prefix).partition(".")
-        enabled_text = given.get(f"{prefix}sasl.enabled.mechanisms", everywhere)
+        enabled_text = originals.get(f"{prefix}sasl.enabled.mechanisms", everywhere)
         enabled = [name.strip().lower() for name in enabled_text.split(",")]
         if rest in MECHANISM_KEYS and mechanism.lower() not in enabled:
             yield key, f"is about a mechanism that {listener.upper()} does not enable{_meant(mechanism, enabled)}"
 
 
-def _keys_that_need_others(given: Mapping[str, str], listeners: ListenerTable) -> Iterator[tuple[str, str]]:
+def _keys_that_need_others(originals: Mapping[str, str], listeners: ListenerTable) -> Iterator[tuple[str, str]]:
     """Known keys that have no effect without another key."""
-    if given.get(_FORCED, "false").strip().lower() == "true" and listeners.control_plane_listener_name is None:
+    if originals.get(_FORCED, "false").strip().lower() == "true" and listeners.control_plane_listener_name is None:
         yield _FORCED, "has no effect: control.plane.listener.name is not set"
     for key in _PER_MECHANISM:
-        if key in given:
+        if key in originals:
             yield key, f"is not read by a broker: write {_LISTENER_PREFIX}<listener>.<mechanism>.{key}"
-    if given.get(_CLIENT_AUTH, "none") != "none":
+    if originals.get(_CLIENT_AUTH, "none") != "none":
         for row in listeners:
             own = f"{_LISTENER_PREFIX}{row.name.lower()}.{_CLIENT_AUTH}"
-            if row.security_protocol is SecurityProtocol.SASL_SSL and own not in given:
+            if row.security_protocol is SecurityProtocol.SASL_SSL and own not in originals:
                 yield _CLIENT_AUTH, f"does not hold on {row.name}, which is SASL_SSL: set {own} if it is meant to"
 
 
-def unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> Iterator[str]:
+def unknown_peers(originals: Mapping[str, str], listeners: ListenerTable) -> Iterator[str]:
     """Warnings about listeners for brokers without SASL and without client certificates. There every client counts as a
     broker: an Envelope is only as trustworthy as its sender (F4)."""
     own = (row for row in listeners if row.inter_broker or row.plane in (CONTROL, CONTROLLER))
@@ -154,7 +156,7 @@ def unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> Iterato
         name, protocol = row.name, row.security_protocol
         if protocol.uses_sasl:
             continue
-        if not (protocol.uses_tls and _asks_for_certificates(given, name)):
+        if not (protocol.uses_tls and _asks_for_certificates(originals, name)):
             yield (
                 f"listener {name} is {protocol.name}: brokers and clients cannot be told apart there, anybody who"
                 " reaches it may speak as a broker. Use SASL or ssl.client.auth=required, or keep clients from that"
@@ -162,7 +164,8 @@ def unknown_peers(given: Mapping[str, str], listeners: ListenerTable) -> Iterato
             )
 
 
-def _asks_for_certificates(given: Mapping[str, str], listener: str) -> bool:
+def _asks_for_certificates(originals: Mapping[str, str], listener: str) -> bool:
     return (
-        given.get(f"{_LISTENER_PREFIX}{listener.lower()}.{_CLIENT_AUTH}", given.get(_CLIENT_AUTH, "none")) == "required"
+        originals.get(f"{_LISTENER_PREFIX}{listener.lower()}.{_CLIENT_AUTH}", originals.get(_CLIENT_AUTH, "none"))
+        == "required"
     )

@@ -23,13 +23,13 @@ def _of_brokers(rule: _Rule) -> _Rule:
 
 _FAULTS: tuple[_Rule, ...] = (
     cluster_clashes.same_id,
-    cluster_clashes.same_address_told,
+    cluster_clashes.same_advertised_address,
     cluster_clashes.same_port,
     _of_brokers(cluster_clashes.same_log_dirs),
     cluster_agreement.one_store,
     cluster_agreement.one_protocol,
     _of_brokers(cluster_agreement.reached_by_all),
-    cluster_roles.somebody_leads,
+    cluster_roles.needs_controller,
     cluster_roles.controllers_known,
     cluster_logins.settings_for_peers,
     cluster_logins.mechanisms_taken,
@@ -80,15 +80,15 @@ def check_files(paths: Sequence[Path], overrides: Sequence[str] = ()) -> Finding
         except ConfigFileError as error:
             unreadable.append(str(error))
             continue
-        config, found = check_node_config(properties)
-        faults += found
+        config, more = check_node_config(properties)
+        faults += more
         if config is not None:
             brokers.append(CheckedBroker(properties, config))
             warnings += [_with_origin(properties.origin, warning) for warning in config.warnings]
     faults += compare(_FAULTS, brokers)
     warnings += map(str, compare(_NOTES, brokers))
     return Findings(
-        [CheckedFile(each.properties.origin, each.name, summarise(each.config)) for each in brokers],
+        [CheckedFile(checked.properties.origin, checked.name, summarise(checked.config)) for checked in brokers],
         unreadable,
         [str(fault) for fault in faults],
         warnings,

@@ -33,19 +33,19 @@ class ListenerSummary:
 
 def summarise(config: NodeConfig) -> list[ListenerSummary]:
     """The listeners in the order of `listeners`."""
-    settings, _ = read_network_settings(config.given, [row.name for row in config.listeners])
+    settings, _ = read_network_settings(config.originals, [row.name for row in config.listeners])
     return [_summary(row, settings.listener(row.name)) for row in config.listeners]
 
 
 def _summary(row: ListenerRow, settings: ListenerSettings) -> ListenerSummary:
-    protocol, told = row.security_protocol, row.advertised
+    protocol, endpoint = row.security_protocol, row.advertised
     return ListenerSummary(
         name=row.name,
         bind=_address(row.host or _ANY_HOST, row.port),
-        advertised=None if told is None else _address(told.host or _OWN_NAME, told.port),
+        advertised=None if endpoint is None else _address(endpoint.host or _OWN_NAME, endpoint.port),
         protocol=protocol.name,
         plane=row.plane,
-        part=", ".join(_parts(row)),
+        part=", ".join(_roles(row)),
         mechanisms=", ".join(settings.names(ENABLED_MECHANISMS_KEY)) if protocol.uses_sasl else "",
         client_auth=client_auth(row, settings) if protocol.uses_tls else "",
         limits=", ".join(_limits(settings)),
@@ -54,8 +54,8 @@ def _summary(row: ListenerRow, settings: ListenerSettings) -> ListenerSummary:
 
 def _limits(settings: ListenerSettings) -> list[str]:
     return [
-        f"{settings.number(key)} {what}"
-        for key, what in _LIMITS.items()
+        f"{settings.number(key)} {description}"
+        for key, description in _LIMITS.items()
         if settings.number(key) != NETWORK_CONFIG[key].default
     ]
 
@@ -64,7 +64,7 @@ def _address(host: str, port: int) -> str:
     return host_port(host, port) if port else f"{host} {_ANY_PORT}"
 
 
-def _parts(row: ListenerRow) -> list[str]:
+def _roles(row: ListenerRow) -> list[str]:
     held = (
         (row.inter_broker, "inter-broker"),
         (row.privileged, "privileged"),

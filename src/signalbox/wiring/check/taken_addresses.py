@@ -25,25 +25,25 @@ log = logging.getLogger(__name__)
 async def reject_taken_addresses(store: MetadataStore, config: NodeConfig, table: ListenerTable | None = None) -> None:
     """StartError names every advertised address that another broker has registered. `table` has the listeners, if they
     differ from those of server.properties."""
-    key = ADVERTISED_LISTENERS if config.given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
-    taken = await _addresses_of_others(store, config.node_id)
+    key = ADVERTISED_LISTENERS if config.originals.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
+    addresses = await _addresses_of_others(store, config.node_id)
     faults = [
         ConfigFault(
             key,
             str(endpoint),
-            f"broker {taken[endpoint.host.lower(), endpoint.port]} is registered with "
+            f"broker {addresses[endpoint.host.lower(), endpoint.port]} is registered with "
             f"{host_port(endpoint.host, endpoint.port)}",
             "Advertise an address of this broker's own",
         )
         for endpoint in (table or config.listeners).advertised_endpoints()
-        if endpoint.host and endpoint.port and (endpoint.host.lower(), endpoint.port) in taken
+        if endpoint.host and endpoint.port and (endpoint.host.lower(), endpoint.port) in addresses
     ]
     if faults:
         raise StartError(faults)
 
 
 async def _addresses_of_others(store: MetadataStore, node_id: int) -> dict[tuple[str, int], int]:
-    taken: dict[tuple[str, int], int] = {}
+    addresses: dict[tuple[str, int], int] = {}
     for name in await store.children(BROKER_IDS):
         if not name.isdecimal() or int(name) == node_id:
             continue
@@ -56,5 +56,5 @@ async def _addresses_of_others(store: MetadataStore, node_id: int) -> dict[tuple
             log.warning("%s", error)
             continue
         for endpoint in registration.endpoints:
-            taken[endpoint.host.lower(), endpoint.port] = int(name)
-    return taken
+            addresses[endpoint.host.lower(), endpoint.port] = int(name)
+    return addresses

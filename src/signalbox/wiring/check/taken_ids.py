@@ -17,7 +17,7 @@ from signalbox.wiring.configuration import NodeConfig
 _LOOK_AGAIN_S = 0.2
 
 
-async def reject_taken_id(store: MetadataStore, config: NodeConfig, path: str, whose: str) -> None:
+async def reject_taken_id(store: MetadataStore, config: NodeConfig, path: str, owner_text: str) -> None:
     """StartError when `path`, which belongs to `whose`, still exists after two session timeouts."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + 2 * config["broker.session.timeout.ms"] / 1000
@@ -25,5 +25,5 @@ async def reject_taken_id(store: MetadataStore, config: NodeConfig, path: str, w
         if loop.time() >= deadline:
             key = "node.id" if config["node.id"] >= 0 else "broker.id"
             remedy = "Give every node of the cluster an id of its own, controllers too"
-            raise StartError([ConfigFault(key, str(config.node_id), f"{whose} is registered with it", remedy)])
+            raise StartError([ConfigFault(key, str(config.node_id), f"{owner_text} is registered with it", remedy)])
         await asyncio.sleep(_LOOK_AGAIN_S)

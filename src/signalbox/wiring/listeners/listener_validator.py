@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from signalbox.broker.broker_config_validator import Judgement
+from signalbox.broker.broker_config_validator import Validation
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.inter_broker_protocol import forwards
 from signalbox.common.listener_key import read_listener_key
@@ -22,16 +22,17 @@ from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.listeners.tls_renewal import TlsChange, TlsRenewal
 from signalbox.wiring.principals import principal_faults
-from signalbox.wiring.security_config import Listeners, read_doors
+from signalbox.wiring.security_config import Listeners, read_listeners
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The listeners after a change: `doors` has all of them, built from all keys `given`; `tls` and `logins` have those
-    whose TLS and SASL are to be replaced, `principals` the names of those with new principal mapping rules."""
+    """The listeners after a change: `listeners` has all of them, built from all keys in `originals`; `tls` and `logins`
+    have those whose TLS and SASL are to be replaced, `principals` the names of those with new principal mapping
+    rules."""
 
-    doors: Listeners
-    given: Mapping[str, str]
+    listeners: Listeners
+    originals: Mapping[str, str]
     tls: tuple[TlsChange, ...]
     logins: Mapping[str, ListenerSecurity]
     principals: tuple[str, ...]
@@ -54,12 +55,12 @@ class ListenerValidator:
         self._scram_credentials = scram_credentials
         self._server = server
         self._renewal = renewal
-        self.obeyed: Configs = dynamic.changed_live()
+        self.applied: Configs = dynamic.changed_live()
 
-    async def judge(self, for_all: Configs | None, for_this: Configs | None) -> Judgement:
+    async def validate(self, for_all: Configs | None, for_this: Configs | None) -> Validation:
         """The consequences if these were the configs of all brokers, or of this one (None: unchanged)."""
         proposal = await self.propose(self._dynamic.live_with(for_all, for_this))
-        return Judgement(proposal.faults, () if proposal.faults else self._cut_off(proposal))
+        return Validation(proposal.faults, () if proposal.faults else self._cut_off(proposal))
 
     def _cut_off(self, proposal: Proposal) -> list[str]:
         """A text for each address with more open connections than the proposed limit, unless the present limit is the
@@ -68,43 +69,45 @@ class ListenerValidator:
         return [
             f"{address} has {open_now} connections to node {self._config.node_id} open and would be limited to {limit}"
             " (max.connections.per.ip): new connections from it would be rejected until enough of them have closed"
-            for address, open_now, limit in self._server.connections_over(proposal.doors.network)
+            for address, open_now, limit in self._server.connections_over(proposal.listeners.network)
             if limit != now.get(address)
         ]
 
-    async def propose(self, live: Configs, again: Iterable[str] = ()) -> Proposal:
+    async def propose(self, live: Configs, revalidated_keys: Iterable[str] = ()) -> Proposal:
         """Returns the listeners with these dynamic configs; keys named in `again` count as changed. Reads files, in a
         thread."""
-        return await asyncio.to_thread(self._propose, live, [*self.changed(live), *again])
+        return await asyncio.to_thread(self._propose, live, [*self.changed(live), *revalidated_keys])
 
     def changed(self, live: Configs) -> list[str]:
         """The keys whose values in `live` are not in effect yet, and the keys whose files were replaced."""
-        different = {key for key in live.keys() | self.obeyed.keys() if live.get(key) != self.obeyed.get(key)}
+        different = {key for key in live.keys() | self.applied.keys() if live.get(key) != self.applied.get(key)}
         return sorted(different.union(self._renewal.replaced_files()))
 
     def _propose(self, live: Configs, changed: list[str]) -> Proposal:
-        given = {**self._config.given, **live}
-        doors, faults = read_doors(self._config, live, self._scram_credentials)
-        table, _ = read_listener_table(given)
+        originals = {**self._config.originals, **live}
+        listeners, faults = read_listeners(self._config, live, self._scram_credentials)
+        table, _ = read_listener_table(originals)
         if table is not None:
             faults = change_faults(self._server.table, table) + faults
-            faults += principal_faults(doors.network, [row.name for row in table], forwards(self._config.values))
+            faults += principal_faults(listeners.network, [row.name for row in table], forwards(self._config.values))
         changes = []
-        for name in () if faults else self._with_other_tls(changed, doors.table):
-            change, more = self._renewal.prepare(name, given)
+        for name in () if faults else self._with_other_tls(changed, listeners.table):
+            change, more = self._renewal.prepare(name, originals)
             faults += more
             if change is not None:
                 changes.append(change)
         logins = {
-            name: guards
-            for name, guards in doors.security.items()
+            name: security
+            for name, security in listeners.security.items()
             if name in self._server.table and _touches_logins(name, changed)
         }
         principals = tuple(
-            row.name for row in doors.table if row.name not in self._server.table or _touches_rules(row.name, changed)
+            row.name
+            for row in listeners.table
+            if row.name not in self._server.table or _touches_rules(row.name, changed)
         )
-        said = tuple(str(_without_secret(fault)) for fault in faults)
-        return Proposal(doors, given, tuple(changes), logins, principals, said)
+        fault_texts = tuple(str(_without_secret(fault)) for fault in faults)
+        return Proposal(listeners, originals, tuple(changes), logins, principals, fault_texts)
 
     def _with_other_tls(self, changed: list[str], table: ListenerTable) -> list[str]:
         return [

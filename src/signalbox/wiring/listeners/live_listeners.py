@@ -12,23 +12,23 @@ from signalbox.storage.log_directory import LogDirectory
 from signalbox.wiring.listeners.listener_validator import ListenerValidator
 from signalbox.wiring.listeners.reload import ListenerReload, Renewed
 from signalbox.wiring.listeners.tls_renewal import TlsRenewal
-from signalbox.wiring.own_registration import own_registration
+from signalbox.wiring.node_registration import broker_registration
 from signalbox.wiring.replication_components import BrokerContext
 
 
 def build_live_listeners(
-    around: BrokerContext, server: SocketServer, keeper: BrokerRegistrar, own: BrokerConfigValidator,
+    context: BrokerContext, server: SocketServer, registrar: BrokerRegistrar, config_validator: BrokerConfigValidator,
     directories: Sequence[LogDirectory],
 ) -> ListenerReload:  # fmt: skip
     """Returns the reload, not yet started. Sets the validator of `own`."""
-    config, guards = around.config, around.guards
-    renewal = TlsRenewal(server, guards.peers)
-    judge = ListenerValidator(config, around.dynamic, around.users, server, renewal)
+    config, security = context.config, context.security
+    renewal = TlsRenewal(server, security.peers)
+    validator = ListenerValidator(config, context.dynamic, context.users, server, renewal)
 
     async def announce() -> None:
-        await keeper.update(own_registration(config, server.table, around.clock.now_ms(), directories))
+        await registrar.update(broker_registration(config, server.table, context.clock.now_ms(), directories))
 
-    renewed = Renewed(server, renewal, guards.peers, guards.principals)
-    reload = ListenerReload(around.dynamic, judge, renewed, announce)
-    own.judge, own.look_again = judge.judge, reload.look_again
+    renewed = Renewed(server, renewal, security.peers, security.principals)
+    reload = ListenerReload(context.dynamic, validator, renewed, announce)
+    config_validator.validator, config_validator.revalidate = validator.validate, reload.revalidate
     return reload

@@ -49,94 +49,94 @@ class ListenerReload:
     def __init__(
         self,
         dynamic: DynamicBrokerConfig,
-        judge: ListenerValidator,
+        validator: ListenerValidator,
         renewed: Renewed,
         announce: Callable[[], Awaitable[None]],
     ) -> None:
-        self.judge = judge
+        self.validator = validator
         self._dynamic = dynamic
         self._renewed = renewed
         self._announce = announce
-        self._news = asyncio.Event()
+        self._wake = asyncio.Event()
         self._cancel: Callable[[], None] | None = None
-        self._following: asyncio.Task[None] | None = None
-        self._unannounced = False
-        self._said: tuple[str, ...] = ()
-        self._again: set[str] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._unregistered = False
+        self._logged_faults: tuple[str, ...] = ()
+        self._revalidated_keys: set[str] = set()
         self._later: asyncio.TimerHandle | None = None
 
     def start(self, repository: ConfigRepository) -> None:
         """Subscribe to changes and apply them."""
         self._cancel = repository.subscribe(self._changed)
-        self._news.set()
-        self._following = asyncio.get_running_loop().create_task(self._follow())
+        self._wake.set()
+        self._task = asyncio.get_running_loop().create_task(self._follow())
 
-    def look_again(self, keys: Sequence[str]) -> None:
+    def revalidate(self, keys: Sequence[str]) -> None:
         """Check again: the files that these keys name may have been replaced."""
-        self._again.update(keys)
-        self._news.set()
+        self._revalidated_keys.update(keys)
+        self._wake.set()
 
     async def stop(self) -> None:
-        self._rest()
+        self._cancel_retry()
         if self._cancel is not None:
             self._cancel()
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
     def _changed(self, entity_path: str, configs: Configs) -> None:
         if self._dynamic.is_set_by(entity_path):
-            self._news.set()
+            self._wake.set()
 
     async def _follow(self) -> None:
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._wake.wait()
+            self._wake.clear()
             try:
-                await self._obey()
+                await self._apply_changes()
             except (BindError, StoreError) as error:
-                self._try_again((str(error),))
+                self._retry_later((str(error),))
             except Exception:
                 log.exception("Dynamic configs of listeners cannot be applied")
 
-    async def _obey(self) -> None:
+    async def _apply_changes(self) -> None:
         live = self._dynamic.changed_live()
-        again = sorted(self._again)
-        changed = sorted({*self.judge.changed(live), *again})
+        revalidated_keys = sorted(self._revalidated_keys)
+        changed = sorted({*self.validator.changed(live), *revalidated_keys})
         if not changed:
             return
-        proposal = await self.judge.propose(live, again)
+        proposal = await self.validator.propose(live, revalidated_keys)
         if proposal.faults:
-            self._try_again(proposal.faults)
+            self._retry_later(proposal.faults)
             return
         await self._apply(proposal)
-        self.judge.obeyed, self._said = live, ()
-        self._again.difference_update(again)
+        self.validator.applied, self._logged_faults = live, ()
+        self._revalidated_keys.difference_update(revalidated_keys)
         log.info("Dynamic configs applied: %s", ", ".join(changed))
 
-    def _try_again(self, faults: tuple[str, ...]) -> None:
+    def _retry_later(self, faults: tuple[str, ...]) -> None:
         """Log the faults once, and retry later: a missing file may appear, a port may become free."""
-        for fault in faults if faults != self._said else ():
+        for fault in faults if faults != self._logged_faults else ():
             log.error("Invalid dynamic configs of this broker's listeners ignored: %s", fault)
-        self._said = faults
-        self._rest()
-        self._later = asyncio.get_running_loop().call_later(_RETRY_S, self._news.set)
+        self._logged_faults = faults
+        self._cancel_retry()
+        self._later = asyncio.get_running_loop().call_later(_RETRY_S, self._wake.set)
 
-    def _rest(self) -> None:
+    def _cancel_retry(self) -> None:
         if self._later is not None:
             self._later.cancel()
 
     async def _apply(self, proposal: Proposal) -> None:
-        doors, server = proposal.doors, self._renewed.server
-        told = server.table.advertised_endpoints()
-        self._renewed.principals.renew(doors.network, proposal.principals, proposal.given)
-        server.add_listeners(doors.table, doors.network, doors.security)
-        server.reconfigure(doors.network, proposal.logins)
+        listeners, server = proposal.listeners, self._renewed.server
+        endpoints_before = server.table.advertised_endpoints()
+        self._renewed.principals.renew(listeners.network, proposal.principals, proposal.originals)
+        server.add_listeners(listeners.table, listeners.network, listeners.security)
+        server.reconfigure(listeners.network, proposal.logins)
         for change in proposal.tls:
             self._renewed.tls.apply(change)
-        self._renewed.peers.renew(doors.network, proposal.logins)
-        if server.table.advertised_endpoints() != told or self._unannounced:
-            self._unannounced = True
+        self._renewed.peers.renew(listeners.network, proposal.logins)
+        if server.table.advertised_endpoints() != endpoints_before or self._unregistered:
+            self._unregistered = True
             await self._announce()
-            self._unannounced = False
+            self._unregistered = False
         await server.remove_listeners(DRAIN_SECONDS)

@@ -42,10 +42,10 @@ class TlsRenewal:
         """The full keys of the files that were replaced since their listener read them."""
         return [key for row in self._server.table for key in _replaced(row.name, self._server.tls_of(row.name))]
 
-    def prepare(self, listener_name: str, given: Mapping[str, str]) -> tuple[TlsChange | None, list[ConfigFault]]:
-        """Returns the change that gives the listener (upper-case name) the TLS settings in `given`, or None and all
-        faults. `given` has all properties of the node: those of the file with the changed ones in their place, keys in
-        full (`listener.name.<l>.ssl...`).
+    def prepare(self, listener_name: str, originals: Mapping[str, str]) -> tuple[TlsChange | None, list[ConfigFault]]:
+        """Returns the change that gives the listener (upper-case name) the TLS settings in `originals`, or None and all
+        faults. `originals` has all properties of the node: those of the file with the changed ones in their place, keys
+        in full (`listener.name.<l>.ssl...`).
 
         Files are read again even if their names did not change: setting ssl.keystore.location to its present value
         renews a certificate that was replaced on disk. Nothing takes effect here, so this alone serves a validate-only
@@ -56,7 +56,7 @@ class TlsRenewal:
         if current is None:
             raise KeyError(f"listener {listener_name} has no TLS to renew")
         prefix = listener_prefix(listener_name)
-        network, faults = read_network_settings(given, [listener_name])
+        network, faults = read_network_settings(originals, [listener_name])
         faults = [fault for fault in faults if fault.key.startswith((prefix, "ssl."))]
         settings = network.listener(listener_name)
         inbound, more = renew_tls(row, current, settings)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from signalbox.wiring.own_epochs import OwnEpochs
+from signalbox.wiring.local_epochs import LocalEpochs
 
 
-def test_a_registration_brings_a_new_epoch_and_tells() -> None:
-    epochs, heard = OwnEpochs(1), list[int]()
+def test_a_registration_sets_a_new_epoch_and_notifies() -> None:
+    epochs, heard = LocalEpochs(1), list[int]()
     assert epochs.broker_epoch == -1
     epochs.on_broker_epoch = heard.append
     epochs.registered(7)
@@ -14,6 +14,6 @@ def test_a_registration_brings_a_new_epoch_and_tells() -> None:
 
 
 def test_an_older_controller_is_rejected() -> None:
-    epochs = OwnEpochs(1)
+    epochs = LocalEpochs(1)
     assert [epochs.accept_controller_epoch(epoch) for epoch in (3, 3, 5, 4)] == [True, True, True, False]
     assert epochs.controller_epoch == 5

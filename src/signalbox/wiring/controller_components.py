@@ -20,17 +20,17 @@ from signalbox.wiring.security_config import SecurityConfig
 
 
 def build_controller(
-    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, guards: SecurityConfig,
+    config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, security: SecurityConfig,
     policies: Policies, metrics: Metrics, clock: Clock,
 ) -> tuple[Controller, PeerChannels]:  # fmt: skip
     """Returns a controller that has not joined the election yet. A connection that a broker closed is a hint for it
     that the broker may be dead."""
     peers = PeerChannels(
         cluster_id,
-        guards.inter_broker,
+        security.inter_broker,
         metrics,
         lambda broker_id, was_connected: controller.broker_refuses(broker_id, was_connected),
-        guards.peers.of,
+        security.peers.of,
     )
     controller = Controller(
         config.node_id,
@@ -71,6 +71,6 @@ def _settings(config: NodeConfig) -> ControllerSettings:
         delegation_token_expiry_check_interval_ms=config["delegation.token.expiry.check.interval.ms"],
         forwarded_outcome_ms=2 * config["request.timeout.ms"],
         inter_broker_listener=config.listeners.inter_broker_listener_name,
-        static_configs=config.given,
+        static_configs=config.originals,
         broker_config_table=NODE_CONFIG,
     )

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from signalbox.broker.advertised_versions import AdvertisedVersions
-from signalbox.broker.api_request import ApiRequest, FinalAnswer
+from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.request_observer import AuditingObserver
 from signalbox.broker.router import Router
 from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
@@ -38,42 +38,46 @@ from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.audit_topic_locator import AuditTopicLocator
-from signalbox.wiring.authorizers import keep_acls
+from signalbox.wiring.authorizers import open_acl_repository
 from signalbox.wiring.configuration import NodeConfig
+from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.controller_lookup import StoredControllerLookup
-from signalbox.wiring.controller_parts import build_controller
 from signalbox.wiring.delegation_tokens import token_secret
 from signalbox.wiring.finalized_features import follow_features
-from signalbox.wiring.handler_table import ControllerHandlerParts, build_controller_handlers, build_judges
+from signalbox.wiring.handler_table import (
+    ControllerHandlerDependencies,
+    build_controller_handlers,
+    build_resource_authorizers,
+)
+from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.metrics_page import MetricsPage
-from signalbox.wiring.own_epochs import OwnEpochs
-from signalbox.wiring.parts import Telemetry, build_data_loop, build_server
-from signalbox.wiring.policies import told
+from signalbox.wiring.node_components import Telemetry, build_data_loop, build_server
+from signalbox.wiring.policies import audited
 from signalbox.wiring.quotas import follow_quotas
-from signalbox.wiring.security_config import SecurityConfig, read_guards
+from signalbox.wiring.security_config import SecurityConfig, read_security_config
 from signalbox.wiring.stored_users import StoredUsers
 
 
 @dataclass(slots=True, kw_only=True)
-class ControllerNodeParts:
+class ControllerNodeComponents:
     """The components of a running controller. `epochs.broker_epoch` is the epoch of its own registration."""
 
     cluster_id: str
-    epochs: OwnEpochs
+    epochs: LocalEpochs
     cache: MetadataCache
     repository: ConfigRepository
     features: FeatureRepository
     salt_secret: SaltSecretRepository
     acls: AclRepository | None
-    trail: Telemetry
-    guards: SecurityConfig
+    telemetry: Telemetry
+    security: SecurityConfig
     lookup: StoredControllerLookup
     channel: ControllerChannel
     controller: Controller
     peers: PeerChannels
     router: Router
     server: SocketServer
-    keeper: BrokerRegistrar
+    registrar: BrokerRegistrar
     scheduler: TaskScheduler
     data_loop: DataLoop
     audit_delivery: TopicDelivery
@@ -84,7 +88,7 @@ class ControllerNodeParts:
         await self.server.stop_accepting()
         self.router.close()
         await self.controller.stop()
-        await self.keeper.stop()
+        await self.registrar.stop()
         await self.lookup.stop()
         await self.channel.close()
         await self.peers.close()
@@ -100,59 +104,68 @@ class ControllerNodeParts:
 
 async def build_controller_node(
     config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
-) -> ControllerNodeParts:
+) -> ControllerNodeComponents:
     """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
-    threads, trail = HandshakeThreads(), Telemetry.begin(config, clock)
+    threads, telemetry = HandshakeThreads(), Telemetry.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
     salts = Salts()
     salt_secret = SaltSecretRepository(store, salts.use)
     await salt_secret.start()
-    guards = read_guards(config, StoredUsers(repository, salts), None, threads.control)
-    acls = keep_acls(store, clock, guards.authorizer)
+    security = read_security_config(config, StoredUsers(repository, salts), None, threads.control)
+    acls = open_acl_repository(store, clock, security.authorizer)
     if acls is not None:
         await acls.start()
-    cache, epochs = MetadataCache(), OwnEpochs(config.node_id)
+    cache, epochs = MetadataCache(), LocalEpochs(config.node_id)
     features = follow_features(store, cache, fail)
     await features.start()
     controller, peers = build_controller(
-        config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
+        config,
+        store,
+        cluster_id,
+        cache,
+        security,
+        audited(security.policies, telemetry.audit),
+        telemetry.metrics,
+        clock,
     )
     own = config.listeners.inter_broker_listener_name
-    lookup = StoredControllerLookup(store, lambda registration: registration.privileged_endpoint(own), guards.peers.of)
-    channel = ControllerChannel(lookup, cluster_id, guards.inter_broker, controller.controller_refuses)
+    lookup = StoredControllerLookup(
+        store, lambda registration: registration.privileged_endpoint(own), security.peers.of
+    )
+    channel = ControllerChannel(lookup, cluster_id, security.inter_broker, controller.controller_refuses)
     lookup.on_change = channel.controller_changed
-    data_loop = build_data_loop(config, trail.metrics, threads)
+    data_loop = build_data_loop(config, telemetry.metrics, threads)
     scheduler = TaskScheduler(asyncio.get_running_loop(), config["data.plane.slice.us"])
-    observer = AuditingObserver(trail.requests, trail.rollups, trail.audit)
-    router = Router(controller, _NobodyToForwardTo(), observer, clock, scheduler)
+    observer = AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit)
+    router = Router(controller, _NoForwarder(), observer, clock, scheduler)
     throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)
     ceilings = parse_ceilings(config["forwarded.api.versions.max"])
-    parts = ControllerHandlerParts(
+    components = ControllerHandlerDependencies(
         cluster_id=cluster_id,
         epochs=epochs,
         router=router,
         cache=cache,
         controller=controller,
         changes=controller,
-        authorizer=guards.authorizer,
-        serde=guards.principals.serde,
-        audit=trail.audit,
-        advertised=AdvertisedVersions(_OwnVersionsAlone(), forced_control_plane=False, ceilings=ceilings),
-        misroutes=trail.misroutes,
-        software=trail.software,
+        authorizer=security.authorizer,
+        serde=security.principals.serde,
+        audit=telemetry.audit,
+        advertised=AdvertisedVersions(_LocalVersions(), forced_control_plane=False, ceilings=ceilings),
+        misroutes=telemetry.misroutes,
+        software=telemetry.software,
         token_secret=token_secret(config.values),
         acls=acls,
         throttling=throttling,
         default_partitions=config["num.partitions"],
     )
-    handlers = build_controller_handlers(parts, build_judges(parts))
+    handlers = build_controller_handlers(components, build_resource_authorizers(components))
     router.install(build_route_table(handlers, CONTROLLER_ROUTES, ceilings), throttling)
     page = None
     if config["metrics.http.port"] >= 0:
-        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], scheduler)
-    way = AuditTopicLocator(store, config, guards.peers)
-    return ControllerNodeParts(
+        page = MetricsPage(telemetry.metrics, config["metrics.http.host"], config["metrics.http.port"], scheduler)
+    way = AuditTopicLocator(store, config, security.peers)
+    return ControllerNodeComponents(
         cluster_id=cluster_id,
         epochs=epochs,
         cache=cache,
@@ -160,15 +173,15 @@ async def build_controller_node(
         features=features,
         salt_secret=salt_secret,
         acls=acls,
-        trail=trail,
-        guards=guards,
+        telemetry=telemetry,
+        security=security,
         lookup=lookup,
         channel=channel,
         controller=controller,
         peers=peers,
         router=router,
-        server=build_server(guards, trail, router, None, repository, clock, data_loop),
-        keeper=BrokerRegistrar(store, epochs.registered, path_of=controller_id_path),
+        server=build_server(security, telemetry, router, None, repository, clock, data_loop),
+        registrar=BrokerRegistrar(store, epochs.registered, path_of=controller_id_path),
         scheduler=scheduler,
         data_loop=data_loop,
         audit_delivery=TopicDelivery(way.settings, way.find),
@@ -176,14 +189,14 @@ async def build_controller_node(
     )
 
 
-class _NobodyToForwardTo:
+class _NoForwarder:
     """Implements `broker/ports.Forwarder`: a controller forwards nothing; what it handles came in an Envelope."""
 
-    def forward(self, request: ApiRequest) -> Awaitable[FinalAnswer]:
+    def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")
 
 
-class _OwnVersionsAlone:
+class _LocalVersions:
     """Implements `broker/advertised_versions.ControllerVersions`: a controller advertises its own versions only."""
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.doors import by_a_door_of_brokers
-from tests.broker.asking import context
+from signalbox.broker.internal_listener import on_internal_listener
+from tests.broker.handler_requests import context
 
 
 @pytest.mark.parametrize(
@@ -19,5 +19,5 @@ from tests.broker.asking import context
         ({"privileged": True}, True),
     ],
 )
-def test_which_doors_are_brokers(flags: dict[str, Any], theirs: bool) -> None:
-    assert by_a_door_of_brokers(context(**flags)) is theirs
+def test_which_listeners_are_internal(flags: dict[str, Any], theirs: bool) -> None:
+    assert on_internal_listener(context(**flags)) is theirs

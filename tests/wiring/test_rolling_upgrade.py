@@ -33,7 +33,12 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.replication.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.policies import Policies
-from signalbox.wiring.roll_out import NotIntersected, build_roll_out, build_stored_isr, inter_broker_protocol
+from signalbox.wiring.rolling_upgrade import (
+    NotIntersected,
+    build_rolling_upgrade,
+    build_stored_isr,
+    inter_broker_protocol,
+)
 from tests.wiring.settings import config_of
 
 pytestmark = pytest.mark.spec("F17")
@@ -51,7 +56,7 @@ class MixedCluster(Cluster):
 
     @property
     def controller(self) -> int:
-        [found] = [node_id for node_id, node in self.nodes.items() if node.parts.controller.is_active]
+        [found] = [node_id for node_id, node in self.nodes.items() if node.components.controller.is_active]
         return found
 
     def ask(self, node_id: int, message: Any) -> Any:
@@ -144,7 +149,7 @@ def test_below_the_gate_every_broker_stores_configs_and_quotas_by_itself(below: 
 
 
 @pytest.mark.spec("F10")
-def test_below_the_gate_missing_topics_are_made_by_whoever_is_asked(below: MixedCluster) -> None:
+def test_below_the_gate_any_broker_creates_missing_topics(below: MixedCluster) -> None:
     node_id = followers(below)[0]
     missing = [MetadataRequest.MetadataRequestTopic(name="asked-for")]
     [topic] = below.ask(node_id, MetadataRequest(topics=missing, allow_auto_topic_creation=True)).topics
@@ -152,7 +157,7 @@ def test_below_the_gate_missing_topics_are_made_by_whoever_is_asked(below: Mixed
     assert all(partition.leader_id > 0 for partition in topic.partitions)
     assert "/brokers/topics/asked-for" in below.named()
     below.ask(node_id, FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
-    assert below.nodes[node_id].parts.cache.image.topics["__consumer_offsets"].partitions
+    assert below.nodes[node_id].components.cache.image.topics["__consumer_offsets"].partitions
 
 
 @pytest.mark.spec("L8", "F9")
@@ -172,7 +177,7 @@ def test_half_way_those_above_forward_to_the_controller_whichever_side_it_is_on(
     with MixedCluster(tmp_path, {1: "3.3", 2: "3.9", 3: version}) as cluster:
         while (leaving := cluster.controller) != 3:
             cluster.stop_broker(leaving)
-            cluster.run(cluster.nodes[3].parts.cache.wait_until(partial(_is_gone, leaving), 30))
+            cluster.run(cluster.nodes[3].components.cache.wait_until(partial(_is_gone, leaving), 30))
             cluster.start_broker(leaving)
         cluster.create_topic("t")
         keys = {1: "retention.ms", 2: "segment.ms", 3: "max.message.bytes"}
@@ -198,7 +203,7 @@ def _is_gone(node_id: int, image: MetadataImage) -> bool:
     return node_id not in image.brokers
 
 
-def test_from_the_gate_on_there_is_the_controller_alone() -> None:
+def test_from_the_gate_on_only_the_controller_decides() -> None:
     class Nobody:
         is_active = False
 
@@ -210,7 +215,7 @@ def test_from_the_gate_on_there_is_the_controller_alone() -> None:
     def build(version: str) -> Any:
         config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
         assert inter_broker_protocol(config).release == version
-        return build_roll_out(config, store, controller, MetadataCache(), Policies(), SystemClock())
+        return build_rolling_upgrade(config, store, controller, MetadataCache(), Policies(), SystemClock())
 
     above, under = build("3.4"), build("3.3")
     assert (above.forwards, above.changes, above.creation) == (True, controller, controller)

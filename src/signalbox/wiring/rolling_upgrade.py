@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from signalbox.broker.local_admin_handler import OwnTopicWriter, OwnWriter
+from signalbox.broker.local_admin_handler import DirectTopicWriter, DirectWriter
 from signalbox.broker.ports import ActiveController
 from signalbox.common.clock import Clock
 from signalbox.common.inter_broker_protocol import (
@@ -22,14 +22,14 @@ from signalbox.protocol.api_table import ApiKey
 from signalbox.replication.isr_announcements import IsrAnnouncements
 from signalbox.replication.stored_isr import StoredIsr
 from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.controller_parts import controller_inputs
+from signalbox.wiring.controller_components import controller_inputs
 from signalbox.wiring.policies import Policies
 
 _RETRY_S = 0.1  # for a change that the store did not accept
 
 
 @dataclass(frozen=True, slots=True)
-class RollOut:
+class RollingUpgrade:
     """`changes` executes the changes that clients request, `creation` creates the topics that this broker needs."""
 
     forwards: bool
@@ -49,22 +49,22 @@ def inter_broker_protocol(config: NodeConfig) -> InterBrokerProtocol:
     return read_inter_broker_protocol(config[INTER_BROKER_PROTOCOL_KEY])
 
 
-def build_roll_out(
+def build_rolling_upgrade(
     config: NodeConfig,
     store: MetadataStore,
     controller: ActiveController,
     cache: MetadataCache,
     policies: Policies,
     clock: Clock,
-) -> RollOut:
+) -> RollingUpgrade:
     """From the gate on the controller executes changes; below it this broker makes direct metadata writes."""
     if inter_broker_protocol(config).forwards:
-        return RollOut(True, controller, controller)
+        return RollingUpgrade(True, controller, controller)
     patience = Patience(clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
     own = DirectMetadataWriter(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
     for_clients = frozenset(key for key, row in OWN_CHANGES.items() if row.for_clients)
-    return RollOut(
-        False, OwnWriter(controller, own, for_clients), OwnTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
+    return RollingUpgrade(
+        False, DirectWriter(controller, own, for_clients), DirectTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
     )
 
 

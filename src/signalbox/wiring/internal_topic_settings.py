@@ -3,7 +3,7 @@ offsets, of transactions and of the audit trail, from their config keys."""
 
 from __future__ import annotations
 
-from signalbox.broker.topic_creation import TopicCreationSettings, TopicShape
+from signalbox.broker.topic_creation import InternalTopicSettings, TopicCreationSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.coordinator.config_rows import offsets_topic_configs, transactions_topic_configs
 from signalbox.wiring.configuration import NodeConfig
@@ -17,19 +17,19 @@ _TRANSACTIONS_TOPIC = "__transaction_state"
 
 def creation_settings(config: NodeConfig) -> TopicCreationSettings:
     """The settings by topic name, and the request timeout as the deadline of a creation."""
-    offsets = TopicShape(
+    offsets = InternalTopicSettings(
         config["offsets.topic.num.partitions"],
         config["offsets.topic.replication.factor"],
         offsets_topic_configs(config["offsets.topic.segment.bytes"]),
     )
-    transactions = TopicShape(
+    transactions = InternalTopicSettings(
         config["transaction.state.log.num.partitions"],
         config["transaction.state.log.replication.factor"],
         transactions_topic_configs(
             config["transaction.state.log.min.isr"], config["transaction.state.log.segment.bytes"]
         ),
     )
-    audit = TopicShape(
+    audit = InternalTopicSettings(
         config["audit.topic.partitions"],
         config["audit.topic.replication.factor"],
         audit_topic_configs(config["audit.topic.retention.ms"], config["signalbox.audit.topic.retention.bytes"]),

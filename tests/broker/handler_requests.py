@@ -110,7 +110,7 @@ def request_of(
     return ApiRequest(header, type(body).decode(encoded, version), who or context(), frame, 0.0)
 
 
-class AtOnce:
+class ImmediateScheduler:
     """A scheduler that runs everything at once."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
@@ -120,23 +120,23 @@ class AtOnce:
 async def handled(handler: Handler, request: ApiRequest) -> Any:
     """The handler's response, or the response for its error."""
     try:
-        answer = handler(request)
-        return await answer if inspect.isawaitable(answer) else answer
+        response = handler(request)
+        return await response if inspect.isawaitable(response) else response
     except KafkaError as error:
         return failure(request, error.error, str(error))
 
 
-def answer_to(handler: Handler, request: ApiRequest) -> Any:
+def response_to(handler: Handler, request: ApiRequest) -> Any:
     """The response that the client reads: the handler's, or that of its error, encoded and decoded at the version."""
     return as_read(request, asyncio.run(handled(handler, request)))
 
 
-def as_read(request: ApiRequest, answer: Any) -> Any:
+def as_read(request: ApiRequest, response: Any) -> Any:
     """A response message as the client decodes it; any other kind of response unchanged."""
-    if not hasattr(answer, "encode_chunks"):
-        return answer
+    if not hasattr(response, "encode_chunks"):
+        return response
     version = request.header.api_version
-    chunks = answer.encode_chunks(version)
+    chunks = response.encode_chunks(version)
     payload = b"".join(chunk.read() if isinstance(chunk, FileSlice) else bytes(chunk) for chunk in chunks)
     return API_TABLE[request.header.api_key].response.decode(payload, version)
 
@@ -157,7 +157,7 @@ def acl(*entries: tuple[str, str, str] | tuple[str, str, str, str]) -> AclAuthor
     return AclAuthorizer(AclIndex(bindings))
 
 
-class Recorded:
+class RecordingAuditSink:
     """An audit sink that stores its events."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-class OwnEpochs:
+class LocalEpochs:
     def __init__(self, node_id: int) -> None:
         self.node_id = node_id
         self.broker_epoch = -1

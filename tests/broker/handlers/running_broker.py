@@ -14,19 +14,19 @@ from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.storage.log_config import LogConfig
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.parts import NodeParts
-from tests.broker.asking import as_read, context, handled, request_of
+from signalbox.wiring.node_components import NodeComponents
+from tests.broker.handler_requests import as_read, context, handled, request_of
 
 
-class House:
+class RunningBroker:
     """Broker 1, which is its own controller."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
 
     @property
-    def parts(self) -> NodeParts:
-        return self.cluster.nodes[1].parts
+    def components(self) -> NodeComponents:
+        return self.cluster.nodes[1].components
 
     def answer(self, handler: Handler, request: ApiRequest) -> Any:
         """The response that the client decodes."""
@@ -40,27 +40,27 @@ class House:
             for key, value in configs.items()
         ]
         wanted = CreateTopicsRequest(topics=[topic], timeout_ms=5_000)
-        made = self.cluster.run(self.parts.controller.handle(ApiKey.CREATE_TOPICS, wanted, context()))
+        made = self.cluster.run(self.components.controller.handle(ApiKey.CREATE_TOPICS, wanted, context()))
         assert isinstance(made, CreateTopicsResponse)
         [result] = made.topics
         assert result.error_code in (Error.NONE, Error.TOPIC_ALREADY_EXISTS), result
-        assert self.cluster.run(self.parts.cache.wait_until(lambda image: name in image.topics, 5))
+        assert self.cluster.run(self.components.cache.wait_until(lambda image: name in image.topics, 5))
 
     def open_coordinator(self) -> None:
         """Returns when this broker is the coordinator of every group."""
         self.create_topic("__consumer_offsets", 1)
-        handler = OffsetFetchHandler(self.parts.data.coordinator, self.parts.cache, AllowAllAuthorizer())
+        handler = OffsetFetchHandler(self.components.data.coordinator, self.components.cache, AllowAllAuthorizer())
         asked = request_of(OffsetFetchRequest(group_id="g", topics=None), 7)
         while self.answer(handler, asked).error_code != Error.NONE:
             pass  # its partition is being loaded
 
     def log_config(self, topic: str) -> LogConfig:
         """The current config of the log of partition 0: a new topic's configs may be applied after its creation."""
-        partition = self.parts.data.replicas.partition(topic, 0)
+        partition = self.components.data.replicas.partition(topic, 0)
         return partition.log.config if partition is not None and partition.log is not None else LogConfig()
 
     def topic_id(self, topic: str) -> bytes:
-        return self.parts.cache.image.topic_id(topic)
+        return self.components.cache.image.topic_id(topic)
 
 
 def batch(*values: bytes) -> bytearray:

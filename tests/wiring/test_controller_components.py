@@ -8,9 +8,9 @@ from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.common.clock import SystemClock
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.wiring.controller_parts import build_controller
+from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.policies import Policies
-from signalbox.wiring.security_config import read_guards
+from signalbox.wiring.security_config import read_security_config
 from tests.wiring.settings import config_of
 
 
@@ -20,7 +20,7 @@ def test_not_yet_in_the_race() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()
         controller, peers = build_controller(
-            config, store, "cluster", MetadataCache(), read_guards(config), Policies(), registry, SystemClock()
+            config, store, "cluster", MetadataCache(), read_security_config(config), Policies(), registry, SystemClock()
         )
         found = {sample.name.name: sample.value for sample in registry.samples()}
         assert found["ActiveControllerCount"] == 0

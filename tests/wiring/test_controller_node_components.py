@@ -17,7 +17,7 @@ def test_its_routes(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = controller_in(tmp_path)
         await node.start()
-        router = node.parts.router
+        router = node.components.router
         served = {row.api_key for row in ROUTES if router.route(row.api_key) is not None}
         await node.stop()
         assert served == {row.api_key for row in CONTROLLER_ROUTES}

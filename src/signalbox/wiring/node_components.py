@@ -21,8 +21,8 @@ from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.fast_path import FastPath
 from signalbox.broker.filtering_forwarder import FilteringForwarder
 from signalbox.broker.forwarding import EnvelopeForwarder
+from signalbox.broker.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding_numbers import ForwardingNumbers
 from signalbox.broker.local_admin_handler import LocalAdminRequests
 from signalbox.broker.metric_registry import MetricRegistry
 from signalbox.broker.misroutes import MisrouteLog
@@ -61,33 +61,39 @@ from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.audit_delivery import TopicDelivery
-from signalbox.wiring.authorizers import keep_acls, with_broker_principal_rule
+from signalbox.wiring.authorizers import open_acl_repository, with_broker_principal_rule
 from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
-from signalbox.wiring.connection_audit import ConnectionEnds
-from signalbox.wiring.controller_channels import ControllerChannels, build_controller_ways
-from signalbox.wiring.controller_parts import build_controller
+from signalbox.wiring.connection_audit import ConnectionCloseObserver
+from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
+from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.delegation_tokens import DelegationTokens, token_secret
 from signalbox.wiring.disk_metrics import measure_disks
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
-from signalbox.wiring.fast_path import build_hot_path
+from signalbox.wiring.fast_path import build_fast_path
 from signalbox.wiring.finalized_features import follow_features
-from signalbox.wiring.handler_table import HandlerParts, build_handlers
+from signalbox.wiring.handler_table import HandlerDependencies, build_handlers
+from signalbox.wiring.internal_topic_settings import creation_settings
 from signalbox.wiring.listeners.live_listeners import build_live_listeners
 from signalbox.wiring.listeners.reload import ListenerReload
+from signalbox.wiring.local_epochs import LocalEpochs
 from signalbox.wiring.log_dir_failures import LogDirFailures
 from signalbox.wiring.metrics_page import MetricsPage
-from signalbox.wiring.own_epochs import OwnEpochs
-from signalbox.wiring.policies import told
+from signalbox.wiring.policies import audited
 from signalbox.wiring.quotas import follow_address_rates, follow_quotas
-from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replica_side
-from signalbox.wiring.roll_out import NotIntersected, RollOut, build_roll_out, build_stored_isr, inter_broker_protocol
-from signalbox.wiring.security_config import SecurityConfig, read_guards
+from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replication
+from signalbox.wiring.rolling_upgrade import (
+    NotIntersected,
+    RollingUpgrade,
+    build_rolling_upgrade,
+    build_stored_isr,
+    inter_broker_protocol,
+)
+from signalbox.wiring.security_config import SecurityConfig, read_security_config
 from signalbox.wiring.served_versions import RouteGate
 from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
 from signalbox.wiring.topic_configs import ConfigValuesView
-from signalbox.wiring.topic_shapes import creation_settings
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,42 +123,42 @@ class Telemetry:
 
 
 @dataclass(slots=True, kw_only=True)
-class NodeParts:
+class NodeComponents:
     """The components of a running node."""
 
-    around: BrokerContext
-    trail: Telemetry
-    ways: ControllerChannels
+    context: BrokerContext
+    telemetry: Telemetry
+    controller_channels: ControllerChannels
     controller: Controller
     peers: PeerChannels
     data: ReplicationComponents
     router: Router
     server: SocketServer
-    keeper: BrokerRegistrar
-    controller_keeper: BrokerRegistrar
+    registrar: BrokerRegistrar
+    controller_registrar: BrokerRegistrar
     reload: ListenerReload
     audit_delivery: TopicDelivery
     metrics_page: MetricsPage | None
 
     @property
     def cluster_id(self) -> str:
-        return self.around.cluster_id
+        return self.context.cluster_id
 
     @property
-    def epochs(self) -> OwnEpochs:
-        return self.around.epochs
+    def epochs(self) -> LocalEpochs:
+        return self.context.epochs
 
     @property
     def cache(self) -> MetadataCache:
-        return self.around.cache
+        return self.context.cache
 
     @property
     def scheduler(self) -> TaskScheduler:
-        return self.around.scheduler
+        return self.context.scheduler
 
     @property
     def data_loop(self) -> DataLoop:
-        return self.around.data_loop
+        return self.context.data_loop
 
     async def stop(self) -> None:
         """Stop everything but the store, the listeners first."""
@@ -162,9 +168,9 @@ class NodeParts:
         await self.controller.stop()
         await self.data.coordinator.stop()
         await self.data.log_dir_failures.stop()
-        await self.controller_keeper.stop()
-        await self.keeper.stop()
-        await self.ways.stop()
+        await self.controller_registrar.stop()
+        await self.registrar.stop()
+        await self.controller_channels.stop()
         await self.peers.close()
         await self.server.stop()
         self.data.replicas.close()
@@ -172,24 +178,24 @@ class NodeParts:
             await self.data.stored_isr.stop()
         self.data.logs.close(self.epochs.broker_epoch)
         self.data.spare_descriptors.close()
-        await self.around.repository.stop()
-        await self.around.features.stop()
-        await self.around.salt_secret.stop()
-        await self.around.peer_listeners.stop()
-        if self.around.acls is not None:
-            await self.around.acls.stop()
-        if self.around.tokens is not None:
-            await self.around.tokens.stop()
+        await self.context.repository.stop()
+        await self.context.features.stop()
+        await self.context.salt_secret.stop()
+        await self.context.peer_listeners.stop()
+        if self.context.acls is not None:
+            await self.context.acls.stop()
+        if self.context.tokens is not None:
+            await self.context.tokens.stop()
         if self.metrics_page is not None:
             await self.metrics_page.stop()
 
 
-async def build_parts(
+async def build_node(
     config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
-) -> NodeParts:
+) -> NodeComponents:
     """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
     threads = HandshakeThreads()
-    trail = Telemetry.begin(config, clock)
+    telemetry = Telemetry.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
     dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
@@ -200,28 +206,35 @@ async def build_parts(
     if tokens is not None:
         await tokens.start()
     users = StoredUsers(repository, salts, tokens)
-    guards = read_guards(config, users, dynamic.changed_live(), threads.control)
-    acls = keep_acls(store, clock, guards.authorizer)
+    security = read_security_config(config, users, dynamic.changed_live(), threads.control)
+    acls = open_acl_repository(store, clock, security.authorizer)
     if acls is not None:
         await acls.start()
     cache = MetadataCache()
     features = follow_features(store, cache, fail)
     await features.start()
-    ways = build_controller_ways(
+    controller_channels = build_controller_channels(
         config.listeners,
         store,
         cluster_id,
-        guards,
-        trail.metrics,
+        security,
+        telemetry.metrics,
         lambda node_id: controller.controller_refuses(node_id),
     )
     controller, peers = build_controller(
-        config, store, cluster_id, cache, guards, told(guards.policies, trail.audit), trail.metrics, clock
+        config,
+        store,
+        cluster_id,
+        cache,
+        security,
+        audited(security.policies, telemetry.audit),
+        telemetry.metrics,
+        clock,
     )
-    around = BrokerContext(
+    context = BrokerContext(
         config=config,
         cluster_id=cluster_id,
-        epochs=OwnEpochs(config.node_id),
+        epochs=LocalEpochs(config.node_id),
         cache=cache,
         repository=repository,
         acls=acls,
@@ -232,47 +245,53 @@ async def build_parts(
         salt_secret=salt_secret,
         users=users,
         dynamic=dynamic,
-        guards=guards,
-        channel=ways.channel,
-        data_loop=build_data_loop(config, trail.metrics, threads),
+        security=security,
+        channel=controller_channels.channel,
+        data_loop=build_data_loop(config, telemetry.metrics, threads),
         scheduler=TaskScheduler(asyncio.get_running_loop(), config["data.plane.slice.us"]),
-        metrics=trail.metrics,
+        metrics=telemetry.metrics,
         clock=clock,
     )
     stored_isr = build_stored_isr(config, store, clock)
-    data = build_replica_side(around, LogDirFailures(store, config.node_id, fail), stored_isr)
-    roll_out = build_roll_out(config, store, controller, cache, told(guards.policies, trail.audit), clock)
+    data = build_replication(context, LogDirFailures(store, config.node_id, fail), stored_isr)
+    rolling_upgrade = build_rolling_upgrade(
+        config, store, controller, cache, audited(security.policies, telemetry.audit), clock
+    )
     creation = TopicCreator(
-        roll_out.creation,
-        ways.channel,
-        guards.principals.serde,
+        rolling_upgrade.creation,
+        controller_channels.channel,
+        security.principals.serde,
         _broker_context(config),
         creation_settings(config),
     )
     own = BrokerConfigValidator(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
-    router, fast_path = _router(around, trail, controller, roll_out, data, creation, own)
-    server = build_server(guards, trail, router, fast_path, repository, clock, around.data_loop)
+    router, fast_path = _router(context, telemetry, controller, rolling_upgrade, data, creation, own)
+    server = build_server(security, telemetry, router, fast_path, repository, clock, context.data_loop)
     if tokens is not None:
         tokens.on_changed = server.tokens_changed
     version = VERSION_WITH_FEATURES if inter_broker_protocol(config).registers_features else VERSION_WITHOUT_FEATURES
-    keeper = BrokerRegistrar(store, around.epochs.registered, registration_version=version)
+    registrar = BrokerRegistrar(store, context.epochs.registered, registration_version=version)
     page = None
     if config["metrics.http.port"] >= 0:
-        page = MetricsPage(trail.metrics, config["metrics.http.host"], config["metrics.http.port"], around.scheduler)
-    return NodeParts(
-        around=around,
-        trail=trail,
-        ways=ways,
+        page = MetricsPage(
+            telemetry.metrics, config["metrics.http.host"], config["metrics.http.port"], context.scheduler
+        )
+    return NodeComponents(
+        context=context,
+        telemetry=telemetry,
+        controller_channels=controller_channels,
         controller=controller,
         peers=peers,
         data=data,
         router=router,
         server=server,
-        keeper=keeper,
-        controller_keeper=BrokerRegistrar(store, lambda epoch: None, path_of=controller_id_path, renews_session=False),
-        reload=build_live_listeners(around, server, keeper, own, data.logs.directories),
+        registrar=registrar,
+        controller_registrar=BrokerRegistrar(
+            store, lambda epoch: None, path_of=controller_id_path, renews_session=False
+        ),
+        reload=build_live_listeners(context, server, registrar, own, data.logs.directories),
         audit_delivery=TopicDelivery(
-            partial(_audit_client, server, config.node_id, guards), partial(creation.create, AUDIT_TOPIC, None)
+            partial(_audit_client, server, config.node_id, security), partial(creation.create, AUDIT_TOPIC, None)
         ),
         metrics_page=page,
     )
@@ -287,73 +306,73 @@ def build_data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThre
 
 
 def _router(
-    around: BrokerContext,
-    trail: Telemetry,
+    context: BrokerContext,
+    telemetry: Telemetry,
     controller: Controller,
-    roll_out: RollOut,
+    rolling_upgrade: RollingUpgrade,
     data: ReplicationComponents,
     creation: TopicCreator,
     own: BrokerConfigValidator,
 ) -> tuple[Router, FastPath]:
     """Returns the router, and the fast path in front of it."""
-    config, channel, serde = around.config, around.channel, around.guards.principals.serde
+    config, channel, serde = context.config, context.channel, context.security.principals.serde
     timeout_ms = config["request.timeout.ms"]
-    ruled = with_broker_principal_rule(config, around.guards.authorizer)
+    ruled = with_broker_principal_rule(config, context.security.authorizer)
     ceilings = parse_ceilings(config["forwarded.api.versions.max"])
-    numbering = ForwardingNumbers(around.epochs)
-    counts = ForwardingMetrics(trail.metrics, around.clock, lambda: around.cache.image.controller_id)
+    numbering = ForwardingIds(context.epochs)
+    counts = ForwardingMetrics(telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
     whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
-    forwarder, unforwarded = FilteringForwarder(whole, around.scheduler), LocalAdminRequests()
+    forwarder, unforwarded = FilteringForwarder(whole, context.scheduler), LocalAdminRequests()
     router = Router(
         controller,
-        forwarder if roll_out.forwards else unforwarded,
-        AuditingObserver(trail.requests, trail.rollups, trail.audit),
-        around.clock,
-        around.scheduler,
+        forwarder if rolling_upgrade.forwards else unforwarded,
+        AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit),
+        context.clock,
+        context.scheduler,
     )
-    quotas = follow_quotas(config, around.repository, around.clock)
-    throttling = Throttling(quotas, around.clock.monotonic, data.replicas.withdraw_fetch)
+    quotas = follow_quotas(config, context.repository, context.clock)
+    throttling = Throttling(quotas, context.clock.monotonic, data.replicas.withdraw_fetch)
     handlers = build_handlers(
-        HandlerParts(
-            cluster_id=around.cluster_id,
-            epochs=around.epochs,
+        HandlerDependencies(
+            cluster_id=context.cluster_id,
+            epochs=context.epochs,
             router=router,
-            cache=around.cache,
+            cache=context.cache,
             controller=controller,
-            changes=roll_out.changes,
-            forwards=roll_out.forwards,
+            changes=rolling_upgrade.changes,
+            forwards=rolling_upgrade.forwards,
             replicas=data.replicas,
-            peer_listeners=around.peer_listeners,
-            vanished=data.vanished,
-            software=trail.software,
+            peer_listeners=context.peer_listeners,
+            recent_disconnects=data.recent_disconnects,
+            software=telemetry.software,
             coordinator=data.coordinator,
             authorizer=ruled,
             serde=serde,
-            audit=trail.audit,
+            audit=telemetry.audit,
             advertised=AdvertisedVersions(
-                ChannelVersions(channel) if roll_out.forwards else NotIntersected(),
+                ChannelVersions(channel) if rolling_upgrade.forwards else NotIntersected(),
                 config.listeners.control_plane_forced,
                 ceilings,
-                around.peer_listeners,
+                context.peer_listeners,
             ),
-            misroutes=trail.misroutes,
+            misroutes=telemetry.misroutes,
             creation=creation,
             auto_create_topics=config["auto.create.topics.enable"],
             described_partitions=config["max.request.partition.size.limit"],
-            producer_ids=ProducerIdBlocks(channel, around.epochs, timeout_ms),
+            producer_ids=ProducerIdBlocks(channel, context.epochs, timeout_ms),
             description=ConfigDescription(
-                config.node_id, NODE_CONFIG, config.given, ConfigValuesView(around.repository)
+                config.node_id, NODE_CONFIG, config.originals, ConfigValuesView(context.repository)
             ),
             broker_config_validator=own,
             forwarder=forwarder,
-            acls=around.acls,
-            tokens=around.tokens,
-            token_secret=around.tokens.secret if around.tokens is not None else None,
-            stored=CurrentConfigs(around.repository),
-            control=ControlRequests(data.replicas, around.cache, data.coordinator),
-            epoch_checks=EpochChecks(around.epochs, around.stored_epochs, data.replicas.leader_epoch, around.clock),
-            new_topic_configs=NewTopicConfigs(around.repository.load),
-            scheduler=around.scheduler,
+            acls=context.acls,
+            tokens=context.tokens,
+            token_secret=context.tokens.secret if context.tokens is not None else None,
+            stored=CurrentConfigs(context.repository),
+            control=ControlRequests(data.replicas, context.cache, data.coordinator),
+            epoch_checks=EpochChecks(context.epochs, context.stored_epochs, data.replicas.leader_epoch, context.clock),
+            new_topic_configs=NewTopicConfigs(context.repository.load),
+            scheduler=context.scheduler,
             throttling=throttling,
             default_partitions=config["num.partitions"],
         )
@@ -361,13 +380,13 @@ def _router(
     routes = build_route_table(handlers, ceilings=ceilings)
     router.install(routes, throttling)
     unforwarded.install(routes)
-    counters = (trail.requests, trail.rollups)
-    authorizer = around.guards.authorizer  # without F15's rule: the fast path has no changes of metadata
-    return router, build_hot_path(handlers, data.replicas, around.cache, authorizer, around.clock, counters, quotas)
+    counters = (telemetry.requests, telemetry.rollups)
+    authorizer = context.security.authorizer  # without F15's rule: the fast path has no changes of metadata
+    return router, build_fast_path(handlers, data.replicas, context.cache, authorizer, context.clock, counters, quotas)
 
 
 def build_server(
-    guards: SecurityConfig, trail: Telemetry, router: Router, fast_path: FastPath | None,
+    security: SecurityConfig, telemetry: Telemetry, router: Router, fast_path: FastPath | None,
     repository: ConfigRepository, clock: Clock, data_loop: DataLoop,
 ) -> SocketServer:  # fmt: skip
     """Returns the server of the sockets in front of the router, not yet bound."""
@@ -375,15 +394,15 @@ def build_server(
         request_sink=router,
         api_gate=RouteGate(),
         fast_path=fast_path,
-        watcher=ConnectionEnds(trail.rollups, trail.software),
-        audit=trail.audit,
-        metrics=trail.metrics,
+        watcher=ConnectionCloseObserver(telemetry.rollups, telemetry.software),
+        audit=telemetry.audit,
+        metrics=telemetry.metrics,
         clock=clock,
-        security=guards.doors.security,
-        principal_builder=guards.principals,
+        security=security.listeners.security,
+        principal_builder=security.principals,
         address_rates=follow_address_rates(repository, clock),
     )
-    return SocketServer(guards.doors.table, guards.doors.network, ports, data_loop)
+    return SocketServer(security.listeners.table, security.listeners.network, ports, data_loop)
 
 
 def _broker_context(config: NodeConfig) -> RequestContext:
@@ -400,11 +419,11 @@ def _broker_context(config: NodeConfig) -> RequestContext:
     )
 
 
-def _audit_client(server: SocketServer, node_id: int, guards: SecurityConfig) -> ClientSettings:
+def _audit_client(server: SocketServer, node_id: int, security: SecurityConfig) -> ClientSettings:
     endpoint = server.table.row(server.table.inter_broker_listener_name).advertised
     assert endpoint is not None
     return ClientSettings(
         bootstrap=[Address(endpoint.host, endpoint.port)],
         client_id=f"signalbox-audit-{node_id}",
-        security=guards.peers.of(endpoint),
+        security=security.peers.of(endpoint),
     )

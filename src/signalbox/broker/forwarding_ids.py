@@ -7,7 +7,7 @@ from typing import Protocol
 from signalbox.common.forwarding_id import ForwardingId
 
 
-class BrokerLife(Protocol):
+class BrokerIdentity(Protocol):
     """This broker's node id and current broker epoch."""
 
     @property
@@ -17,10 +17,10 @@ class BrokerLife(Protocol):
     def broker_epoch(self) -> int: ...
 
 
-class ForwardingNumbers:
+class ForwardingIds:
     """One per broker. `begin` is called before a request is forwarded, `end` after it."""
 
-    def __init__(self, broker: BrokerLife) -> None:
+    def __init__(self, broker: BrokerIdentity) -> None:
         self._broker = broker
         self._last = 0
         self._open: dict[int, None] = {}  # numbers in flight, in ascending order

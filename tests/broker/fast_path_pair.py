@@ -78,11 +78,11 @@ class Channel:
     active_at = 0.0
 
 
-class TwinConnection:
+class PairConnection:
     """A connection that stores its responses; `None`: no response, text: the reason of a close."""
 
-    def __init__(self, side: TwinSide, number: int) -> None:
-        self.hot_shapes: object = None
+    def __init__(self, side: PairSide, number: int) -> None:
+        self.request_templates: object = None
         self.channel = Channel()
         self.context = RequestContext(
             f"connection-{number}", "CLIENT", SecurityProtocol.PLAINTEXT, "127.0.0.1", b"\x7f\0\0\1"
@@ -114,10 +114,10 @@ class TwinConnection:
         self.answers.append(reason)
 
 
-class TwinRequest:
+class PairRequest:
     """The request as the router receives it."""
 
-    def __init__(self, connection: TwinConnection, frame: memoryview, received_at: float) -> None:
+    def __init__(self, connection: PairConnection, frame: memoryview, received_at: float) -> None:
         self.header, self.body_offset = decode_request_header(frame)
         self.frame = frame
         self.context = connection.context
@@ -128,7 +128,7 @@ class TwinRequest:
         self.reject = connection.close
 
 
-class Trail:
+class RecordingAudit:
     def __init__(self) -> None:
         self.events: list[AuditEvent] = []
 
@@ -136,17 +136,17 @@ class Trail:
         self.events.append(event)
 
 
-class TwinSide:
+class PairSide:
     """One broker."""
 
-    def __init__(self, folder: Path, *, hot: bool) -> None:
+    def __init__(self, folder: Path, *, fast: bool) -> None:
         self.cluster = MemoryCluster(folder, [1])
         self.cluster.create([1], PARTITIONS)
         self.cluster.run()
         self.broker = self.cluster.brokers[1]
         self.cache = MetadataCache()
         self.authorizer = SwitchedAuthorizer()
-        self.trail = Trail()
+        self.trail = RecordingAudit()
         self.metrics = RequestMetrics(MetricRegistry())
         self.registry = self.metrics._metrics
         clock = self.cluster.clock
@@ -167,7 +167,7 @@ class TwinSide:
             {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}, NO_THROTTLING
         )
         self.fast_path: FastPath | None = None
-        if hot:
+        if fast:
             factories: dict[ApiKey, Any] = {
                 ApiKey.PRODUCE: FastProduce(replicas, self.cache, self.authorizer, produce, clock),
                 ApiKey.FETCH: FastFetch(replicas, self.cache, self.authorizer, clock),
@@ -175,7 +175,7 @@ class TwinSide:
             }
             self.fast_path = FastPath(factories, self.metrics, self.rollups)
         self.hits = 0
-        self.connections = [TwinConnection(self, number) for number in range(2)]
+        self.connections = [PairConnection(self, number) for number in range(2)]
         self.know_topic()
 
     def know_topic(self) -> None:
@@ -194,13 +194,13 @@ class TwinSide:
             self.hits += 1
             view[:] = bytes(len(view))  # the data loop reuses its buffer at once
         else:
-            self.router.submit(cast(InboundRequest, TwinRequest(peer, view, self.cluster.clock.monotonic())))
+            self.router.submit(cast(InboundRequest, PairRequest(peer, view, self.cluster.clock.monotonic())))
         self.cluster.run()
         if len(peer.answers) == before:
             self.cluster.advance(1_000)
         return peer.answers[before:]
 
-    def told(self) -> list[tuple[Any, ...]]:
+    def recorded(self) -> list[tuple[Any, ...]]:
         """Counts of the metrics, and of the roll-ups."""
         numbers = [
             (sample.name.name, sample.tags, sample.value)

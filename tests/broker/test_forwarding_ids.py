@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.broker.forwarding_numbers import ForwardingNumbers
+from signalbox.broker.forwarding_ids import ForwardingIds
 from signalbox.common.forwarding_id import ForwardingId
 
 
@@ -13,7 +13,7 @@ class Life:
 
 def test_every_request_has_its_own_and_tells_which_are_settled() -> None:
     life = Life()
-    numbers = ForwardingNumbers(life)
+    numbers = ForwardingIds(life)
     first, second = numbers.begin(), numbers.begin()
     assert (first, second) == (ForwardingId(3, 10, 1, 1), ForwardingId(3, 10, 2, 1))
     numbers.end(second)

@@ -11,7 +11,7 @@ _I, _L, _DOUBLE, _B, _LIST = ConfigType.INT, ConfigType.LONG, ConfigType.DOUBLE,
 _ALL, _ONE = Dynamic.CLUSTER_WIDE, Dynamic.PER_BROKER
 _DOC = "A key of Apache Kafka that has no effect here."
 
-DYNAMIC_KEYS_OF_KAFKA = ConfigTable(
+KAFKA_DYNAMIC_CONFIGS = ConfigTable(
     ConfigRow(name, kind, default, _DOC, dynamic=dynamic)
     for name, kind, default, dynamic in (
         ("background.threads", _I, 10, _ALL),

@@ -10,7 +10,7 @@ from signalbox.common.clock import SystemClock
 from signalbox.metadata.feature_levels import SUPPORTED_FEATURES
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
-from signalbox.wiring.own_registration import own_controller_registration, own_registration
+from signalbox.wiring.node_registration import broker_registration, controller_registration
 from tests.wiring.settings import VALUES, config_of, controller_config_of
 
 
@@ -18,7 +18,7 @@ from tests.wiring.settings import VALUES, config_of, controller_config_of
 @pytest.mark.parametrize(("forced", "privileged"), [("true", None), ("false", "CONTROL")])
 def test_endpoints_and_roles(forced: str, privileged: str | None) -> None:
     config = config_of(control__plane__force__controller__requests__enable=forced, broker__rack="r1")
-    told = own_registration(config, config.listeners, 1234)
+    told = broker_registration(config, config.listeners, 1234)
     assert [endpoint.listener_name for endpoint in told.endpoints] == [row.name for row in config.listeners]
     assert (told.broker_id, told.rack, told.timestamp_ms) == (1, "r1", 1234)
     assert (told.inter_broker_listener, told.control_plane_listener) == ("REPLICATION", "CONTROL")
@@ -26,13 +26,13 @@ def test_endpoints_and_roles(forced: str, privileged: str | None) -> None:
 
 
 @pytest.mark.spec("F15")
-def test_a_controller_tells_of_its_own_listeners_and_a_broker_of_its_own() -> None:
+def test_a_controller_and_a_broker_register_their_own_listeners() -> None:
     config = controller_config_of(
         listeners="CONTROLLER://127.0.0.1:1,SPARE://127.0.0.1:2",
         controller__listener__names="controller,spare",
         listener__security__protocol__map="CONTROLLER:PLAINTEXT,SPARE:PLAINTEXT,REPLICATION:PLAINTEXT",
     )
-    told = own_controller_registration(config, config.listeners, 1234)
+    told = controller_registration(config, config.listeners, 1234)
     assert (told.broker_id, told.timestamp_ms) == (101, 1234)
     assert [endpoint.listener_name for endpoint in told.endpoints] == ["CONTROLLER", "SPARE"]
     assert told.features == dict(SUPPORTED_FEATURES)
@@ -45,7 +45,7 @@ def test_a_controller_tells_of_its_own_listeners_and_a_broker_of_its_own() -> No
         listeners=f"{VALUES['listeners']},CONTROLLER://127.0.0.1:0",
         listener__security__protocol__map=f"{VALUES['listener.security.protocol.map']},CONTROLLER:PLAINTEXT",
     )
-    as_broker = own_registration(combined, combined.listeners, 0)
+    as_broker = broker_registration(combined, combined.listeners, 0)
     assert [each.listener_name for each in as_broker.endpoints] == ["CLIENT", "REPLICATION", "CONTROL"]
     assert as_broker.privileged_listener is None
 
@@ -65,9 +65,9 @@ def test_log_directories_as_they_were_found(tmp_path: Path) -> None:
     for directory in opened(killed).directories:
         directory.unlock()  # as the kernel does when a process ends
     logs = opened(clean, killed, new)
-    told = own_registration(config, config.listeners, 0, logs.directories)
+    told = broker_registration(config, config.listeners, 0, logs.directories)
     assert [each.previous_broker_epoch for each in told.log_dirs] == [77, -1, -1]
     assert [each.directory_id for each in told.log_dirs] == [each.directory_id for each in logs.directories]
     logs.directories[0].fail(OSError("gone"), "reading")
-    assert len(own_registration(config, config.listeners, 0, logs.directories).log_dirs) == 2
+    assert len(broker_registration(config, config.listeners, 0, logs.directories).log_dirs) == 2
     logs.close()

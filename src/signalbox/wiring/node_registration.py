@@ -12,7 +12,7 @@ from signalbox.storage.log_directory import LogDirectory
 from signalbox.wiring.configuration import NodeConfig
 
 
-def own_registration(
+def broker_registration(
     config: NodeConfig, table: ListenerTable, now_ms: int, directories: Iterable[LogDirectory] = ()
 ) -> BrokerRegistration:
     """`table` has the bound ports; `directories` are those of log.dirs; the working ones are registered."""
@@ -35,7 +35,7 @@ def own_registration(
     )
 
 
-def own_controller_registration(config: NodeConfig, table: ListenerTable, now_ms: int) -> BrokerRegistration:
+def controller_registration(config: NodeConfig, table: ListenerTable, now_ms: int) -> BrokerRegistration:
     """The registration of a dedicated controller: its listeners; brokers connect to the first. Clients never see
     them."""
     return BrokerRegistration(

@@ -5,6 +5,6 @@ from __future__ import annotations
 from signalbox.security.request_context import RequestContext
 
 
-def by_a_door_of_brokers(context: RequestContext) -> bool:
+def on_internal_listener(context: RequestContext) -> bool:
     """Whether the connection is on an internal listener: inter-broker, control plane or privileged."""
     return context.inter_broker or context.control_plane or context.privileged

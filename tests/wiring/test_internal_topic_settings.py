@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.topic_creation import TopicShape
+from signalbox.broker.topic_creation import InternalTopicSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
-from signalbox.wiring.topic_shapes import audit_topic_configs, creation_settings
+from signalbox.wiring.internal_topic_settings import audit_topic_configs, creation_settings
 from tests.wiring.settings import config_of
 
 
@@ -22,7 +22,7 @@ def test_shapes_follow_the_keys() -> None:
     offsets = settings.shapes["__consumer_offsets"]
     assert (offsets.partitions, offsets.replication_factor) == (7, 2)
     assert offsets.configs["cleanup.policy"] == "compact"
-    assert settings.shapes[AUDIT_TOPIC] == TopicShape(3, 3, audit_topic_configs(5, 268_435_456))
+    assert settings.shapes[AUDIT_TOPIC] == InternalTopicSettings(3, 3, audit_topic_configs(5, 268_435_456))
     assert settings.request_timeout_ms == 99
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.config_resources import ConfigResourceType, rejection
+from signalbox.broker.config_resources import rejection
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error
 from signalbox.security.acl import AclOperation
 from tests.broker.handler_requests import ALLOW_ALL, acl, context

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource, ResourceType
+from signalbox.client.config_admin import ConfigChange, ConfigResource
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_configs import DescribeConfigsResponse
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
@@ -32,7 +33,7 @@ def test_a_topics_configs_come_from_any_node() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         broker = cluster.brokers[1]
         broker.scripts[ApiKey.DESCRIBE_CONFIGS] = lambda request, version: described(request)
-        configs = await admin.describe_configs(ConfigResource(ResourceType.TOPIC, "t1"), ["retention.ms"])
+        configs = await admin.describe_configs(ConfigResource(ConfigResourceType.TOPIC, "t1"), ["retention.ms"])
         assert (configs["retention.ms"].value, configs["retention.ms"].is_default) == ("5", False)
         assert broker.seen(ApiKey.DESCRIBE_CONFIGS)[0].resources[0].configuration_keys == ["retention.ms"]
 
@@ -43,11 +44,11 @@ def test_a_brokers_configs_come_from_that_broker() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         for broker in cluster.brokers.values():
             broker.scripts[ApiKey.DESCRIBE_CONFIGS] = lambda request, version: described(request)
-        await admin.describe_configs(ConfigResource(ResourceType.BROKER, "2"))
+        await admin.describe_configs(ConfigResource(ConfigResourceType.BROKER, "2"))
         asked = [node_id for node_id, broker in cluster.brokers.items() if broker.seen(ApiKey.DESCRIBE_CONFIGS)]
         assert asked == [2]
         with pytest.raises(KafkaError, match="broker 9"):
-            await admin.describe_configs(ConfigResource(ResourceType.BROKER, "9"))
+            await admin.describe_configs(ConfigResource(ConfigResourceType.BROKER, "9"))
 
     with_admin(test, size=3)
 
@@ -58,7 +59,7 @@ def test_a_rejected_resource_is_an_error() -> None:
             request, Error.TOPIC_AUTHORIZATION_FAILED
         )
         with pytest.raises(KafkaError, match="t1"):
-            await admin.describe_configs(ConfigResource(ResourceType.TOPIC, "t1"))
+            await admin.describe_configs(ConfigResource(ConfigResourceType.TOPIC, "t1"))
 
     with_admin(test)
 
@@ -83,11 +84,13 @@ def test_changes_are_sent_as_operations() -> None:
         await admin.set_topic_configs("t1", {"retention.ms": "5", "cleanup.policy": None})
         (request,) = broker.seen(ApiKey.INCREMENTAL_ALTER_CONFIGS)
         sent = [(row.name, row.config_operation, row.value) for row in request.resources[0].configs]
-        assert sent == [("retention.ms", ConfigOp.SET, "5"), ("cleanup.policy", ConfigOp.DELETE, None)]
+        assert sent == [("retention.ms", AlterConfigOp.SET, "5"), ("cleanup.policy", AlterConfigOp.DELETE, None)]
         with pytest.raises(KafkaError, match="bad value"):
             await admin.set_topic_configs("t2", {"retention.ms": "x"})
-        change = ConfigChange("follower.replication.throttled.replicas", "0:1", ConfigOp.APPEND)
-        outcomes = await admin.alter_configs({ConfigResource(ResourceType.TOPIC, "t1"): [change]}, validate_only=True)
+        change = ConfigChange("follower.replication.throttled.replicas", "0:1", AlterConfigOp.APPEND)
+        outcomes = await admin.alter_configs(
+            {ConfigResource(ConfigResourceType.TOPIC, "t1"): [change]}, validate_only=True
+        )
         assert outcomes["t1"].error == Error.NONE
         assert broker.seen(ApiKey.INCREMENTAL_ALTER_CONFIGS)[-1].validate_only
 
@@ -107,7 +110,7 @@ def test_changes_of_a_broker_go_to_that_broker_and_others_anywhere() -> None:
         for broker in cluster.brokers.values():
             broker.scripts[ApiKey.INCREMENTAL_ALTER_CONFIGS] = answer
         names = ("2", "3", "9", "")  # broker 9 is down: its changes go to any broker
-        changes = {ConfigResource(ResourceType.BROKER, name): [ConfigChange("k", "v")] for name in names}
+        changes = {ConfigResource(ConfigResourceType.BROKER, name): [ConfigChange("k", "v")] for name in names}
         outcomes = await admin.alter_configs(changes)
         assert [outcomes[name].error for name in names] == [Error.NONE] * 4
         asked = {

@@ -11,7 +11,7 @@ import pytest
 from signalbox.client.admin import AdminClient
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.config_admin import ConfigResource, ResourceType
+from signalbox.client.config_admin import ConfigResource
 from signalbox.client.consumer import ConsumedRecord, Consumer
 from signalbox.client.node import Address, parse_bootstrap_servers
 from signalbox.client.offset_admin import EARLIEST
@@ -21,6 +21,7 @@ from signalbox.client.route_evidence import Grade, Verdict
 from signalbox.client.routes import probe_cluster
 from signalbox.client.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -141,7 +142,7 @@ def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster:
             await admin.create_topic("plain", 2, 3)
         await client.topic("plain")
         assert (await admin.create_partitions({"plain": 3}))["plain"].error == Error.NONE
-        resource = ConfigResource(ResourceType.TOPIC, "plain")
+        resource = ConfigResource(ConfigResourceType.TOPIC, "plain")
         async with asyncio.timeout(5):  # the broker may receive the new topic's metadata a moment later
             while True:
                 configs = await admin.describe_configs(resource, ["retention.ms"])

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from signalbox.controller.config_control import ConfigOperation, alter_configs, incremental_alter_configs
-from signalbox.controller.config_resource import ResourceType
+from signalbox.controller.config_control import alter_configs, incremental_alter_configs
 from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.controller.decision import Decision
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import ConfigsSet
+from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from signalbox.protocol.messages.incremental_alter_configs import (
@@ -22,8 +22,8 @@ from signalbox.protocol.messages.incremental_alter_configs import (
 from tests.controller.cluster import inputs
 from tests.controller.contexts import make_context, states
 
-SET, DELETE, APPEND, SUBTRACT = ConfigOperation
-TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
+SET, DELETE, APPEND, SUBTRACT = AlterConfigOp
+TOPIC, BROKER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER
 CONTEXT = make_context(
     1,
     2,
@@ -108,7 +108,7 @@ def test_a_broker_hears_of_what_it_has_already() -> None:
         (resource(TOPIC, "t", ("retention.ms", SUBTRACT, "1")), Error.INVALID_CONFIG),
         (resource(TOPIC, "t", ("retention.ms", SET, "soon")), Error.INVALID_CONFIG),
         (resource(TOPIC, "t", ("no.such", SET, "1")), Error.INVALID_CONFIG),
-        (resource(ResourceType.GROUP, "g"), Error.INVALID_REQUEST),
+        (resource(ConfigResourceType.GROUP, "g"), Error.INVALID_REQUEST),
     ],
 )
 def test_rejected_increments(wanted: IncrementalAlterConfigsRequest.AlterConfigsResource, error: Error) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
-from signalbox.controller.config_resource import ResourceType, find_resource
+from signalbox.controller.config_resource import find_resource
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from tests.controller.cluster import inputs
 from tests.controller.contexts import make_context
@@ -34,7 +35,7 @@ CONTEXT = make_context(
     deleting={"going": frozenset()},
     configs={"brokers/1": {"broker.id": "1"}, "brokers/8": {}},
 )
-TOPIC, BROKER, METRICS = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.CLIENT_METRICS
+TOPIC, BROKER, METRICS = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.CLIENT_METRICS
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_found(kind: int, name: str, entity_path: str) -> None:
         (BROKER, "-1", Error.INVALID_REQUEST),
         (BROKER, "99", Error.BROKER_ID_NOT_REGISTERED),
         (BROKER, "9" * 5000, Error.BROKER_ID_NOT_REGISTERED),
-        (ResourceType.BROKER_LOGGER, "1", Error.INVALID_REQUEST),
+        (ConfigResourceType.BROKER_LOGGER, "1", Error.INVALID_REQUEST),
         (METRICS, "", Error.INVALID_REQUEST),
         (99, "1", Error.INVALID_REQUEST),
     ],

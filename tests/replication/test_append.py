@@ -93,14 +93,16 @@ def test_committed_but_no_longer_safe(tmp_path: Path) -> None:
 
 REJECTED = {
     "acks that do not exist": ((TOPIC, 0), 2, Error.INVALID_REQUIRED_ACKS),
-    "an internal topic": (("__consumer_offsets", 0), 1, Error.INVALID_TOPIC_EXCEPTION),
+    "the topic of offsets": (("__consumer_offsets", 0), 1, Error.INVALID_TOPIC_EXCEPTION),
+    "the topic of transactions": (("__transaction_state", 0), 1, Error.INVALID_TOPIC_EXCEPTION),
+    "the topic of share groups": (("__share_group_state", 0), 1, Error.INVALID_TOPIC_EXCEPTION),
     "a partition that does not exist": ((TOPIC, 9), 1, Error.UNKNOWN_TOPIC_OR_PARTITION),
     "a topic that does not exist": (("trains", 0), 1, Error.UNKNOWN_TOPIC_OR_PARTITION),
 }
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_rejected_at_the_door(tmp_path: Path, name: str) -> None:
+def test_rejected_before_the_log(tmp_path: Path, name: str) -> None:
     target, acks, error = REJECTED[name]
     outcome = alone(tmp_path).brokers[1].manager.append([(target, batch_of(b"x"))], acks, 100)
     assert errors(outcome) == [error]

@@ -90,6 +90,7 @@ def test_a_client_that_left_is_not_waited_for(tmp_path: Path) -> None:
         (-2, 0, TOPIC, Error.OFFSET_OUT_OF_RANGE),
         (1, 4, TOPIC, Error.UNKNOWN_TOPIC_OR_PARTITION),
         (1, 0, "__consumer_offsets", Error.INVALID_TOPIC_EXCEPTION),
+        (1, 0, "__share_group_state", Error.INVALID_TOPIC_EXCEPTION),
     ],
 )
 def test_rejected(tmp_path: Path, offset: int, index: int, topic: str, error: Error) -> None:

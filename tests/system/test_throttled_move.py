@@ -9,9 +9,10 @@ import pytest
 from confluent_kafka import Producer
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.config_admin import ConfigChange, ConfigResource, ResourceType
+from signalbox.client.config_admin import ConfigChange, ConfigResource
 from signalbox.client.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.testing.cluster import Cluster
 from tests.waiting import until
 
@@ -49,7 +50,10 @@ async def _moved(cluster: Cluster, producer: Producer, side: str) -> float:
     async with AdminClient.of(cluster.bootstrap_servers) as admin:
         rate = [ConfigChange(f"{side}.replication.throttled.rate", str(RATE))]
         whose = [ConfigChange(f"{side}.replication.throttled.replicas", "0:1" if side == "leader" else "0:2")]
-        changes = {ConfigResource(ResourceType.BROKER, ""): rate, ConfigResource(ResourceType.TOPIC, TOPIC): whose}
+        changes = {
+            ConfigResource(ConfigResourceType.BROKER, ""): rate,
+            ConfigResource(ConfigResourceType.TOPIC, TOPIC): whose,
+        }
         for outcome in (await admin.alter_configs(changes)).values():
             outcome.raise_for_error()
         await asyncio.to_thread(_wait_until_obeyed, cluster, side)

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from signalbox.client import admin as own
-from signalbox.client.config_admin import ConfigResource, ResourceType
+from signalbox.client.config_admin import ConfigResource
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.metadata import layout
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.security import acl
 from signalbox.security.acl_filter import AclFilter
@@ -84,7 +85,7 @@ async def told_by(address: str) -> tuple[dict[str, str | None], set[str], set[st
     """What one broker returns: the topic's own configs, the users, and the principals in the ACLs of the shared
     resource."""
     async with own.AdminClient.of(address) as admin:
-        configs = await admin.describe_configs(ConfigResource(ResourceType.TOPIC, TOPIC))
+        configs = await admin.describe_configs(ConfigResource(ConfigResourceType.TOPIC, TOPIC))
         users = await admin.describe_users()
         pattern = acl.PatternType.LITERAL
         bindings = await admin.describe_acls(AclFilter(acl.ResourceType.TOPIC, SHARED, pattern))

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from signalbox.common.ids import TopicPartition
+from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.coordinator_log import OFFSETS_TOPIC, OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
 from tests.broker.handlers.running_broker import RunningBroker, batch
 
 

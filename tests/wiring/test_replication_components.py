@@ -8,9 +8,10 @@ from functools import partial
 import pytest
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource, ResourceType
+from signalbox.client.config_admin import ConfigChange, ConfigResource
 from signalbox.common.clock import SystemClock
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.replication.throttle import Throttles
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.configuration import NODE_CONFIG
@@ -77,7 +78,7 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
         heard = [asyncio.Event() for _ in nodes]
         for node, event in zip(nodes, heard, strict=True):
             node.components.context.repository.subscribe(partial(hear, event))
-        outcomes = await admin.alter_configs({ConfigResource(ResourceType.BROKER, ""): changes})
+        outcomes = await admin.alter_configs({ConfigResource(ConfigResourceType.BROKER, ""): changes})
         assert [outcome.message for outcome in outcomes.values()] == [None]
         async with asyncio.timeout(10):
             await asyncio.gather(*(event.wait() for event in heard))
@@ -97,7 +98,7 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
                 assert await node.components.cache.wait_until(lambda image: "follows" in image.topics, 10)
             set_now = [ConfigChange(key, value) for key, value in zip(keys, ("1000", "2"), strict=True)]
             assert await changed(admin, *set_now) == [(1000, 2)] * 3
-            undone = [ConfigChange(key, None, ConfigOp.DELETE) for key in keys]
+            undone = [ConfigChange(key, None, AlterConfigOp.DELETE) for key in keys]
             assert await changed(admin, *undone) == [(604_800_000, 1)] * 3
 
     cluster.run(scenario())

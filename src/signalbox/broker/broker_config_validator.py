@@ -12,16 +12,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
-from signalbox.broker.config_resources import ConfigResourceType
 from signalbox.broker.ports import ConfigValues
 from signalbox.common.config_table import ConfigTable, Dynamic
 from signalbox.common.listener_key import LISTENER_PREFIX
 from signalbox.controller.config_control import increments, replacement
-from signalbox.controller.config_resource import Resource, ResourceType
+from signalbox.controller.config_resource import Resource
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.store.port import StoreError
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class BrokerConfigValidator:
         """The resource's configs after the change; KafkaError as the controller would return it."""
         name, values = resource.resource_name, self._values
         present = values.broker_overrides(self._node_id) if name else values.broker_default_overrides()
-        own = Resource(ResourceType.BROKER, name, f"brokers/{name}", dict(present), self._table)
+        own = Resource(ConfigResourceType.BROKER, name, f"brokers/{name}", dict(present), self._table)
         change = replacement if api_key == ApiKey.ALTER_CONFIGS else increments
         configs = change(resource.configs)(own)
         own.reject(configs)

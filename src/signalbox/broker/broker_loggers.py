@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from signalbox.controller.config_control import ConfigOperation
+from signalbox.protocol.config_resource import AlterConfigOp
 from signalbox.protocol.error_table import Error, KafkaError
 
 ROOT_LOGGER = "root"
@@ -62,30 +62,30 @@ class BrokerLoggers:
         for config in configs:
             _reject(config)
         for config in () if validate_only else configs:
-            level = _LEVELS[config.value] if config.config_operation == ConfigOperation.SET else logging.NOTSET
+            level = _LEVELS[config.value] if config.config_operation == AlterConfigOp.SET else logging.NOTSET
             _logger(config.name).setLevel(level)
             log.info("Logger level changed (logger=%s, level=%s)", config.name, _level_name(_effective(config.name)))
 
 
 def _reject(config: Any) -> None:
     name, operation = config.name, config.config_operation
-    if operation not in (ConfigOperation.SET, ConfigOperation.DELETE):
-        is_known = operation in tuple(ConfigOperation)
+    if operation not in (AlterConfigOp.SET, AlterConfigOp.DELETE):
+        is_known = operation in tuple(AlterConfigOp)
         operation_text = (
-            f"{ConfigOperation(operation).name} operation" if is_known else f"Unknown operation type {operation}"
+            f"{AlterConfigOp(operation).name} operation" if is_known else f"Unknown operation type {operation}"
         )
         raise KafkaError(Error.INVALID_REQUEST, f"{operation_text} is not allowed for the BROKER_LOGGER resource")
-    if operation == ConfigOperation.SET and config.value is None:
+    if operation == AlterConfigOp.SET and config.value is None:
         raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {name}")
     if name != ROOT_LOGGER and name not in logging.root.manager.loggerDict:
         raise KafkaError(Error.INVALID_CONFIG, f"Logger {name} does not exist!")
-    if operation == ConfigOperation.SET and config.value not in _LEVELS:
+    if operation == AlterConfigOp.SET and config.value not in _LEVELS:
         raise KafkaError(
             Error.INVALID_CONFIG,
             f"Cannot set the log level of {name} to {config.value} as it is not a supported log level. Valid log levels"
             f" are {', '.join(_LEVELS)}",
         )
-    if operation == ConfigOperation.DELETE and name == ROOT_LOGGER:
+    if operation == AlterConfigOp.DELETE and name == ROOT_LOGGER:
         raise KafkaError(Error.INVALID_REQUEST, f"Removing the log level of the {ROOT_LOGGER} logger is not allowed")
 
 

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error
 from signalbox.security.acl import CLUSTER_NAME, AclOperation, ResourceType
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.request_context import RequestContext
-
-
-class ConfigResourceType(IntEnum):
-    """ConfigResource.Type of Kafka's clients."""
-
-    UNKNOWN = 0
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
 
 
 def rejection(

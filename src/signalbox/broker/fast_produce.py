@@ -22,6 +22,7 @@ from signalbox.broker.request_templates import KEY_AT, HasQuota, RequestTemplate
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.quota_entity import PRODUCER_BYTE_RATE
 from signalbox.protocol.api_table import ApiKey
@@ -29,7 +30,7 @@ from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader, encode_response_header
 from signalbox.protocol.varint import read_uvarint
-from signalbox.replication.append import INTERNAL_TOPICS, VALID_ACKS
+from signalbox.replication.append import VALID_ACKS
 from signalbox.replication.deadlines import Deadline
 from signalbox.replication.partition import Partition
 from signalbox.replication.pending_append import ACKS_ALL, PendingAppend

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.metadata.image import MetadataImage, PartitionImage, TopicImage
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataResponse
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 _LISTENER_NOT_FOUND_FROM = 6
 
 

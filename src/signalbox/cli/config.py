@@ -8,7 +8,8 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, show
-from signalbox.client.config_admin import ConfigChange, ConfigOp, ConfigResource, ResourceType
+from signalbox.client.config_admin import ConfigChange, ConfigResource
+from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 
 app = typer.Typer(help="Configs of topics and brokers: describe, set.", no_args_is_help=True)
 
@@ -44,11 +45,15 @@ def set_configs(
 ) -> None:
     """Alter configs. All changes of one command are applied atomically."""
     changes = [
-        ConfigChange(key, value or None, ConfigOp.SET if value else ConfigOp.DELETE)
+        ConfigChange(key, value or None, AlterConfigOp.SET if value else AlterConfigOp.DELETE)
         for key, value in pairs(values, "VALUES").items()
     ]
     target = _resource(resource)
-    if not yes and target.type is ResourceType.BROKER and any(change.name in _CONNECTION_LIMITS for change in changes):
+    if (
+        not yes
+        and target.type is ConfigResourceType.BROKER
+        and any(change.name in _CONNECTION_LIMITS for change in changes)
+    ):
         warnings = ask(bootstrap, lambda admin: admin.cut_off(target, changes))
         if warnings:
             fail("\n".join([*warnings, "Nothing was changed. Repeat the command with --yes to apply the change."]))
@@ -57,7 +62,7 @@ def set_configs(
 
 def _resource(text: str) -> ConfigResource:
     kind, colon, name = text.partition(":")
-    types = {"topic": ResourceType.TOPIC, "broker": ResourceType.BROKER}
+    types = {"topic": ConfigResourceType.TOPIC, "broker": ConfigResourceType.BROKER}
     if not colon or kind not in types:
         fail(f"{text!r} is not a resource: expected topic:NAME, broker:ID or broker:", code=2)
     return ConfigResource(types[kind], name)

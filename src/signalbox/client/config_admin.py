@@ -8,43 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 from signalbox.client.admin_call import AdminCall, Outcome, left_ms, only, outcome_of
+from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 
-class ResourceType(IntEnum):
-    """Config resources by their number in the protocol."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
 class ConfigResource(NamedTuple):
     """`name` is a topic, a broker id, or "" for the defaults of all brokers."""
 
-    type: ResourceType
+    type: ConfigResourceType
     name: str
-
-
-class ConfigOp(IntEnum):
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
 
 
 class ConfigChange(NamedTuple):
     name: str
     value: str | None
-    op: ConfigOp = ConfigOp.SET
+    op: AlterConfigOp = AlterConfigOp.SET
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +85,7 @@ class ConfigAdmin(AdminCall):
             include_documentation=False,
         )
         deadline = self.client.deadline(timeout_ms)
-        if resource.type == ResourceType.BROKER and resource.name.isdigit():
+        if resource.type == ConfigResourceType.BROKER and resource.name.isdigit():
             node_id = int(resource.name)
             while node_id not in self.client.view.nodes:
                 await self.client.some_node(deadline, set())
@@ -173,7 +156,7 @@ class ConfigAdmin(AdminCall):
         by_node: dict[int | None, list[ConfigResource]] = {}
         for resource in resources:
             node_id = None
-            if resource.type == ResourceType.BROKER and resource.name.isdigit():
+            if resource.type == ConfigResourceType.BROKER and resource.name.isdigit():
                 await self.client.some_node(deadline, set())  # now the view has the nodes
                 node_id = int(resource.name) if int(resource.name) in self.client.view.nodes else None
             by_node.setdefault(node_id, []).append(resource)
@@ -188,9 +171,9 @@ class ConfigAdmin(AdminCall):
         self, topic: str, configs: Mapping[str, str | None], *, timeout_ms: float | None = None
     ) -> None:
         """Set configs of a topic; None restores the default. KafkaError when the change was rejected."""
-        resource = ConfigResource(ResourceType.TOPIC, topic)
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
         changes = [
-            ConfigChange(name, value, ConfigOp.DELETE if value is None else ConfigOp.SET)
+            ConfigChange(name, value, AlterConfigOp.DELETE if value is None else AlterConfigOp.SET)
             for name, value in configs.items()
         ]
         only(await self.alter_configs({resource: changes}, timeout_ms=timeout_ms), topic)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 
 from signalbox.common.cooperative_task import yielding
 from signalbox.controller.config_resource import Resource, find_resource
@@ -20,21 +19,13 @@ from signalbox.controller.partition_control import bring_online
 from signalbox.controller.ports import PolicyViolation
 from signalbox.controller.records import ConfigsSet, Record
 from signalbox.metadata.entity_config import Configs
+from signalbox.protocol.config_resource import AlterConfigOp
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from signalbox.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-
-
-class ConfigOperation(IntEnum):
-    """The operations of the incremental form on one config."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +133,7 @@ def increments(
         given = list(configs)
         _reject_repeated([each.name for each in given])
         missing = sorted(
-            each.name for each in given if each.value is None and each.config_operation != ConfigOperation.DELETE
+            each.name for each in given if each.value is None and each.config_operation != AlterConfigOp.DELETE
         )
         if missing:
             raise KafkaError(Error.INVALID_REQUEST, f"Null value not supported for : {','.join(missing)}")
@@ -176,10 +167,10 @@ def _subtract(resource: Resource, configs: Configs, name: str, value: str) -> No
 
 
 _OPERATIONS: dict[int, Callable[[Resource, Configs, str, str], None]] = {
-    ConfigOperation.SET: _set,
-    ConfigOperation.DELETE: _delete,
-    ConfigOperation.APPEND: _append,
-    ConfigOperation.SUBTRACT: _subtract,
+    AlterConfigOp.SET: _set,
+    AlterConfigOp.DELETE: _delete,
+    AlterConfigOp.APPEND: _append,
+    AlterConfigOp.SUBTRACT: _subtract,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 from signalbox.common.client_metrics_config import CLIENT_METRICS_CONFIG, interval_problem, match_problem
 from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
@@ -14,25 +13,15 @@ from signalbox.controller.corrupt_entries import rejection
 from signalbox.controller.decision import Inputs
 from signalbox.controller.topic_name import reject_topic_name
 from signalbox.metadata.entity_config import Configs, client_metrics_entity
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
-
-
-class ResourceType(IntEnum):
-    """ConfigResource types on the wire."""
-
-    UNKNOWN = 0
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """One resource of a request that exists and may be altered. `configs` are the present ones."""
 
-    type: ResourceType
+    type: ConfigResourceType
     name: str
     entity_path: str
     configs: Configs
@@ -40,7 +29,7 @@ class Resource:
 
     @property
     def is_broker(self) -> bool:
-        return self.type is ResourceType.BROKER
+        return self.type is ConfigResourceType.BROKER
 
     def is_list(self, config: str) -> bool:
         """Whether APPEND and SUBTRACT are possible."""
@@ -82,12 +71,12 @@ class Resource:
                 raise KafkaError(
                     Error.INVALID_CONFIG, f"Invalid value {shown} for configuration {name}: {problem}"
                 ) from problem
-        if self.type is ResourceType.CLIENT_METRICS:
+        if self.type is ConfigResourceType.CLIENT_METRICS:
             _reject_subscription(configs)
 
 
-def _unknown(resource_type: ResourceType, name: str) -> tuple[Error, str]:
-    if resource_type is ResourceType.CLIENT_METRICS:
+def _unknown(resource_type: ConfigResourceType, name: str) -> tuple[Error, str]:
+    if resource_type is ConfigResourceType.CLIENT_METRICS:
         return Error.INVALID_REQUEST, f"Unknown client metrics configuration: {name}"
     return Error.INVALID_CONFIG, f"Unknown topic config name: {name}"
 
@@ -127,7 +116,7 @@ def reject_static(name: str, table: ConfigTable, for_all: bool) -> None:
 
 def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int, name: str) -> Resource:
     """The resource of a request; KafkaError if it does not exist or resources of its type cannot be altered."""
-    if resource_type == ResourceType.TOPIC:
+    if resource_type == ConfigResourceType.TOPIC:
         if problem := reject_topic_name(name):
             raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, problem)
         if name not in context.topics and name in context.damaged:
@@ -135,9 +124,9 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
         if context.usable_topic(name) is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         entity_path, table = f"topics/{name}", TOPIC_CONFIG
-    elif resource_type == ResourceType.BROKER:
+    elif resource_type == ConfigResourceType.BROKER:
         entity_path, table = _broker_entity(context, name), inputs.settings.broker_config_table
-    elif resource_type == ResourceType.CLIENT_METRICS:
+    elif resource_type == ConfigResourceType.CLIENT_METRICS:
         if not name:
             raise KafkaError(Error.INVALID_REQUEST, "Subscription name can't be empty")
         entity_path, table = client_metrics_entity(name), CLIENT_METRICS_CONFIG
@@ -147,7 +136,7 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
             f"Configs of resource type {resource_type} are not altered here: topics (2), brokers (4) and client metrics"
             " (16) are.",
         )
-    return Resource(ResourceType(resource_type), name, entity_path, context.configs.get(entity_path, {}), table)
+    return Resource(ConfigResourceType(resource_type), name, entity_path, context.configs.get(entity_path, {}), table)
 
 
 def _broker_entity(context: ControllerContext, name: str) -> str:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.common.clock import Clock
-from signalbox.controller.config_resource import ResourceType
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.error_responses import reject
@@ -43,6 +42,7 @@ from signalbox.metadata.store.port import (
     in_commits,
 )
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 
@@ -65,10 +65,10 @@ def _resources(request: Any) -> Iterator[str]:
     """For AlterConfigs and IncrementalAlterConfigs."""
     for each in request.resources:
         name = each.resource_name
-        if each.resource_type == ResourceType.TOPIC and not reject_topic_name(name):
+        if each.resource_type == ConfigResourceType.TOPIC and not reject_topic_name(name):
             yield layout.topic_path(name)
             yield f"{layout.CONFIG}/topics/{name}"
-    if any(each.resource_type == ResourceType.BROKER for each in request.resources):
+    if any(each.resource_type == ConfigResourceType.BROKER for each in request.resources):
         yield f"{layout.CONFIG}/brokers"
         yield layout.BROKER_IDS
 

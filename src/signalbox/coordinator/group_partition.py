@@ -5,8 +5,6 @@ Kafka uses abs(String.hashCode) with abs(-2^31) = 0, not the mask of the produce
 
 from __future__ import annotations
 
-OFFSETS_TOPIC = "__consumer_offsets"
-
 
 def java_string_hash(text: str) -> int:
     """Java's String.hashCode: over UTF-16 code units, as a signed 32-bit number."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, LOG_OVERHEAD
 from signalbox.replication.deadlines import Deadline, Deadlines
@@ -27,7 +28,6 @@ from signalbox.storage.log import Log
 Batch = bytearray | memoryview | bytes
 _TOO_LARGE = frozenset({Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE})
 VALID_ACKS = (0, 1, ACKS_ALL)
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 
 
 class Appends:
@@ -154,7 +154,7 @@ class Appends:
         if acks not in VALID_ACKS:
             return rejected(None, Error.INVALID_REQUIRED_ACKS, f"acks {acks}: 0, 1 or -1 (all) are allowed")
         if from_client and topic in INTERNAL_TOPICS:
-            return rejected(None, Error.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the broker alone")
+            return rejected(None, Error.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {topic}")
         try:
             partition = self._hosted.find(topic, index)
         except KafkaError as error:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
-from signalbox.replication.append import INTERNAL_TOPICS
 from signalbox.replication.hosted import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import ClusterView
@@ -127,4 +127,4 @@ def _check_topic(topic: str, authorize: Callable[[str], bool] | None) -> None:
     if authorize is not None and not authorize(topic):
         raise KafkaError(Error.TOPIC_AUTHORIZATION_FAILED)
     if topic in INTERNAL_TOPICS:
-        raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, f"records of {topic} are not for deletion")
+        raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {topic}")

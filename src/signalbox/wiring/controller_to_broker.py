@@ -3,6 +3,7 @@ the metadata cache; the group coordinator gets the changes of topics that concer
 
 from __future__ import annotations
 
+from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage
@@ -10,7 +11,6 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, Lead
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.wiring.coordinator_log import OFFSETS_TOPIC
 
 
 class ControlRequests:

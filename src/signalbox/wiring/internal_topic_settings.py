@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from signalbox.broker.topic_creation import InternalTopicSettings, TopicCreationSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.coordinator.config_rows import offsets_topic_configs, transactions_topic_configs
 from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.coordinator_log import OFFSETS_TOPIC
 
 _AUDIT_SEGMENT_BYTES = 67_108_864
 _SMALLEST_AUDIT_SEGMENT_BYTES = 1_048_576
-
-_TRANSACTIONS_TOPIC = "__transaction_state"
 
 
 def creation_settings(config: NodeConfig) -> TopicCreationSettings:
@@ -34,7 +32,7 @@ def creation_settings(config: NodeConfig) -> TopicCreationSettings:
         config["audit.topic.replication.factor"],
         audit_topic_configs(config["audit.topic.retention.ms"], config["signalbox.audit.topic.retention.bytes"]),
     )
-    shapes = {OFFSETS_TOPIC: offsets, _TRANSACTIONS_TOPIC: transactions, AUDIT_TOPIC: audit}
+    shapes = {OFFSETS_TOPIC: offsets, TRANSACTIONS_TOPIC: transactions, AUDIT_TOPIC: audit}
     return TopicCreationSettings(shapes, config["request.timeout.ms"])
 
 

@@ -17,10 +17,11 @@ from typing import Any
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.broker_loggers import BrokerLoggers
-from signalbox.broker.config_resources import ConfigResourceType, rejection
+from signalbox.broker.config_resources import rejection
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.protocol.api_table import API_TABLE, ApiKey
+from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer

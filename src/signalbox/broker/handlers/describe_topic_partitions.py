@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization import may, operations_bit_field
-from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
+from signalbox.broker.topic_view import TopicView
+from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import PartitionImage
 from signalbox.protocol import own_tags

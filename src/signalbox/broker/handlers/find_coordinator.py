@@ -15,6 +15,7 @@ import asyncio
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization import require_group
 from signalbox.broker.ports import TopicCreation
+from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.coordinator.group_partition import partition_for
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
@@ -23,7 +24,6 @@ from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
 _Coordinator = FindCoordinatorResponse.Coordinator
-OFFSETS_TOPIC = "__consumer_offsets"
 _GROUP, _TRANSACTION = 0, 1
 _BATCHED_FROM = 4
 

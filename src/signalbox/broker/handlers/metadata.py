@@ -19,9 +19,10 @@ from signalbox.broker.authorization import may, may_on_cluster, operations_bit_f
 from signalbox.broker.exposed_controller import AdvertisedController
 from signalbox.broker.ports import TopicCreation
 from signalbox.broker.recent_disconnects import RecentDisconnects
-from signalbox.broker.topic_view import INTERNAL_TOPICS, TopicView
+from signalbox.broker.topic_view import TopicView
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID
+from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.controller.topic_name import reject_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage, TopicImage

@@ -56,7 +56,7 @@ def planes(
     once: Annotated[bool, typer.Option(help="Print one snapshot as tab-separated lines and exit.")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Refresh interval in seconds.")] = 1.0,
 ) -> None:
-    """Show planes and listeners live: queue sizes, idle ratio, rejections."""
+    """Show planes and listeners live: queues, idle ratio, errors."""
     if once:
         typer.echo("\t".join(_COLUMNS))
         for state in _read_states(addresses):

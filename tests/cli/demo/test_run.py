@@ -42,7 +42,7 @@ def test_a_failed_check_exits_with_1_and_stops_the_cluster(tmp_path: Path, monke
         seen.append(stage)
         raise CheckFailed("one is two")
 
-    monkeypatch.setattr(run, "_perform", perform)
+    monkeypatch.setattr(run, "_run_steps", perform)
     (tmp_path / "old").write_text("from an earlier demo")
     result = CliRunner().invoke(app, ["demo", "--folder", str(tmp_path)])
     assert result.exit_code == 1

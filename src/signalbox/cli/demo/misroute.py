@@ -9,6 +9,7 @@ exactly once, in order within its partition.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from signalbox.cli.demo.stage import Stage
 from signalbox.cli.demo.wording import counted
@@ -21,6 +22,7 @@ from signalbox.client.topic_admin import NewTopic, TopicAdmin
 TOPIC = "rerouted"
 _RECORDS = 3_000
 _SWAP_AT, _HEAL_AFTER_S = 1_000, 3.0
+_SWAPPED_AT_MOST_S, _POLL_S = 30.0, 0.05
 _MISROUTED = "signalbox_network_socketserver_misroutedconnections_total"
 
 
@@ -59,7 +61,7 @@ async def _produce(stage: Stage) -> tuple[int, int]:
                     await producer.flush()
                     stage.say("swapping the addresses of brokers 1 and 2")
                     stage.switchboard.swap("broker-1", "broker-2")
-                    healing = asyncio.get_running_loop().create_task(_heal(stage))
+                    healing = asyncio.get_running_loop().create_task(_heal(stage, client))
                 acknowledged.append(await producer.send(TOPIC, str(number).encode(), str(number % 97).encode()))
                 if number % 100 == 0:
                     await asyncio.sleep(0)
@@ -70,7 +72,12 @@ async def _produce(stage: Stage) -> tuple[int, int]:
         return client.rebootstraps, sum(not isinstance(result, BaseException) for result in results)
 
 
-async def _heal(stage: Stage) -> None:
+async def _heal(stage: Stage, client: ClusterClient) -> None:
+    """Swap back some time after the client has bootstrapped again, at the latest after `_SWAPPED_AT_MOST_S`."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SWAPPED_AT_MOST_S):
+            while client.rebootstraps == 0:
+                await asyncio.sleep(_POLL_S)
     await asyncio.sleep(_HEAL_AFTER_S)
     stage.say("swapping them back")
     await asyncio.to_thread(stage.switchboard.restore, "broker-1", "broker-2")

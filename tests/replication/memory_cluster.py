@@ -26,7 +26,7 @@ from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopRep
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import Answered, TopicSettings
+from signalbox.replication.ports import OnResponse, TopicSettings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.file_system import FileSystem, RealFileSystem
@@ -125,8 +125,8 @@ class MemoryChannel:
         self.life = cluster.brokers[sender].life
         self.closed = False
 
-    def send(self, request: Any, on_answer: Answered) -> None:
-        self.cluster.mail.append(lambda: self._deliver(request, on_answer))
+    def send(self, request: Any, on_response: OnResponse) -> None:
+        self.cluster.mail.append(lambda: self._deliver(request, on_response))
 
     def reconnect(self) -> None:
         """Does nothing: there is only one connection to each broker."""
@@ -134,24 +134,24 @@ class MemoryChannel:
     def close(self) -> None:
         self.closed = True
 
-    def _answer(self, on_answer: Answered, answer: Any) -> None:
+    def _answer(self, on_response: OnResponse, answer: Any) -> None:
         sender = self.cluster.brokers.get(self.sender)
         if not self.closed and sender is not None and sender.life == self.life:
-            on_answer(answer)
+            on_response(answer)
 
-    def _deliver(self, request: Any, on_answer: Answered) -> None:
+    def _deliver(self, request: Any, on_response: OnResponse) -> None:
         receiver = self.cluster.brokers.get(self.receiver)
         if self.closed:
             return
         if receiver is None or (self.sender, self.receiver) in self.cluster.cut:
-            self._answer(on_answer, ConnectionError(f"broker {self.receiver} is down"))
+            self._answer(on_response, ConnectionError(f"broker {self.receiver} is down"))
             return
         answered: list[bool] = []
 
         def reply(answer: Any) -> None:
             if not answered:
                 answered.append(True)
-                self.cluster.mail.append(lambda: self._answer(on_answer, answer))
+                self.cluster.mail.append(lambda: self._answer(on_response, answer))
 
         receiver.at_kill.append(lambda: reply(ConnectionError(f"broker {self.receiver} was killed")))
         receiver.serve(request, reply)
@@ -164,7 +164,9 @@ class MemoryAlterPartition:
         self.cluster = cluster
         self.broker_id = broker_id
 
-    def send(self, request: AlterPartitionRequest, on_answer: Callable[[AlterPartitionResponse | Error], None]) -> None:
+    def send(
+        self, request: AlterPartitionRequest, on_response: Callable[[AlterPartitionResponse | Error], None]
+    ) -> None:
         request = over_the_wire(request, 3)
         life = self.cluster.brokers[self.broker_id].life
 
@@ -172,7 +174,7 @@ class MemoryAlterPartition:
             answer = self.cluster.alter_partition(request)
             broker = self.cluster.brokers.get(self.broker_id)
             if broker is not None and broker.life == life:
-                on_answer(answer)
+                on_response(answer)
 
         self.cluster.mail.append(deliver)
 
@@ -190,7 +192,7 @@ class MemoryBroker:
         self.logs = LogManager([str(cluster.folder / str(broker_id))], file_system or RealFileSystem(), cluster.clock)
         self.logs.start(CLUSTER_ID, broker_id)
         life = self.life
-        neighbours = Dependencies(
+        dependencies = Dependencies(
             broker_id=broker_id,
             broker_epoch=lambda: life,
             cluster=cluster.view,
@@ -200,7 +202,7 @@ class MemoryBroker:
         )
         self.manager = ReplicaManager(
             self.logs,
-            neighbours,
+            dependencies,
             Scheduler(cluster.clock, self.timers, self.turns, lambda work: work()),
             cluster.config,
             random.Random(broker_id),

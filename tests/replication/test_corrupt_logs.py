@@ -171,7 +171,7 @@ def test_a_follower_that_asks_twice_makes_an_intact_leader_look_once(tmp_path: P
         cluster.advance(50)
         cluster.cut.clear()
         cluster.advance(2_000)
-    assert cluster.brokers[1].manager.corrupt_logs.found == 0
+    assert cluster.brokers[1].manager.corrupt_logs.corrupt_batches == 0
     assert cluster.brokers[2].content() == cluster.brokers[1].content()
 
 
@@ -182,7 +182,7 @@ def test_what_is_corrupt_before_stays_the_first(tmp_path: Path) -> None:
     log.report_corruption(Corruption(6, 0, 500, "second"))
     assert log.corruption is not None
     assert log.corruption.reason == "first"
-    assert cluster.brokers[1].manager.corrupt_logs.found == 1
+    assert cluster.brokers[1].manager.corrupt_logs.corrupt_batches == 1
 
 
 @pytest.mark.spec("D3")

@@ -16,7 +16,7 @@ from signalbox.replication.fetch_read import (
     Isolation,
     client_isolation,
     read_all,
-    read_hot,
+    read_fast_path,
     visible_end,
 )
 from signalbox.replication.fetch_session import FetchKey, FetchSession, SessionPartition
@@ -26,7 +26,7 @@ CONSUMER = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, Tru
 IN_SESSION = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, True, True)
 
 
-def asked(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> SessionPartition:
+def session_partition(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> SessionPartition:
     return SessionPartition(
         FetchKey(TOPIC, TOPIC_ID, 0),
         FetchRequest.FetchPartition(
@@ -36,7 +36,7 @@ def asked(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> Sessi
 
 
 def in_session(partition: SessionPartition) -> SessionPartition:
-    FetchSession(1, -1, True, 0).take(partition)
+    FetchSession(1, -1, True, 0).add(partition)
     return partition
 
 
@@ -58,8 +58,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> MemoryCluster:
 @settings(max_examples=200, deadline=None)
 def test_the_hot_read_gives_what_the_generic_one_does(cluster: MemoryCluster, offset: int, max_bytes: int) -> None:
     broker = cluster.brokers[1]
-    hot = read_hot(broker.partition(), offset, max_bytes, Isolation.READ_UNCOMMITTED)
-    [(_, data)] = read_all(broker.manager.hosted, [asked(offset, max_bytes)], CONSUMER).entries
+    hot = read_fast_path(broker.partition(), offset, max_bytes, Isolation.READ_UNCOMMITTED)
+    [(_, data)] = read_all(broker.manager.hosted, [session_partition(offset, max_bytes)], CONSUMER).entries
     if hot is None:
         assert data.error_code or not data.records
     else:
@@ -71,8 +71,8 @@ def test_the_hot_read_leaves_followers_to_the_generic_one(tmp_path: Path) -> Non
     made.create([1, 2])
     made.produce(1, b"a")
     made.run()
-    assert read_hot(made.brokers[2].partition(), 0, 100, Isolation.READ_UNCOMMITTED) is None
-    assert read_hot(made.brokers[1].partition(), 0, 100, Isolation.READ_COMMITTED) is not None
+    assert read_fast_path(made.brokers[2].partition(), 0, 100, Isolation.READ_UNCOMMITTED) is None
+    assert read_fast_path(made.brokers[1].partition(), 0, 100, Isolation.READ_COMMITTED) is not None
 
 
 def test_visible_ends(cluster: MemoryCluster) -> None:
@@ -94,28 +94,28 @@ def test_isolation_levels(level: int) -> None:
 def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
     hosted = cluster.brokers[1].manager.hosted
     partition = cluster.brokers[1].partition()
-    quiet = in_session(asked(partition.high_watermark))
-    [(_, data)] = read_all(hosted, [quiet], IN_SESSION).entries
-    assert quiet.must_answer(data)
-    assert read_all(hosted, [quiet], IN_SESSION).entries == []
-    assert len(read_all(hosted, [quiet], CONSUMER).entries) == 1
-    told = quiet.last_sent_high_watermark
+    unchanged = in_session(session_partition(partition.high_watermark))
+    [(_, data)] = read_all(hosted, [unchanged], IN_SESSION).entries
+    assert unchanged.must_include(data)
+    assert read_all(hosted, [unchanged], IN_SESSION).entries == []
+    assert len(read_all(hosted, [unchanged], CONSUMER).entries) == 1
+    told = unchanged.last_sent_high_watermark
     for change in ("offset", "high watermark", "log start", "leader epoch", "topic id"):
-        noisy = in_session(asked(partition.high_watermark))
-        noisy.last_sent_high_watermark, noisy.told_log_start_offset = told, 2
-        assert read_all(hosted, [noisy], IN_SESSION).entries == []
+        dirty_partitions = in_session(session_partition(partition.high_watermark))
+        dirty_partitions.last_sent_high_watermark, dirty_partitions.last_sent_log_start_offset = told, 2
+        assert read_all(hosted, [dirty_partitions], IN_SESSION).entries == []
         if change == "offset":
-            noisy.fetch_offset -= 1
+            dirty_partitions.fetch_offset -= 1
         elif change == "high watermark":
-            noisy.last_sent_high_watermark -= 1
+            dirty_partitions.last_sent_high_watermark -= 1
         elif change == "log start":
-            noisy.told_log_start_offset -= 1
+            dirty_partitions.last_sent_log_start_offset -= 1
         elif change == "leader epoch":
-            noisy.current_leader_epoch = 4
+            dirty_partitions.current_leader_epoch = 4
         else:
-            noisy.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
-        noisy.stir()
-        assert len(read_all(hosted, [noisy], IN_SESSION).entries) == 1, change
+            dirty_partitions.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
+        dirty_partitions.mark_dirty()
+        assert len(read_all(hosted, [dirty_partitions], IN_SESSION).entries) == 1, change
 
 
 def test_by_name_in_a_session(cluster: MemoryCluster) -> None:

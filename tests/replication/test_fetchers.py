@@ -39,7 +39,7 @@ def test_a_broker_that_leaves_goes_on_until_it_is_told_otherwise(tmp_path: Path)
     cluster.create([1, 2, 3])
     cluster.run()
     leaving = cluster.brokers[3]
-    leaving.manager.fetchers.follow_no_more()
+    leaving.manager.fetchers.follow_no_new_partitions()
     cluster.produce(1, b"x")
     cluster.run()
     assert leaving.partition().local_log(as_leader=False).log_end_offset == 1
@@ -57,7 +57,7 @@ def test_another_number_of_fetchers_deals_the_partitions_anew(tmp_path: Path) ->
     cluster.run()
     fetchers = cluster.brokers[2].manager.fetchers
     for num_fetchers, keys in ((3, [(1, 0), (1, 1), (1, 2)]), (1, [(1, 0)])):
-        fetchers.spread_over(num_fetchers)
+        fetchers.resize(num_fetchers)
         assert sorted(fetchers._fetchers) == keys
         assert sum(len(fetcher) for fetcher in fetchers._fetchers.values()) == 8
         for index in range(8):

@@ -25,7 +25,7 @@ def hosting(*indexes: int) -> tuple[HostedPartitions, MemoryView]:
     for index in indexes:
         partition = Partition(TopicPartition(TOPIC, index), 1, clock, purgatory)
         hosted.add(partition)
-        hosted.name_topic(partition, TOPIC_ID)
+        hosted.set_topic_id(partition, TOPIC_ID)
     return hosted, view
 
 

@@ -24,8 +24,8 @@ class Sender:
     def __init__(self) -> None:
         self.sent: list[tuple[AlterPartitionRequest, Answer]] = []
 
-    def send(self, request: AlterPartitionRequest, on_answer: Answer) -> None:
-        self.sent.append((request, on_answer))
+    def send(self, request: AlterPartitionRequest, on_response: Answer) -> None:
+        self.sent.append((request, on_response))
 
 
 class Bench:
@@ -38,7 +38,7 @@ class Bench:
         self.sender = Sender()
         self.broker_epoch = 5
         broker = self.cluster.brokers[1]
-        self.changes = IsrChanges(1, lambda: self.broker_epoch, self.sender, broker.manager.engine.deadlines)
+        self.changes = IsrChanges(1, lambda: self.broker_epoch, self.sender, broker.manager.scheduler.deadlines)
         self.partitions = [broker.partition(index) for index in range(3)]
         for partition in self.partitions:
             partition.record_follower_fetch(2, 0, 0)
@@ -53,8 +53,8 @@ class Bench:
             self.changes.submit(partition, propose_shrink(partition, self.cluster.clock.now_ms() + 40_000, 30_000))
         self.changes.dispatch()
 
-    def answer(self, error: Error = Error.NONE, skip: int | None = None) -> None:
-        request, on_answer = self.sender.sent[-1]
+    def response(self, error: Error = Error.NONE, skip: int | None = None) -> None:
+        request, on_response = self.sender.sent[-1]
         topics = []
         for topic in request.topics:
             entries = [
@@ -69,7 +69,7 @@ class Bench:
                 if asked.partition_index != skip
             ]
             topics.append(AlterPartitionResponse.TopicData(topic_id=topic.topic_id, partitions=entries))
-        on_answer(AlterPartitionResponse(topics=topics))
+        on_response(AlterPartitionResponse(topics=topics))
 
     def asked(self) -> list[list[int]]:
         return [
@@ -83,9 +83,9 @@ def test_one_request_in_flight_the_rest_is_collected(tmp_path: Path) -> None:
     bench.shrink(1)
     bench.shrink(2)
     assert bench.asked() == [[0]]
-    bench.answer()
+    bench.response()
     assert bench.asked() == [[0], [1, 2]]
-    bench.answer()
+    bench.response()
     assert [partition.isr for partition in bench.partitions] == [(1, 2)] * 3
     assert len(bench.sender.sent) == 2
 
@@ -111,14 +111,14 @@ def test_a_failed_request_is_repeated_with_the_broker_epoch_of_then(tmp_path: Pa
     assert [request.broker_epoch for request, _ in bench.sender.sent] == [5, 6]
     bench.sender.sent[1][1](Error.REQUEST_TIMED_OUT)
     bench.cluster.advance(RETRY_MS)
-    bench.answer()
+    bench.response()
     assert bench.partitions[0].isr == (1, 2)
 
 
 def test_partitions_that_were_not_answered_are_asked_again(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.shrink(0, 1)
-    bench.answer(skip=1)
+    bench.response(skip=1)
     bench.cluster.advance(RETRY_MS)
     assert bench.asked() == [[0, 1], [1]]
 
@@ -151,7 +151,7 @@ def test_a_controller_that_cannot_store_it_is_asked_until_it_can_and_the_log_say
     for _ in range(20):
         bench.sender.sent[-1][1](AlterPartitionResponse(error_code=Error.KAFKA_STORAGE_ERROR))
         bench.cluster.advance(RETRY_MS)
-    bench.answer()
+    bench.response()
     assert bench.asked() == [[0]] * 21
     assert bench.partitions[0].isr == (1, 2)
     said = [each.message for each in caplog.records]

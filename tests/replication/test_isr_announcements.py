@@ -53,9 +53,9 @@ class Bench:
         self._looks.release()
         for _ in range(10):  # the store responds at once
             await asyncio.sleep(0)
-        return await self.told()
+        return await self.partitions()
 
-    async def told(self) -> list[list[TopicPartition]]:
+    async def partitions(self) -> list[list[TopicPartition]]:
         tree = await self.store.read_tree(ISR_CHANGES)
         return [decode_isr_change(path, entry.data) for path, entry in sorted(tree.items()) if path != ISR_CHANGES]
 
@@ -92,7 +92,7 @@ def test_changes_are_gathered_until_it_is_quiet_for_five_seconds() -> None:
 def test_a_storm_is_told_of_once_a_minute() -> None:
     async def scenario(bench: Bench) -> None:
         looks = 0
-        while not await bench.told():
+        while not await bench.partitions():
             bench.announcements.add([T0])
             await bench.look()
             looks += 1
@@ -123,6 +123,6 @@ def test_nothing_is_told_after_the_end() -> None:
         bench.announcements.add([T0])
         await bench.look()
         await bench.announcements.stop()
-        assert await bench.told() == []
+        assert await bench.partitions() == []
 
     run(scenario)

@@ -197,10 +197,10 @@ def test_others_are_served_between_two_partitions(tmp_path: Path) -> None:
     manager = cluster.brokers[1].manager
     led_after: list[int] = []
 
-    def order() -> None:
+    def instruction() -> None:
         lead_and_follow(cluster, *(state(index=index) for index in range(3)))
 
-    work = CooperativeTask(order)
+    work = CooperativeTask(instruction)
     while not work.dead:
         work.switch()
         led_after.append(sum(manager.current_leader(TOPIC, index)[0] == 1 for index in range(3)))
@@ -221,7 +221,7 @@ def test_what_was_queued_between_two_partitions_is_below_the_new_leader_epoch(tm
     partition = manager.partition(TOPIC, 1)
     assert partition is not None
     assert partition.log is not None
-    assert (outcome.done, outcome.tickets[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
+    assert (outcome.done, outcome.appends[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
 
 
 def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> None:

@@ -38,12 +38,12 @@ def ask(
     leader_epoch: int = -1, index: int = 0, times: int = 1, broker: int = 1, topic: str = TOPIC, level: int = 0,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """(error, timestamp, offset, leader epoch)."""
-    asked = ListOffsetsRequest.ListOffsetsPartition(
+    request_partition = ListOffsetsRequest.ListOffsetsPartition(
         partition_index=index, timestamp=timestamp, current_leader_epoch=leader_epoch
     )
     request = ListOffsetsRequest(
         replica_id=replica,
-        topics=[ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[asked] * times)],
+        topics=[ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[request_partition] * times)],
         isolation_level=level if version >= 2 else 0,
     )
     manager = cluster.brokers[broker].manager

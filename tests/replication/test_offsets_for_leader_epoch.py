@@ -28,11 +28,11 @@ def three_reigns(tmp_path: Path) -> MemoryCluster:
 def ask(
     cluster: MemoryCluster, epoch: int, current: int = -1, index: int = 0, version: int = 4
 ) -> tuple[int, int, int]:
-    asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
+    request_partition = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
         partition=index, leader_epoch=epoch, current_leader_epoch=current
     )
     request = OffsetForLeaderEpochRequest(
-        topics=[OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=TOPIC, partitions=[asked])]
+        topics=[OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=TOPIC, partitions=[request_partition])]
     )
     manager = cluster.brokers[1].manager
     entry = (

@@ -62,7 +62,7 @@ def test_it_stands_still_while_too_few_are_in_sync(tmp_path: Path) -> None:
     cluster.elect(1, isr=[1])
     append(cluster, b"0")
     assert (partition.high_watermark, partition.has_enough_in_sync) == (0, False)
-    partition.take_settings(TopicSettings(min_insync_replicas=1))
+    partition.apply_settings(TopicSettings(min_insync_replicas=1))
     assert (partition.high_watermark, partition.has_enough_in_sync) == (1, True)
 
 

@@ -73,10 +73,10 @@ def test_the_deadline_ends_it() -> None:
 
 def test_a_dropped_operation_is_gone_even_when_it_was_marked() -> None:
     bench, operation = Bench(), Operation()
-    waiting = bench.purgatory.park(operation, (bench.list,), 500)
+    parked = bench.purgatory.park(operation, (bench.list,), 500)
     bench.purgatory.wake(bench.list)
-    bench.purgatory.drop(waiting)
-    bench.purgatory.drop(waiting)
+    bench.purgatory.drop(parked)
+    bench.purgatory.drop(parked)
     bench.turns.end()
     bench.pass_ms(500)
     assert (operation.looks, operation.expired, bench.purgatory.size) == (0, False, 0)

@@ -139,4 +139,4 @@ def test_a_closed_manager_is_quiet(tmp_path: Path) -> None:
         broker.manager.close()
         assert broker.timers.armed == []
     cluster.run()
-    assert not cluster.brokers[1].manager.engine.deadlines
+    assert not cluster.brokers[1].manager.scheduler.deadlines

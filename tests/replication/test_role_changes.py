@@ -29,7 +29,7 @@ class Listener:
 
 def test_listeners_hear_of_elections_resignations_and_deletions(tmp_path: Path) -> None:
     cluster, listener = MemoryCluster(tmp_path, [1, 2]), Listener()
-    cluster.brokers[1].manager._neighbours.listeners.append(listener)
+    cluster.brokers[1].manager._dependencies.listeners.append(listener)
     cluster.create([1, 2])
     cluster.tell()
     cluster.elect(2)
@@ -85,7 +85,7 @@ def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> No
     cluster, listener = MemoryCluster(tmp_path, [2]), Listener()
     disk = FaultyFileSystem()
     broker = cluster.start(1, disk)
-    broker.manager._neighbours.listeners.append(listener)
+    broker.manager._dependencies.listeners.append(listener)
     cluster.create([1, 2], partitions=2)
     cluster.run()
     waiting = cluster.produce(1, b"x", index=1)
@@ -94,7 +94,7 @@ def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> No
     failed = cluster.produce(1, b"x", acks=1)
     broker.turns.end()
     assert failed.value[0].error == Error.KAFKA_STORAGE_ERROR
-    broker.manager.logs_failed()
+    broker.manager.on_log_failure()
     assert not broker.partition(1).is_offline, "it may be in the midst of something: the turn has to end"
     broker.turns.end()
     assert [broker.partition(index).is_offline for index in range(2)] == [True, True]
@@ -112,7 +112,7 @@ def test_a_follower_whose_disk_fails_stops_fetching(tmp_path: Path) -> None:
     cluster.produce(1, b"x", acks=1)
     cluster.run()
     assert broker.partition().is_offline
-    assert len(broker.manager.fetchers._of) == 0
+    assert len(broker.manager.fetchers._fetcher_of) == 0
 
 
 @pytest.mark.parametrize("operation", ["open", "make_directory"])

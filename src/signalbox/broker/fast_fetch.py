@@ -54,7 +54,7 @@ class FastFetch:
     ) -> None:
         self.has_quota = has_quota
         self.replicas = replicas
-        self.read_hot = replicas.read_hot
+        self.read_fast_path = replicas.read_fast_path
         self.cache = cache
         self.authorizer = authorizer
         self.monotonic = clock.monotonic
@@ -145,7 +145,9 @@ class ConnectionFetch:
             shapes.forget(shape.key)
             return False
         try:
-            found = owner.read_hot(partition, _OFFSET.unpack_from(frame, end)[0], shape.max_bytes, shape.isolation)
+            found = owner.read_fast_path(
+                partition, _OFFSET.unpack_from(frame, end)[0], shape.max_bytes, shape.isolation
+            )
         except KafkaError:
             return False  # the generic path gets the same error and returns it
         if found is None:

@@ -62,7 +62,7 @@ class FastProduce:
         self.handler = handler
         self.now_ms = clock.now_ms
         self.monotonic = clock.monotonic
-        self.add_deadline = replicas.engine.deadlines.add
+        self.add_deadline = replicas.scheduler.deadlines.add
 
     def __call__(self, connection: FastPathConnection, version: int) -> ConnectionProduce:
         return ConnectionProduce(self, connection, version)

@@ -147,7 +147,7 @@ class Node:
         request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=parts.epochs.broker_epoch)
         tries = self.config["controlled.shutdown.max.retries"]
         parts.controller.node_stops()
-        parts.data.replicas.fetchers.follow_no_more()
+        parts.data.replicas.fetchers.follow_no_new_partitions()
         for attempt in range(tries + 1):
             try:
                 answer = await parts.ways.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)

@@ -127,10 +127,10 @@ def build_replica_side(
     measure_replicas(around.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
     logs.start(around.cluster_id, config.node_id, configs.log_config)
-    replicas.throttles.take_rates(around.dynamic.values)
+    replicas.throttles.apply_rates(around.dynamic.values)
     for entity_path, found in around.repository.entities().items():
         if entity_path.startswith(_TOPICS):
-            replicas.throttles.take_topic(entity_path.removeprefix(_TOPICS), found)
+            replicas.throttles.apply_topic(entity_path.removeprefix(_TOPICS), found)
     around.repository.subscribe(partial(_config_changed, replicas, around.dynamic))
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
@@ -144,8 +144,8 @@ def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, enti
     if entity_path.startswith(_TOPICS):
         topic = entity_path.removeprefix(_TOPICS)
         replicas.update_topic_config(topic)
-        replicas.throttles.take_topic(topic, configs)
+        replicas.throttles.apply_topic(topic, configs)
     elif dynamic.is_set_by(entity_path):
-        replicas.throttles.take_rates(dynamic.values)
+        replicas.throttles.apply_rates(dynamic.values)
         replicas.update_topic_defaults()
-        replicas.fetchers.spread_over(replication_config(dynamic.values).fetchers_per_leader)
+        replicas.fetchers.resize(replication_config(dynamic.values).fetchers_per_leader)

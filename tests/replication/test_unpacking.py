@@ -15,7 +15,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.replication.unpacking import Unpackings
 from signalbox.storage.background import Done, Work
-from signalbox.storage.batch_admission import Admitted, Steps, batch_rules, begin_admission
+from signalbox.storage.batch_admission import AdmissionSteps, Admitted, batch_rules, begin_admission
 from signalbox.storage.log_config import LogConfig
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 from tests.storage.workbench import NOW_MS
@@ -48,9 +48,9 @@ def packed(name: bytes = b"k", size: int = UNPACKED_AT_ONCE_BYTES + 1) -> bytes:
     return encode_batch([Record(key=name, value=bytes(size), timestamp=NOW_MS)], compression="zstd")
 
 
-def begun(batch: bytes | None = None, config: LogConfig = COMPACTED) -> Steps:
+def begun(batch: bytes | None = None, config: LogConfig = COMPACTED) -> AdmissionSteps:
     steps = begin_admission(batch or packed(), config, batch_rules(config), NOW_MS)
-    assert isinstance(steps, Steps)
+    assert isinstance(steps, AdmissionSteps)
     return steps
 
 

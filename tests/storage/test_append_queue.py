@@ -162,7 +162,7 @@ def test_flush_messages_syncs_before_anybody_is_told(tmp_path: Path) -> None:
     assert [error for _, error in told] == [None, None, Error.KAFKA_STORAGE_ERROR]
 
 
-def begun(log: Log, told: Told, size: int = 300_000) -> CooperativeTask:
+def group(log: Log, told: Told, size: int = 300_000) -> CooperativeTask:
     """A large batch: its first piece is in the file, its last piece is not."""
     work = CooperativeTask(lambda: queue(log, bytearray(batch(1, size=size)), told))
     work.switch()
@@ -175,7 +175,7 @@ def begun(log: Log, told: Told, size: int = 300_000) -> CooperativeTask:
 def test_nothing_of_a_large_batch_counts_before_its_last_piece(tmp_path: Path) -> None:
     log, told = new_log(tmp_path), Told()
     append(log, batch(1))
-    work = begun(log, told)
+    work = group(log, told)
     assert (offsets(log), log.log_end_offset) == ([0], 1)
     while not work.dead:
         work.switch()
@@ -187,7 +187,7 @@ def test_nothing_of_a_large_batch_counts_before_its_last_piece(tmp_path: Path) -
 @pytest.mark.parametrize("size", [20, 300_000], ids=["small", "large"])
 def test_who_appends_meanwhile_comes_behind_it(tmp_path: Path, size: int) -> None:
     log, told = new_log(tmp_path), Told()
-    work = begun(log, told)
+    work = group(log, told)
     queue(log, batch(2, size=size), told)
     while not work.dead:
         work.switch()
@@ -198,7 +198,7 @@ def test_who_appends_meanwhile_comes_behind_it(tmp_path: Path, size: int) -> Non
 
 def test_who_flushes_or_cuts_meanwhile_finishes_it_first(tmp_path: Path) -> None:
     log, told = new_log(tmp_path), Told()
-    work = begun(log, told)
+    work = group(log, told)
     log.flush_appends()
     assert (told, log.log_end_offset) == ([(0, None)], 1)
     log.truncate_to(0)
@@ -213,7 +213,7 @@ def test_a_large_batch_whose_later_piece_fails_is_taken_back(tmp_path: Path) -> 
     log, told = new_log(tmp_path, file_system=disk), Told()
     append(log, batch(1))
     size_bytes = log.size_bytes
-    work = begun(log, told)
+    work = group(log, told)
     disk.fail("pwrite", errno.ENOSPC)
     while not work.dead:
         work.switch()

@@ -6,12 +6,12 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import check_crc, read_batch_header, write_batch_header
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.storage.batch_admission import (
-    Steps,
+    AdmissionSteps,
     admit_batch,
     batch_rules,
     begin_admission,
     finish_admission,
-    needs_care,
+    needs_full_validation,
 )
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, batch
@@ -42,7 +42,7 @@ def rejection(data: bytes, config: LogConfig) -> Error:
     ],
 )
 def test_which_topics_need_care(config: LogConfig, careful: bool) -> None:
-    assert needs_care(config) == careful
+    assert needs_full_validation(config) == careful
 
 
 def test_the_brokers_clock_is_stamped_and_signed(tmp_path: object) -> None:
@@ -54,11 +54,11 @@ def test_the_brokers_clock_is_stamped_and_signed(tmp_path: object) -> None:
 
 
 @pytest.mark.parametrize("came", ["none", "gzip", "snappy", "lz4", "zstd"])
-@pytest.mark.parametrize("wanted", ["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"])
-def test_a_topic_may_want_its_own_compression(came: str, wanted: str) -> None:
+@pytest.mark.parametrize("target", ["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"])
+def test_a_topic_may_want_its_own_compression(came: str, target: str) -> None:
     data = batch(3, size=200, producer_id=5, sequence=8, compression=came)
-    stored, _ = admit(data, LogConfig(compression_type=wanted))
-    expected = came if wanted == "producer" else ("none" if wanted == "uncompressed" else wanted)
+    stored, _ = admit(data, LogConfig(compression_type=target))
+    expected = came if target == "producer" else ("none" if target == "uncompressed" else target)
     assert stored[22] & 7 == ["none", "gzip", "snappy", "lz4", "zstd"].index(expected)
     assert list(decode_records(stored)) == list(decode_records(data))
     assert stored[43:57] == data[43:57]
@@ -142,18 +142,18 @@ def test_a_compacted_topic_does_not_read_millions_of_records() -> None:
 
 @pytest.mark.parametrize("config", [LogConfig(cleanup_policy=("compact",)), LogConfig(compression_type="lz4")])
 def test_what_unpacks_to_much_is_admitted_in_steps(config: LogConfig) -> None:
-    def packed(size: int) -> bytes:
+    def compressed(size: int) -> bytes:
         return encode_batch([Record(key=b"k", value=bytes(size), timestamp=NOW_MS)], compression="gzip")
 
-    assert not isinstance(begin_admission(packed(60_000), config, batch_rules(config), NOW_MS), Steps)
-    data = bytearray(packed(100_000))
-    begun = begin_admission(memoryview(data), config, batch_rules(config), NOW_MS)
-    assert isinstance(begun, Steps)
+    assert not isinstance(begin_admission(compressed(60_000), config, batch_rules(config), NOW_MS), AdmissionSteps)
+    data = bytearray(compressed(100_000))
+    admission = begin_admission(memoryview(data), config, batch_rules(config), NOW_MS)
+    assert isinstance(admission, AdmissionSteps)
     data[:] = bytes(len(data))  # the buffer is reused
-    stored, header, _ = finish_admission(begun)
+    stored, header, _ = finish_admission(admission)
     assert header[12] == 1
     assert [len(record.value or b"") for record in decode_records(stored)] == [100_000]
-    begun = begin_admission(packed(100_000), config, batch_rules(config), NOW_MS)
-    assert isinstance(begun, Steps)
+    admission = begin_admission(compressed(100_000), config, batch_rules(config), NOW_MS)
+    assert isinstance(admission, AdmissionSteps)
     with pytest.raises(KafkaError, match="the thread failed"):
-        begun.go_on(KafkaError(Error.CORRUPT_MESSAGE, "the thread failed"))
+        admission.resume(KafkaError(Error.CORRUPT_MESSAGE, "the thread failed"))

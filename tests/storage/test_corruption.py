@@ -35,7 +35,7 @@ def reader(data: bytes, pieces: list[int] | None = None):  # type: ignore[no-unt
 def test_an_intact_segment_passes_whatever_the_pieces(size: int) -> None:
     looked = check()
     while looked.position < len(DATA):
-        needed = looked.wanted(DATA[looked.position : looked.position + 61], len(DATA))
+        needed = looked.bytes_needed(DATA[looked.position : looked.position + 61], len(DATA))
         piece = DATA[looked.position : looked.position + max(needed, size)]
         assert looked.check(piece, len(DATA)) is None
     assert (looked.order.next_offset, looked.bytes_checked) == (110, len(DATA))

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.storage.faulty_file_system import FaultyFileSystem
-from signalbox.storage.file_system import RealFileSystem, replace_file, write_whole
+from signalbox.storage.file_system import RealFileSystem, replace_file, write_fully
 
 
 class StutteringFileSystem(RealFileSystem):
@@ -17,7 +17,7 @@ class StutteringFileSystem(RealFileSystem):
 def test_short_writes_are_continued(tmp_path: Path) -> None:
     disk = StutteringFileSystem()
     fd = disk.open(str(tmp_path / "file"), create=True)
-    write_whole(disk, fd, b"0123456789", 2)
+    write_fully(disk, fd, b"0123456789", 2)
     disk.close(fd)
     assert (tmp_path / "file").read_bytes() == b"\0\0" + b"0123456789"
 

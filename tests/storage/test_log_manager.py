@@ -217,7 +217,7 @@ def test_a_file_is_no_log_directory_and_that_is_said_once(
         manager(path)
     assert str(rejected.value) == (
         f"log.dirs ({path}): cannot be used: {path}: {os.strerror(problem)}. "
-        "Name a folder that this broker can make and write to"
+        "Name a folder that this broker can create and write to"
     )
     assert not caplog.records
 
@@ -391,12 +391,12 @@ def test_committed_records_that_a_log_has_lost_are_named(tmp_path: Path, caplog:
     die(intact)
     segment = next((tmp_path / str(TP)).glob("*.log"))
     segment.write_bytes(segment.read_bytes()[: segment.stat().st_size * 2 // 5])
-    cut = manager(tmp_path)
-    found = cut.get(TP)
+    trimmed = manager(tmp_path)
+    found = trimmed.get(TP)
     assert found is not None
     assert (found.log_end_offset, found.high_watermark, found.previous_high_watermark) == (4, 4, 8)
     assert (
         "Log of flights-0 ends below its high watermark (log end offset=4, high watermark=8): records from offset 4 to "
         "7 are gone from this replica" in caplog.text
     )
-    die(cut)
+    die(trimmed)

@@ -22,8 +22,8 @@ from tests.storage.workbench import NOW_MS, TOPIC_ID, TP, append, batch, records
 SMALL_SEGMENTS = LogConfig(segment_bytes=4_096, index_interval_bytes=256, file_delete_delay_ms=0)
 
 
-class ByHand:
-    """A background whose jobs run one by one, when the test calls `go_on`."""
+class ManualBackground:
+    """A background whose jobs run one by one, when the test calls `resume`."""
 
     def __init__(self) -> None:
         self.jobs: deque[tuple[Work, Done]] = deque()
@@ -31,7 +31,7 @@ class ByHand:
     def run(self, work: Work, done: Done) -> None:
         self.jobs.append((work, done))
 
-    def go_on(self) -> bool:
+    def resume(self) -> bool:
         """Runs one job. False when there is none."""
         if not self.jobs:
             return False
@@ -45,7 +45,7 @@ class ByHand:
         return True
 
     def close(self) -> None:
-        while self.go_on():
+        while self.resume():
             pass
 
 
@@ -54,7 +54,7 @@ class House:
 
     def __init__(self, folder: Path, file_system: FaultyFileSystem | None = None) -> None:
         self.folder = folder
-        self.background = ByHand()
+        self.background = ManualBackground()
         self.clock = ManualClock()
         self.file_system = file_system or FaultyFileSystem()
         self.logs = self._opened()
@@ -80,9 +80,9 @@ class House:
 
     def end(self) -> None:
         """Runs everything that is waiting, removals too."""
-        while self.background.go_on() or self.logs.run_retention():
+        while self.background.resume() or self.logs.run_retention():
             pass
-        while self.background.go_on():
+        while self.background.resume():
             pass
 
     def restarted(self, *, clean: bool) -> Log:
@@ -121,21 +121,21 @@ def test_a_log_moves_while_it_is_appended_to(house: House, clean: bool) -> None:
         append(log, batch(5, producer_id=7, sequence=5 * number, epoch=1), epoch=1)
     log.high_watermark = 150
     house.move()
-    while house.background.go_on():
+    while house.background.resume():
         if list(house.logs.moves):
             append(log, batch(1, producer_id=7, sequence=log.log_end_offset, epoch=1), epoch=1)
     assert log.body.directory.path == house.path("b")
     end = log.log_end_offset
     assert (end > 203, log.high_watermark) == (True, 150)
-    moved = values(log)
-    assert len(moved) == end
+    on_moved = values(log)
+    assert len(on_moved) == end
     append(log, batch(2, producer_id=7, sequence=end, epoch=1), epoch=1)
     assert log.producers[7].next_sequence == end + 2
     house.end()
     assert (house.folders("a"), house.folders("b")) == ([], ["flights-0"])
     log = house.restarted(clean=clean)
     assert log.body.directory.path == house.path("b")
-    assert values(log)[:end] == moved
+    assert values(log)[:end] == on_moved
     assert (log.log_end_offset, log.topic_id, log.producers[7].next_sequence) == (end + 2, TOPIC_ID, end + 2)
     assert log.end_offset_for_epoch(1) == (1, end + 2)
 
@@ -175,7 +175,7 @@ def test_records_deleted_meanwhile_stay_deleted(house: House) -> None:
     house.log.high_watermark = 300
     house.move()
     for _ in range(3):
-        house.background.go_on()
+        house.background.resume()
     house.log.delete_records_before(251)
     house.end()
     log = house.log
@@ -191,7 +191,7 @@ def test_a_truncation_begins_the_copy_anew(house: House) -> None:
         append(house.log, batch(5, epoch=number // 10), epoch=number // 10)
     house.move()
     for _ in range(4):
-        house.background.go_on()
+        house.background.resume()
     house.log.truncate_to(60)
     for _ in range(10):
         append(house.log, batch(5, epoch=9, timestamp=NOW_MS + 9_000), epoch=9)
@@ -205,7 +205,7 @@ def test_a_truncation_begins_the_copy_anew(house: House) -> None:
 def test_a_deleted_log_takes_its_copy_along(house: House) -> None:
     append(house.log, *(batch(5) for _ in range(40)))
     house.move()
-    house.background.go_on()
+    house.background.resume()
     house.logs.delete(TP)
     house.end()
     house.logs.run_retention()
@@ -216,7 +216,7 @@ def test_a_deleted_log_takes_its_copy_along(house: House) -> None:
 def test_a_move_to_where_it_is_ends_the_one_to_elsewhere(house: House) -> None:
     append(house.log, *(batch(5) for _ in range(40)))
     house.move()
-    house.background.go_on()
+    house.background.resume()
     house.move("a")
     house.end()
     assert house.log.body.directory.path == house.path("a")
@@ -229,7 +229,7 @@ def test_a_process_that_dies_in_between_loses_nothing(house: House, after: int) 
     expected = values(house.log)
     house.move()
     for _ in range(after):
-        house.background.go_on()
+        house.background.resume()
     log = house.restarted(clean=False)
     assert values(log) == expected
     house.end()
@@ -269,7 +269,7 @@ def test_what_cannot_be_moved(house: House) -> None:
 def test_a_directory_that_fails_as_a_target_costs_nothing_here(house: House) -> None:
     append(house.log, *(batch(5) for _ in range(40)))
     house.move()
-    house.background.go_on()
+    house.background.resume()
     house.logs.directories[1].fail(OSError("gone"), "a test")
     house.end()
     append(house.log, batch(5))
@@ -295,7 +295,7 @@ def test_any_order_of_things(house: House, seed: int) -> None:
             case 2:
                 house.move(dice.choice("ab"))
             case 3 | 4 | 5 | 6:
-                house.background.go_on()
+                house.background.resume()
             case _:
                 value = b"%d" % step
                 append(log, batch(1, size=dice.randrange(1, 400), timestamp=NOW_MS + step))

@@ -42,11 +42,11 @@ def test_the_last_word_on_a_log_to_come_counts_and_the_oldest_are_forgotten(
     monkeypatch.setattr(log_moves, "MAX_AWAITED_LOGS", 2)
     house = House(tmp_path)
     unborn = [TopicPartition("later", number) for number in range(3)]
-    for each in unborn:
+    for directory in unborn:
         for name in ("a", "b"):
             with pytest.raises(KafkaError):
-                house.logs.moves.move(each, house.path(name))
-    places = [house.logs.moves.place_of(each) for each in unborn]
+                house.logs.moves.move(directory, house.path(name))
+    places = [house.logs.moves.requested_directory(directory) for directory in unborn]
     assert [place and place.path for place in places] == [None, house.path("b"), house.path("b")]
-    assert house.logs.moves.place_of(unborn[1]) is None, "said once, taken once"
+    assert house.logs.moves.requested_directory(unborn[1]) is None, "said once, taken once"
     house.logs.moves.cancel(TP)  # there is no move to cancel

@@ -35,7 +35,7 @@ def flip(log: Log, segment: int, position: int) -> None:
 def run_pass(scrub: LogScrub) -> None:
     scrub.begin()
     while (piece := scrub.next_piece()) is not None:
-        scrub.take(piece.bytes.read())
+        scrub.check_piece(piece.bytes.read())
 
 
 def test_a_pass_checks_every_byte_of_every_log(tmp_path: Path) -> None:
@@ -133,14 +133,14 @@ def test_logs_that_change_meanwhile_are_not_called_corrupt(
         elif kind == "roll":
             log.roll()
         elif kind == "close":
-            log.body.let_go()
+            log.body.close_files()
 
     scrub.begin()
     while (piece := scrub.next_piece()) is not None:
         change()
         data = piece.bytes.read()
         change()
-        scrub.take(data)
+        scrub.check_piece(data)
         change()
     run_pass(scrub)
     assert log.corruption is None

@@ -57,12 +57,11 @@ def test_the_wrong_owner_is_told_which_key_to_change() -> None:
     with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "other", 7)
     assert str(rejected.value) == (
-        "log.dirs (/data): /data/meta.properties says cluster.id=abc, but metadata.store is of cluster other. "
+        "log.dirs (/data): /data/meta.properties has cluster.id=abc, but metadata.store is of cluster other. "
         "Give the broker its own folder, or point metadata.store at the cluster the data came from"
     )
     with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "abc", 8)
     assert str(rejected.value) == (
-        "log.dirs (/data): /data/meta.properties says the folder is of node 7, but node.id is 8. "
-        "Correct node.id or log.dirs"
+        "log.dirs (/data): /data/meta.properties has node id 7, but node.id is 8. Correct node.id or log.dirs"
     )

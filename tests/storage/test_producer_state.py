@@ -108,7 +108,7 @@ def test_an_append_is_taken_back() -> None:
     before = states.entries[PID]
     states.append(PID, 2, (5, 5, 105, 0, 1000))
     states.append(10, 0, (0, 0, 106, 0, 1000))
-    states.put_back(10, None)
-    states.put_back(PID, before)
+    states.restore(10, None)
+    states.restore(PID, before)
     assert sorted(states.entries) == [PID]
     assert states.entries[PID].last_sequence == 4

@@ -21,7 +21,7 @@ from signalbox.replication.pending_append import ACKS_ALL, PendingAppend, reject
 from signalbox.replication.promise import Promise
 from signalbox.replication.replica_dependencies import Scheduler
 from signalbox.replication.unpacking import Unpackings
-from signalbox.storage.batch_admission import Admitted, Steps
+from signalbox.storage.batch_admission import AdmissionSteps, Admitted
 from signalbox.storage.log import Log
 
 Batch = bytearray | memoryview | bytes
@@ -86,7 +86,7 @@ class Appends:
         except KafkaError as error:
             _reject(pending, batch, error)
             return
-        if isinstance(admitted, Steps):
+        if isinstance(admitted, AdmissionSteps):
             identity = bytes(batch[:HEADER_SIZE])  # the buffer is reused
             self._unpackings.add(
                 admitted, len(batch), partial(self._append_unpacked, pending, log, leader_epoch, identity)

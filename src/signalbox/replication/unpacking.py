@@ -16,12 +16,12 @@ from typing import Any
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, MAX_UNPACKING_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.background import Background
-from signalbox.storage.batch_admission import Admitted, Steps
+from signalbox.storage.batch_admission import AdmissionSteps, Admitted
 
 _log = logging.getLogger(__name__)
 
 Finish = Callable[[Admitted | KafkaError], None]
-_Job = tuple[Steps, int, Finish]
+_Job = tuple[AdmissionSteps, int, Finish]
 
 
 class Unpackings:
@@ -36,7 +36,7 @@ class Unpackings:
         self._in_progress_bytes = 0
         self._closed = False
 
-    def add(self, steps: Steps, size_bytes: int, finish: Finish) -> None:
+    def add(self, steps: AdmissionSteps, size_bytes: int, finish: Finish) -> None:
         """`finish` is called on the event loop with the admitted batch or the error; at once with REQUEST_TIMED_OUT if
         too many bytes wait. `size_bytes`: the compressed batch."""
         if self._waiting and self._waiting_bytes + size_bytes > MAX_AWAITING_UNPACKING_BYTES:
@@ -56,15 +56,15 @@ class Unpackings:
     def _start_waiting(self) -> None:
         while self._waiting and not self._closed:
             steps, size_bytes, finish = self._waiting[0]
-            if self._in_progress and self._in_progress_bytes + steps.most_bytes > MAX_UNPACKING_BYTES:
+            if self._in_progress and self._in_progress_bytes + steps.max_bytes > MAX_UNPACKING_BYTES:
                 return
             self._waiting.popleft()
             self._waiting_bytes -= size_bytes
             self._in_progress += 1
-            self._in_progress_bytes += steps.most_bytes
+            self._in_progress_bytes += steps.max_bytes
             self._run_in_thread(steps, finish)
 
-    def _run_in_thread(self, steps: Steps, finish: Finish) -> None:
+    def _run_in_thread(self, steps: AdmissionSteps, finish: Finish) -> None:
         results: list[Any] = []
 
         def work() -> None:
@@ -79,10 +79,10 @@ class Unpackings:
 
         self._threads.run(work, done)
 
-    def _resume(self, steps: Steps, result: Any, finish: Finish) -> None:
+    def _resume(self, steps: AdmissionSteps, result: Any, finish: Finish) -> None:
         """On the event loop, as a cooperative task."""
         try:
-            outcome: Admitted | KafkaError | None = steps.go_on(result)
+            outcome: Admitted | KafkaError | None = steps.resume(result)
         except KafkaError as error:
             outcome = error
         except Exception:
@@ -92,7 +92,7 @@ class Unpackings:
             self._run_in_thread(steps, finish)
             return
         self._in_progress -= 1
-        self._in_progress_bytes -= steps.most_bytes
+        self._in_progress_bytes -= steps.max_bytes
         try:
             finish(outcome)
         finally:

@@ -12,7 +12,7 @@ import struct
 from array import array
 from bisect import bisect_right
 
-from signalbox.storage.file_system import FileSystem, write_whole
+from signalbox.storage.file_system import FileSystem, write_fully
 
 ENTRY_SIZE_BYTES = 12
 _ENTRY = struct.Struct(">qi")
@@ -68,7 +68,7 @@ class TimeIndex:
         )
         fd = file_system.open(self.path, create=True)
         try:
-            write_whole(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)
+            write_fully(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)
             if os.path.getsize(self.path) > len(self) * ENTRY_SIZE_BYTES:  # truncating costs a journal entry
                 file_system.truncate(fd, len(self) * ENTRY_SIZE_BYTES)
         finally:

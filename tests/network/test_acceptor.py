@@ -27,7 +27,7 @@ class ByAsyncio(Acceptor):
 
     def _watch(self) -> None:
         self.watched += 1
-        self._asyncio_loop.add_reader(self._sock, self._take)
+        self._asyncio_loop.add_reader(self._sock, self._accept_batch)
 
     def _unwatch(self) -> None:
         self.unwatched += 1
@@ -43,12 +43,12 @@ class Door:
         self.outside: list[socket.socket] = []
         self.sock, self.address = listening()
         loop = asyncio.get_running_loop()
-        self.acceptor = ByAsyncio(loop, self.sock, self._ready, self._accepted, per_turn)
+        self.acceptor = ByAsyncio(loop, self.sock, self._wait_seconds, self._on_accepted, per_turn)
 
-    def _ready(self) -> float:
+    def _wait_seconds(self) -> float:
         return self.waits.pop(0) if self.waits else 0.0
 
-    def _accepted(self, sock: socket.socket, _: Any) -> None:
+    def _on_accepted(self, sock: socket.socket, _: Any) -> None:
         self.inside.append(sock)
 
     def knock(self, times: int = 1) -> None:

@@ -120,7 +120,7 @@ def test_the_newest_way_flexible_and_pipelined_behind_the_login() -> None:
             ]
             await client.send(b"".join(requests))
             answers = [await client.answer() for _ in range(3)]
-            assert [answer[3] for answer in answers] == [1, 2, 3]
+            assert [respond[3] for respond in answers] == [1, 2, 3]
 
     asyncio.run(main())
 

@@ -9,9 +9,9 @@ def test_kafkas_names_for_each_listener() -> None:
     registry = MetricRegistry()
     AuthenticationCounts(registry, "CLIENT").failed.add()
     counts = AuthenticationCounts(registry, "OTHER")
-    for counter in (counts.succeeded, counts.succeeded_for_good, counts.expired):
+    for counter in (counts.succeeded, counts.succeeded_without_reauthentication, counts.expired):
         counter.add()
-    counts.again_latency.record(7)
+    counts.reauthentication_latency.record(7)
     told = metric_values(registry)
     assert told["failed-authentication-total", "CLIENT", "0"] == 1
     assert told["successful-authentication-total", "OTHER", "0"] == 1

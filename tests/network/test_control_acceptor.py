@@ -93,7 +93,7 @@ class Knocks:
     def wait_seconds(self) -> float:
         return 0.0
 
-    def admit(self, sock: socket.socket, _: str) -> bool:
+    def accept(self, sock: socket.socket, _: str) -> bool:
         self._order.append("stranger")
         sock.close()
         return False

@@ -45,7 +45,7 @@ def test_the_last_ones_are_spared_and_that_is_said_once(
     assert len(said) == 4
     assert said[0].startswith(f"clients have to wait: the last {spare} of {limit} file descriptors are reserved")
     assert said[1].startswith(f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved")
-    assert said[2:] == [f"File descriptors are available for {who} again" for who in ("clients", "brokers")]
+    assert said[2:] == [f"File descriptors are available for {group} again" for group in ("clients", "brokers")]
 
 
 def test_a_process_takes_what_it_may_have(limits: tuple[int, int]) -> None:

@@ -36,26 +36,26 @@ def properties(**given: str) -> dict[str, str]:
 
 
 def test_each_listener_gets_what_its_protocol_needs() -> None:
-    guards, faults = build_security(*configured(properties()), NoCredentials())
+    security, faults = build_security(*configured(properties()), NoCredentials())
     assert not faults
-    assert guards["OPEN"].tls is None
-    assert not guards["OPEN"].mechanisms
-    assert guards["TLS"].tls is not None
-    assert list(guards["SECURE"].mechanisms) == ["PLAIN"]
+    assert security["OPEN"].tls is None
+    assert not security["OPEN"].mechanisms
+    assert security["TLS"].tls is not None
+    assert list(security["SECURE"].mechanisms) == ["PLAIN"]
 
 
 def test_client_certificates_on_sasl_ssl_need_the_prefixed_key() -> None:
     given = properties() | {"ssl.client.auth": "required"}
-    guards, _ = build_security(*configured(given), NoCredentials())
-    tls, secure = guards["TLS"].tls, guards["SECURE"].tls
+    security, _ = build_security(*configured(given), NoCredentials())
+    tls, secure = security["TLS"].tls, security["SECURE"].tls
     assert tls is not None
     assert secure is not None
     assert tls.context.verify_mode is ssl.CERT_REQUIRED
     assert secure.context.verify_mode is ssl.CERT_NONE
-    guards, _ = build_security(
+    security, _ = build_security(
         *configured(given | {"listener.name.secure.ssl.client.auth": "required"}), NoCredentials()
     )
-    secure = guards["SECURE"].tls
+    secure = security["SECURE"].tls
     assert secure is not None
     assert secure.context.verify_mode is ssl.CERT_REQUIRED
 

@@ -132,7 +132,7 @@ def test_a_byte_now_and_then_buys_no_time_and_no_thread(listener: str) -> None:
     [
         (None, "a plaintext Kafka request (ApiVersions)"),
         (b"GET /metrics HTTP/1.1\r\n\r\n", "HTTP"),
-        (b"\0" * 20, "bytes that are no TLS (00 00 00 00 00 00 00 00)"),
+        (b"\0" * 20, "bytes that are not TLS (00 00 00 00 00 00 00 00)"),
     ],
 )
 def test_plaintext_on_a_tls_port(
@@ -153,7 +153,7 @@ def test_plaintext_on_a_tls_port(
         asyncio.run(main())
     (line,) = caplog.messages  # one line per interval
     assert line == (
-        f"rejected on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is spoken: "
+        f"rejected on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is expected: "
         "check the peer's security.protocol, or the port"
     )
 
@@ -170,7 +170,7 @@ def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
     (line,) = caplog.messages
-    assert line.startswith("rejected on listener OPEN: 127.0.0.1: the peer speaks TLS to a port without")
+    assert line.startswith("rejected on listener OPEN: 127.0.0.1: the peer sent TLS to a listener without TLS")
 
 
 @pytest.mark.spec("L7")

@@ -76,7 +76,7 @@ def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None
         loop = DataLoop(asyncio.get_running_loop())
         with monkeypatch.context() as patched:
             port = dial_themselves(patched)
-            with pytest.raises(ConnectionRefusedError, match="connection was one to itself"):
+            with pytest.raises(ConnectionRefusedError, match="socket connected to itself"):
                 await connect_data_channel(loop, "127.0.0.1", port)
         assert can_be_bound(port)
         loop.close()

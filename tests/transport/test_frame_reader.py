@@ -19,9 +19,9 @@ class Reading:
         self.frames: list[bytes] = []
         self.mute_every = mute_every
         self.enough_every = enough_every
-        self.reader = FrameReader(self.pool, self.on_frame, max_frame_bytes, self.enough)
+        self.reader = FrameReader(self.pool, self.on_frame, max_frame_bytes, self.is_overdue)
 
-    def enough(self) -> bool:
+    def is_overdue(self) -> bool:
         return bool(self.enough_every) and len(self.frames) % self.enough_every == 0
 
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:

@@ -36,14 +36,14 @@ def test_warm_cold_and_warm_again(file: int) -> None:
     async def main() -> None:
         cold, piece = PageCache(asyncio.get_running_loop()), FileSlice(file, 4096, 500_000)
         os.pread(file, len(CONTENT), 0)
-        assert cold.is_warm(piece)
+        assert cold.is_resident(piece)
         throw_out(file)
-        if cold._tells:  # a file system in memory has no cold pages
-            assert not cold.is_warm(piece)
+        if cold._reports_residency:  # a file system in memory has no cold pages
+            assert not cold.is_resident(piece)
         done = asyncio.Event()
-        cold.warm(piece, done.set)
+        cold.prefetch(piece, done.set)
         await done.wait()
-        assert cold.is_warm(piece)
+        assert cold.is_resident(piece)
         cold.close()
 
     asyncio.run(main())
@@ -52,7 +52,7 @@ def test_warm_cold_and_warm_again(file: int) -> None:
 class NeverWarm(PageCache):
     """Pages that are evicted again before each check."""
 
-    def is_warm(self, piece: FileSlice) -> bool:
+    def is_resident(self, piece: FileSlice) -> bool:
         return False
 
 
@@ -80,5 +80,5 @@ def test_a_cold_slice_arrives_whole(file: int, size: int, gone_again: bool) -> N
 
 def _watched(loop: DataLoop, channel: Any, gone_again: bool) -> PageCache:
     if gone_again:
-        loop.cold_files = channel._queue._cold_files = NeverWarm(loop.asyncio_loop)
-    return loop.cold_files
+        loop.page_cache = channel._queue._page_cache = NeverWarm(loop.asyncio_loop)
+    return loop.page_cache

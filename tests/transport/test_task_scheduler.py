@@ -12,7 +12,7 @@ from signalbox.common.cooperative_task import is_long, own_time, yield_if_due
 from signalbox.transport.task_scheduler import TaskScheduler
 
 
-async def over(scheduler: TaskScheduler) -> None:
+async def is_complete(scheduler: TaskScheduler) -> None:
     while scheduler.waiting:  # noqa: ASYNC110 - the test waits for rounds of the loop
         await asyncio.sleep(0)
 
@@ -43,7 +43,7 @@ def test_the_rest_of_something_is_long_from_its_beginning() -> None:
         told: list[bool] = []
         scheduler = TaskScheduler(asyncio.get_running_loop())
         scheduler.run(lambda: told.append(is_long()))
-        scheduler.run(lambda: told.append(is_long()), again=True)
+        scheduler.run(lambda: told.append(is_long()), is_resumed=True)
         assert told == [False, True]
 
     asyncio.run(main())
@@ -57,7 +57,7 @@ def test_long_works_take_turns_and_short_ones_are_over_at_once() -> None:
         scheduler.run(lambda: slices_of("b", 3, told))
         scheduler.run(lambda: told.append("short"))
         assert scheduler.waiting == 2
-        await over(scheduler)
+        await is_complete(scheduler)
         assert told == ["a", "b", "short", "a", "b", "a", "b"]
 
     asyncio.run(main())
@@ -74,7 +74,7 @@ def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
 
         scheduler.run(fails)
         scheduler.run(lambda: slices_of("well", 2, told))
-        await over(scheduler)
+        await is_complete(scheduler)
         assert told == ["well", "well"]
 
     asyncio.run(main())
@@ -86,11 +86,11 @@ def test_a_work_knows_its_own_time_from_that_of_others() -> None:
         scheduler, took = TaskScheduler(asyncio.get_running_loop()), []
 
         def work() -> None:
-            began = own_time(time.monotonic)
+            started = own_time(time.monotonic)
             for _ in range(30):
                 _keep_the_thread(0.0002)
                 yield_if_due()
-            took.append(own_time(time.monotonic) - began)
+            took.append(own_time(time.monotonic) - started)
 
         started = time.monotonic()
         scheduler.run(work)
@@ -101,8 +101,8 @@ def test_a_work_knows_its_own_time_from_that_of_others() -> None:
         assert 0.006 <= took[0] < whole / 2
 
     asyncio.run(run())
-    began = own_time(time.monotonic)
-    assert 0 <= time.monotonic() - began < 60, "outside of a cooperative task it is any clock"
+    started = own_time(time.monotonic)
+    assert 0 <= time.monotonic() - started < 60, "outside of a cooperative task it is any clock"
 
 
 def _keep_the_thread(seconds: float) -> None:
@@ -119,7 +119,7 @@ def test_work_that_long_work_begins_gives_way_to_the_loop_alone() -> None:
             slices_of("outer", 2, told)
 
         scheduler.run(begins)
-        await over(scheduler)
+        await is_complete(scheduler)
         assert told == ["outer", "inner", "outer", "inner", "inner"]
 
     asyncio.run(main())

@@ -133,7 +133,7 @@ def test_a_muted_channel_continues_with_what_is_already_decrypted() -> None:
     [
         (b"GET / HTTP/1.1\r\n\r\n", "HTTP"),
         (framed(b"\0\x12\0\0\0\0\0\x01\0\0"), "a plaintext Kafka request (ApiVersions)"),
-        (bytes(64), "bytes that are no TLS"),
+        (bytes(64), "bytes that are not TLS"),
     ],
 )
 def test_plain_text_on_a_tls_port(data: bytes, named: str) -> None:

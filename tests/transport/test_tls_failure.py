@@ -47,9 +47,9 @@ def test_why_a_handshake_failed() -> None:
 
 
 def test_what_is_no_tls_is_counted_apart() -> None:
-    error = NotTls("the peer sent HTTP where TLS is spoken")
+    error = NotTls("the peer sent HTTP where TLS is expected")
     assert failure_kind(error) == "plaintext_on_tls"
-    assert failure_reason(error).startswith("the peer sent HTTP where TLS is spoken: check")
+    assert failure_reason(error).startswith("the peer sent HTTP where TLS is expected: check")
 
 
 def test_what_nobody_has_words_for_keeps_openssls() -> None:

@@ -98,7 +98,7 @@ def test_a_goodbye_is_told_from_silence() -> None:
     async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
         await shake_hands(server, client)
         target = memoryview(bytearray(100))
-        client.say_goodbye()
+        client.send_close_notify()
         assert server.read_into(target) == 0
         server.receive(client.outgoing())
         assert server.read_into(target) == -1

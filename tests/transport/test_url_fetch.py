@@ -17,14 +17,14 @@ import pytest
 from signalbox.common.limits import MAX_CONFIG_FILE_BYTES, MAX_FETCHED_DOCUMENT_BYTES
 from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.settings import TlsSettings
-from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch, url_problem
+from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch, url_problem
 from tests.security.certificates import Authority
 from tests.security.issuer import Endpoint, answering
 from tests.transport.self_connecting import can_be_bound, dial_themselves
 
 
 def get(url: str, **more: Any) -> bytes:
-    return fetch(FetchRequest(url=url, **{"deadline_s": 5.0, **more}))
+    return fetch(UrlRequest(url=url, **{"deadline_s": 5.0, **more}))
 
 
 def problem(url: str, **more: Any) -> str:
@@ -114,9 +114,9 @@ def test_https_with_a_checked_certificate() -> None:
         trusting = client_context(TlsSettings(truststore_certificates=authority.pem))
         assert get(url, tls=lambda: trusting) == b"keys"
         assert "self" in problem(url) or "issuer" in problem(url)
-        assert "cannot be asked" in problem(endpoint.url)  # plain text on a TLS port
+        assert "cannot be reached" in problem(endpoint.url)  # plain text on a TLS port
     with Endpoint(answering(b"x")).open() as plain:
-        assert "cannot be asked" in problem(plain.url.replace("http:", "https:"), tls=ssl.create_default_context)
+        assert "cannot be reached" in problem(plain.url.replace("http:", "https:"), tls=ssl.create_default_context)
 
 
 def drip(sock: socket.socket) -> None:
@@ -135,7 +135,7 @@ def test_a_server_that_hangs_holds_nobody_past_the_deadline(say: Callable[[socke
         started = time.monotonic()
         text = problem(url.replace("http", scheme, 1), deadline_s=0.4)
         assert time.monotonic() - started < 30
-        assert "did not answer within 0.4 s" in text or (scheme == "https" and say is drip)
+        assert "did not respond within 0.4 s" in text or (scheme == "https" and say is drip)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_server_that_breaks_off_or_talks_nonsense(said: bytes) -> None:
 def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         port = dial_themselves(patched)
-        with pytest.raises(FetchFailed, match="connection was one to itself"):
+        with pytest.raises(FetchFailed, match="socket connected to itself"):
             get(f"http://127.0.0.1:{port}/keys")
     assert can_be_bound(port)
 
@@ -169,7 +169,7 @@ def test_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert "Connection refused" in problem(f"http://127.0.0.1:{port}/")
-    assert "cannot be asked" in problem("http://no-such-host.invalid/")
+    assert "cannot be reached" in problem("http://no-such-host.invalid/")
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,6 @@ def test_what_is_no_address(url: str, words: str) -> None:
 
 
 def test_what_is_secret_is_not_shown() -> None:
-    request = FetchRequest(url="http://h/", deadline_s=1, headers={"Authorization": "Basic abc"}, body=b"password")
+    request = UrlRequest(url="http://h/", deadline_s=1, headers={"Authorization": "Basic abc"}, body=b"password")
     assert "abc" not in repr(request)
     assert "password" not in repr(request)

@@ -36,7 +36,7 @@ class FastPathChannel(Protocol):
 class FastPathConnection(Protocol):
     """The part of a connection of the network package that the fast path uses."""
 
-    hot_shapes: object
+    request_templates: object
 
     @property
     def context(self) -> RequestContext: ...
@@ -56,7 +56,7 @@ class FastPathConnection(Protocol):
         """Send a response of head (which begins with the size of the whole response), records and tail."""
         ...
 
-    def respond_whole(self, frame: bytes) -> None:
+    def respond_framed(self, frame: bytes) -> None:
         """Send a response frame that begins with its size."""
         ...
 
@@ -93,12 +93,12 @@ class FastPath:
 
     def try_frame(self, connection: FastPathConnection, frame: memoryview) -> bool:
         """Port of the network package: serve the frame if possible; False leaves it to the generic path."""
-        kinds: dict[int, Serve] | None = connection.hot_shapes  # type: ignore[assignment]
+        kinds: dict[int, Serve] | None = connection.request_templates  # type: ignore[assignment]
         if len(frame) < _HEAD_BYTES:
             return False
         kind, correlation_id = _HEAD(frame)
         if kinds is None:
-            connection.hot_shapes = kinds = {}
+            connection.request_templates = kinds = {}
         serve = kinds.get(kind)
         if serve is not None:
             return serve(frame, correlation_id)
@@ -110,13 +110,13 @@ class FastPath:
         """Drop the templates of every connection, because something that they do not compare has changed (a quota)."""
         self.settle()
         for connection in self._requests:
-            connection.hot_shapes = None
+            connection.request_templates = None
         self._requests.clear()
 
     def forget(self, connection: FastPathConnection) -> None:
         """Port of the network package: the connection was closed."""
         requests = self._requests.pop(connection, None)
-        connection.hot_shapes = None
+        connection.request_templates = None
         if requests is not None:
             self._settle(requests)
 

@@ -206,7 +206,7 @@ class ConnectionProduce:
     def _respond(self, frame: bytes, request_bytes: int) -> None:
         """`frame` begins with its size; b"": the request gets no response (acks=0)."""
         if frame:
-            self._connection.respond_whole(frame)
+            self._connection.respond_framed(frame)
             self._count(request_bytes, len(frame) - 4)
         else:
             self._connection.respond_nothing()

@@ -150,15 +150,15 @@ def read_unknown_tags(buffer: Any, offset: int, holder: Any) -> int:
     """Keep all tagged fields of a struct without known tags; returns the offset behind them."""
     count, offset = read_uvarint(buffer, offset)
     check_count(count, 2, buffer, offset)
-    kept = {}
+    unknown_tags = {}
     for _ in range(count):
         tag, offset = read_uvarint(buffer, offset)
         size, offset = read_uvarint(buffer, offset)
         if size > len(buffer) - offset:
             reject_overrun()
-        kept[tag] = bytes(buffer[offset : offset + size])
+        unknown_tags[tag] = bytes(buffer[offset : offset + size])
         offset += size
-    holder.unknown_tags = kept
+    holder.unknown_tags = unknown_tags
     return offset
 
 

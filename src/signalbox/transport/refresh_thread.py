@@ -22,19 +22,19 @@ class RefreshThread(Protocol):
         ...
 
 
-def start_keeper_thread(keeper: RefreshThread, wake: threading.Event, name: str) -> None:
+def start_refresh_thread(refresher: RefreshThread, wake: threading.Event, name: str) -> None:
     """Begin at once. `wake` is the keeper's own event: set it for an early step, or to end the thread."""
-    threading.Thread(target=_run, args=(weakref.ref(keeper), wake), name=name, daemon=True).start()
-    weakref.finalize(keeper, wake.set)
+    threading.Thread(target=_run, args=(weakref.ref(refresher), wake), name=name, daemon=True).start()
+    weakref.finalize(refresher, wake.set)
 
 
-def _run(keeper: weakref.ref[RefreshThread], wake: threading.Event) -> None:
+def _run(refresher: weakref.ref[RefreshThread], wake: threading.Event) -> None:
     while True:
-        held = keeper()
-        wait_s = held.step() if held is not None else None
+        target = refresher()
+        wait_s = target.step() if target is not None else None
         if wait_s is None:
             return
-        del held
+        del target
         time.sleep(min(wait_s, EARLIEST_SECONDS))
         wake.wait(max(0.0, wait_s - EARLIEST_SECONDS))
         wake.clear()

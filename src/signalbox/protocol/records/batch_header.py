@@ -61,7 +61,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Size of the whole batch, header included."""
+        """Size of the complete batch, header included."""
         return self.batch_length + LOG_OVERHEAD
 
     @property
@@ -130,16 +130,16 @@ def iter_batch_headers(
     a cut is CORRUPT_MESSAGE."""
     end = len(buffer)
     while position < end:
-        if allow_partial_tail and not _is_whole(buffer, position, end):
+        if allow_partial_tail and not _is_complete(buffer, position, end):
             return
         header = read_batch_header(buffer, position)
         if header.size_bytes > end - position:
-            raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch of {header.size_bytes} bytes, {end - position} are there")
+            raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch of {header.size_bytes} bytes, {end - position} are left")
         yield header
         position += header.size_bytes
 
 
-def _is_whole(buffer: bytes | bytearray | memoryview, position: int, end: int) -> bool:
+def _is_complete(buffer: bytes | bytearray | memoryview, position: int, end: int) -> bool:
     if end - position < LOG_OVERHEAD:
         return False
     batch_length: int = _OFFSET_AND_LENGTH.unpack_from(buffer, position)[1]

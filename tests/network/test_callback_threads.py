@@ -36,7 +36,7 @@ def test_work_in_threads_and_results_in_the_loop_a_few_at_once() -> None:
     asyncio.run(main())
 
 
-def test_a_loop_that_is_gone_is_not_told() -> None:
+def test_no_callback_on_a_closed_loop() -> None:
     begun, release = threading.Event(), threading.Event()
     told: list[bool] = []
 

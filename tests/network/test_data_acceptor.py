@@ -95,7 +95,7 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
     asyncio.run(main())
 
 
-def test_out_of_descriptors_is_survived_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_shortage_of_descriptors_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()

@@ -22,7 +22,7 @@ def _highest() -> int:
     return max(map(int, os.listdir("/proc/self/fd")))
 
 
-def test_the_last_ones_are_spared_and_that_is_said_once(
+def test_the_last_descriptors_are_reserved_and_that_is_logged_once(
     limits: tuple[int, int], caplog: pytest.LogCaptureFixture
 ) -> None:
     descriptors = Descriptors()
@@ -48,7 +48,7 @@ def test_the_last_ones_are_spared_and_that_is_said_once(
     assert said[2:] == [f"File descriptors are available for {group} again" for group in ("clients", "brokers")]
 
 
-def test_a_process_takes_what_it_may_have(limits: tuple[int, int]) -> None:
+def test_the_soft_limit_is_raised_to_the_hard_limit(limits: tuple[int, int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_highest() + 100, limits[1]))
     raise_limit()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == limits[1]

@@ -12,7 +12,7 @@ LIMITS = ExpiryLimits(idle=10, stall=5, setup=3)
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
-def test_who_has_to_go() -> None:
+def test_which_connections_expire() -> None:
     async def main() -> None:
         async with serving(sink=EchoSink(lambda _: True)) as served:
             client = await served.dial()

@@ -54,7 +54,7 @@ def test_a_key_that_is_missed_is_looked_for_early_but_not_often() -> None:
         kept.close()
 
 
-def test_what_is_remembered_of_missed_keys_is_bounded() -> None:
+def test_the_cache_of_missing_keys_is_bounded() -> None:
     now = 0.0
     kept = refresher("http://127.0.0.1:1/", now=lambda: now)
     for number in range(1000):
@@ -101,7 +101,7 @@ def test_an_endpoint_that_hangs_is_given_up() -> None:
         kept.close()
 
 
-def test_a_file_is_read_at_once_and_says_what_is_wrong(tmp_path: Path) -> None:
+def test_a_file_is_read_at_once_and_its_faults_are_reported(tmp_path: Path) -> None:
     kept = refresher(key_file(tmp_path, ONE))
     kept.fetch_now()
     assert kept.keys.knows("one")

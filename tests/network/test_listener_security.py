@@ -101,7 +101,7 @@ def test_l6_where_a_login_module_comes_from(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("L6")
-def test_what_is_wrong_with_a_jaas_file_is_told_with_file_line_and_section(tmp_path: Path) -> None:
+def test_jaas_faults_name_file_line_and_section(tmp_path: Path) -> None:
     path = tmp_path / "jaas.conf"
     given = properties() | {"sasl.jaas.file": str(path)}
     del given["listener.name.secure.plain.sasl.jaas.config"]
@@ -141,8 +141,8 @@ def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_rejected()
             await plain.send(plain.request(ApiKey.METADATA, 1))
             assert await plain.ended()
             assert served.trail.counts["Rejections", "TLS", "plaintext_on_tls"] == 1
-            stranger = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
-            reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=stranger)
+            uncertified = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
+            reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=uncertified)
             with suppress(OSError):  # the connection ends with an alert or without one
                 assert await reader.read() == b""
             await served.trail.until(AuditKind.REJECTED, 2)

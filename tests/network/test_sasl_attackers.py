@@ -133,7 +133,7 @@ def test_a_wrong_password_a_thousand_times(caplog: pytest.LogCaptureFixture) -> 
     asyncio.run(main())
 
 
-def test_nobody_can_tell_which_users_there_are(caplog: pytest.LogCaptureFixture) -> None:
+def test_responses_do_not_reveal_which_users_exist(caplog: pytest.LogCaptureFixture) -> None:
     """SCRAM: an unknown user has a salt as well, the same at every attempt on every listener."""
 
     async def first_answer(served: Served, listener: str, user: str) -> tuple[str, str, str | None]:

@@ -33,7 +33,7 @@ def test_a_session_ends_and_is_renewed_once_a_second_at_most() -> None:
     asyncio.run(main())
 
 
-def test_what_is_being_renewed_does_not_end() -> None:
+def test_a_session_does_not_expire_during_its_renewal() -> None:
     async def main() -> None:
         ends: list[bool] = []
         end = SessionEnd(ManualClock(), lambda: ends.append(True))

@@ -59,7 +59,7 @@ def damaged(draw: Any, frame: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("case", ALL_VERSIONS, ids=version_id)
-def test_reads_what_the_interpreter_reads_and_rejects_what_it_rejects(case: tuple[Any, int]) -> None:
+def test_compiled_decoding_agrees_with_the_interpreter(case: tuple[Any, int]) -> None:
     made, version = case
 
     @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))

@@ -25,7 +25,7 @@ def interpreted(message: Any, version: int) -> bytes:
 
 
 @pytest.mark.parametrize("case", ALL_VERSIONS, ids=version_id)
-def test_writes_what_the_interpreter_writes(case: tuple[Any, int]) -> None:
+def test_compiled_encoding_agrees_with_the_interpreter(case: tuple[Any, int]) -> None:
     made, version = case
 
     @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))

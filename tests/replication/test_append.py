@@ -100,7 +100,7 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_rejected_at_the_door(tmp_path: Path, name: str) -> None:
+def test_appends_rejected_before_validation(tmp_path: Path, name: str) -> None:
     target, acks, error = REJECTED[name]
     outcome = alone(tmp_path).brokers[1].manager.append([(target, batch_of(b"x"))], acks, 100)
     assert errors(outcome) == [error]

@@ -26,7 +26,7 @@ def test_partitions_are_answered_in_the_order_of_the_request(tmp_path: Path) -> 
     assert found == [(TOPIC_ID, [2, 0, 1]), (OTHER_ID, [4])]
 
 
-def test_a_wait_ends_with_what_is_there(tmp_path: Path) -> None:
+def test_an_expired_fetch_returns_the_available_records(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1], partitions=2)
     session_partition = [FetchRequest.FetchPartition(partition=i, partition_max_bytes=1_000) for i in (0, 1)]

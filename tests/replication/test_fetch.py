@@ -74,7 +74,7 @@ def test_a_fetch_at_the_end_waits_for_the_high_watermark(tmp_path: Path) -> None
     assert values_of(partition_data(answer.value).records) == [b"b"]
 
 
-def test_it_does_not_see_what_is_not_committed(tmp_path: Path) -> None:
+def test_uncommitted_records_are_not_returned(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1, 2])
     cluster.produce(1, b"a", acks=1)
@@ -148,7 +148,7 @@ def test_the_first_batch_comes_whatever_the_limits(tmp_path: Path) -> None:
     assert (found[1], found[2]) == (0, 0)
 
 
-def test_partitions_share_the_whole(tmp_path: Path) -> None:
+def test_partitions_share_max_bytes(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, b"x" * 1_000, b"x" * 1_000, partitions=3)
     one = sizes(fetch(cluster, several((0, 0), part_max=1_000)).value)[0]
     found = sizes(fetch(cluster, several((0, 0), (1, 0), (2, 0), max_bytes=2 * one + 100)).value)
@@ -266,7 +266,7 @@ def test_a_session_from_full_to_incremental_to_closed(tmp_path: Path) -> None:
     assert len(cluster.brokers[1].manager.sessions) == 0
 
 
-def test_a_parked_incremental_fetch_tells_the_news_alone(tmp_path: Path) -> None:
+def test_a_parked_incremental_fetch_returns_only_changes(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, b"a", partitions=3)
     full = fetch(cluster, several((0, 1), (1, 1), (2, 1), session_epoch=0)).value
     answer = fetch(cluster, several(session_id=full.session_id, session_epoch=1, max_wait_ms=500))
@@ -282,7 +282,7 @@ def test_a_fetch_without_anything_to_read_does_not_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("D12")
-def test_a_response_that_is_withdrawn_is_told_again_in_its_session(tmp_path: Path) -> None:
+def test_a_withdrawn_response_is_returned_again_in_its_session(tmp_path: Path) -> None:
     """The next fetch returns what a throttled client did not get."""
     cluster = with_records(tmp_path, b"a", partitions=2)
     manager = cluster.brokers[1].manager

@@ -56,7 +56,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> MemoryCluster:
 
 @given(offset=st.integers(-2, 25), max_bytes=st.integers(0, 3_000))
 @settings(max_examples=200, deadline=None)
-def test_the_hot_read_gives_what_the_generic_one_does(cluster: MemoryCluster, offset: int, max_bytes: int) -> None:
+def test_the_fast_path_read_agrees_with_the_generic_one(cluster: MemoryCluster, offset: int, max_bytes: int) -> None:
     broker = cluster.brokers[1]
     hot = read_fast_path(broker.partition(), offset, max_bytes, Isolation.READ_UNCOMMITTED)
     [(_, data)] = read_all(broker.manager.hosted, [session_partition(offset, max_bytes)], CONSUMER).entries
@@ -66,7 +66,7 @@ def test_the_hot_read_gives_what_the_generic_one_does(cluster: MemoryCluster, of
         assert (data.error_code, bytes_of(data.records)) == (0, bytes_of(hot.records))
 
 
-def test_the_hot_read_leaves_followers_to_the_generic_one(tmp_path: Path) -> None:
+def test_the_fast_path_read_does_not_serve_followers(tmp_path: Path) -> None:
     made = MemoryCluster(tmp_path, [1, 2])
     made.create([1, 2])
     made.produce(1, b"a")
@@ -91,7 +91,7 @@ def test_isolation_levels(level: int) -> None:
     assert raised.value.error is Error.INVALID_REQUEST
 
 
-def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
+def test_a_session_skips_unchanged_partitions(cluster: MemoryCluster) -> None:
     hosted = cluster.brokers[1].manager.hosted
     partition = cluster.brokers[1].partition()
     unchanged = in_session(session_partition(partition.high_watermark))

@@ -123,13 +123,13 @@ def test_nothing_to_fetch_makes_no_session() -> None:
         ),
     ],
 )  # fmt: skip
-def test_only_news_are_told(data: FetchResponse.PartitionData, again: bool) -> None:
+def test_only_changes_are_returned(data: FetchResponse.PartitionData, again: bool) -> None:
     told = partition()
     assert told.must_include(PartitionData(high_watermark=5, log_start_offset=0, records=b""))
     assert told.must_include(data) is again
 
 
-def test_after_an_error_the_next_answer_is_told() -> None:
+def test_the_first_entry_after_an_error_is_always_returned() -> None:
     told, fine = partition(), PartitionData(high_watermark=5, log_start_offset=0, records=b"")
     assert [told.must_include(data) for data in (fine, fine, PartitionData(error_code=6), fine, fine)] == [
         True, False, True, True, False,
@@ -146,7 +146,7 @@ def test_a_partition_that_gave_records_goes_last() -> None:
     assert len(session.dirty_partitions) == 3
 
 
-def test_a_partition_that_rests_is_stirred_by_its_news(tmp_path: Path) -> None:
+def test_a_clean_partition_becomes_dirty_at_its_next_change(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1], partitions=3)
     manager, cache = cluster.brokers[1].manager, cluster.brokers[1].manager.sessions
@@ -178,7 +178,7 @@ def test_a_partition_that_rests_is_stirred_by_its_news(tmp_path: Path) -> None:
     assert all(not cluster.brokers[1].partition(index).clean_sessions for index in range(3))
 
 
-def test_a_resting_follower_counts_as_caught_up_until_its_last_fetch(tmp_path: Path) -> None:
+def test_a_clean_follower_counts_as_caught_up_until_its_last_fetch(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path)
     cluster.create([1, 2, 3])
     cluster.advance(60_000, step_ms=500)

@@ -78,7 +78,7 @@ def data(index: int = 0, **fields: Any) -> FetchResponse.PartitionData:
     return FetchResponse.PartitionData(partition_index=index, log_start_offset=0, **fields)
 
 
-def test_the_first_fetch_has_everything_and_the_next_only_what_changed(tmp_path: Path) -> None:
+def test_the_first_fetch_has_all_partitions_and_the_next_only_changes(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path, partitions=3)
     first = leader.fetches[0]
     assert (first.session_id, first.session_epoch, leader.asked()) == (0, 0, [(0, 0), (1, 0), (2, 0)])
@@ -97,7 +97,7 @@ def test_the_high_watermark_stays_within_the_log(tmp_path: Path) -> None:
     assert cluster.brokers[2].partition().high_watermark == 2
 
 
-def test_a_batch_that_was_cut_off_is_asked_for_again(tmp_path: Path) -> None:
+def test_an_incomplete_batch_is_fetched_again(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path)
     whole = records(b"a") + records(b"b", offset=1)
     leader.response(-1, data(high_watermark=2, records=whole[:-5]))
@@ -106,7 +106,7 @@ def test_a_batch_that_was_cut_off_is_asked_for_again(tmp_path: Path) -> None:
     assert cluster.brokers[2].content() == whole
 
 
-def test_nothing_is_asked_for_while_an_answer_is_being_written(tmp_path: Path) -> None:
+def test_no_fetch_is_sent_while_a_response_is_written(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path, partitions=2)
     large = data(high_watermark=1, records=records(bytes(400_000)))
     [fetcher] = cluster.brokers[2].manager.fetchers._fetchers.values()
@@ -122,7 +122,9 @@ def test_nothing_is_asked_for_while_an_answer_is_being_written(tmp_path: Path) -
     assert leader.asked() == [(0, 1)]
 
 
-def test_divergence_cuts_the_log_and_goes_on_from_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_divergence_truncates_the_log_and_continues_from_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     cluster, leader = followed(tmp_path)
     for _ in range(2):
@@ -141,7 +143,7 @@ def test_divergence_cuts_the_log_and_goes_on_from_there(tmp_path: Path, caplog: 
     assert "log end offset=1, before=2, reason=leader epoch 0 of broker" in line
 
 
-def test_divergence_that_truncates_nothing_is_not_asked_for_as_fast_as_can_be(tmp_path: Path) -> None:
+def test_divergence_that_truncates_nothing_backs_off(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path)
     leader.response(-1, data(high_watermark=1, records=records(b"a")))
     leader.response(-1, data(diverging_epoch=FetchResponse.EpochEndOffset(epoch=0, end_offset=1), high_watermark=9))
@@ -155,7 +157,7 @@ def test_divergence_that_truncates_nothing_is_not_asked_for_as_fast_as_can_be(tm
 @pytest.mark.parametrize(
     "wrong", [{"offset": 2}, {"offset": 1, "epoch": 1}], ids=["a gap", "an epoch above the leader's"]
 )
-def test_a_batch_that_cannot_follow_is_not_taken_and_asked_for_again(tmp_path: Path, wrong: dict[str, int]) -> None:
+def test_a_batch_that_does_not_continue_the_log_is_fetched_again(tmp_path: Path, wrong: dict[str, int]) -> None:
     """The checksum does not cover the base offset and the leader epoch."""
     cluster, leader = followed(tmp_path)
     whole = records(b"a") + records(b"b", offset=1)
@@ -199,7 +201,7 @@ def _listed(question: ListOffsetsRequest, offset: int) -> Any:
     return ListOffsetsResponse(topics=[topic])
 
 
-def test_a_question_without_an_answer_is_asked_again_later(tmp_path: Path) -> None:
+def test_a_failed_list_offsets_is_retried_later(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path)
     leader.response(-1, data(error_code=Error.OFFSET_OUT_OF_RANGE))
     questions = len(leader.requests)
@@ -228,7 +230,7 @@ def test_errors_of_a_partition_make_it_wait_longer_each_time(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("L12")
-def test_a_leader_that_rejects_replicas_on_the_listener_is_dialled_again(tmp_path: Path) -> None:
+def test_the_channel_reconnects_if_the_listener_rejects_replicas(tmp_path: Path) -> None:
     _, leader = followed(tmp_path, partitions=2)
     rejected = Error.TOPIC_AUTHORIZATION_FAILED
     leader.response(-1, data(0, error_code=rejected), data(1, error_code=rejected))
@@ -322,7 +324,7 @@ def test_a_fault_of_ours_in_one_partition_does_not_stop_the_others(tmp_path: Pat
 
 
 @pytest.mark.spec("D3")
-def test_a_follower_keeps_what_its_leader_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_follower_keeps_records_that_its_leader_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The leader restarted with a shorter log: one log line, quiet retries, and the follower stays out of the ISR."""
     cluster = MemoryCluster(tmp_path, [1, 2])
     cluster.create([1, 2])

@@ -10,7 +10,7 @@ from signalbox.replication.config_rows import ReplicationConfig
 from tests.replication.memory_cluster import MemoryCluster
 
 
-def test_partitions_are_spread_over_the_lanes_to_a_leader(tmp_path: Path) -> None:
+def test_partitions_are_distributed_over_the_fetchers_of_a_leader(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2], ReplicationConfig(fetchers_per_leader=2))
     cluster.create([1, 2], partitions=8)
     cluster.run()
@@ -23,7 +23,7 @@ def test_partitions_are_spread_over_the_lanes_to_a_leader(tmp_path: Path) -> Non
     assert all(cluster.brokers[1].partition(index).high_watermark == 1 for index in range(8))
 
 
-def test_a_closed_broker_follows_nobody(tmp_path: Path) -> None:
+def test_closed_fetchers_follow_no_partition(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2])
     cluster.create([1, 2])
     cluster.run()
@@ -34,7 +34,7 @@ def test_a_closed_broker_follows_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("M2")
-def test_a_broker_that_leaves_goes_on_until_it_is_told_otherwise(tmp_path: Path) -> None:
+def test_a_broker_that_shuts_down_keeps_following_until_it_is_stopped(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2, 3])
     cluster.create([1, 2, 3])
     cluster.run()
@@ -51,7 +51,7 @@ def test_a_broker_that_leaves_goes_on_until_it_is_told_otherwise(tmp_path: Path)
     assert set(cluster.brokers[2].partition().isr) == {1, 2}
 
 
-def test_another_number_of_fetchers_deals_the_partitions_anew(tmp_path: Path) -> None:
+def test_resizing_reassigns_the_partitions(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2])
     cluster.create([1, 2], partitions=8)
     cluster.run()

@@ -31,7 +31,7 @@ def test_pauses_double_up_to_the_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("D3")
-def test_what_was_acknowledged_is_kept_whatever_the_leader_lacks(tmp_path: Path) -> None:
+def test_acknowledged_records_are_not_truncated(tmp_path: Path) -> None:
     state = followed(tmp_path, 3)
     assert state.log.high_watermark == 3
     for truncate in (lambda: state.reset_to_leader_offsets(0, 2), lambda: state.truncate_diverging(0, 2)):

@@ -69,7 +69,7 @@ def test_a_topic_keeps_its_name_until_its_last_partition_goes() -> None:
     assert hosted.remove(TopicPartition(TOPIC, 1)) is None
 
 
-def test_the_current_leader_is_what_is_known_best() -> None:
+def test_the_current_leader_is_from_the_newest_source() -> None:
     hosted, _ = hosting(0)
     assert hosted.current_leader(TOPIC, 5) == (2, 4)
     assert hosted.current_leader(TOPIC, 0) == (-1, -1)

@@ -115,7 +115,7 @@ def test_a_failed_request_is_repeated_with_the_broker_epoch_of_then(tmp_path: Pa
     assert bench.partitions[0].isr == (1, 2)
 
 
-def test_partitions_that_were_not_answered_are_asked_again(tmp_path: Path) -> None:
+def test_partitions_missing_in_the_response_are_retried(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.shrink(0, 1)
     bench.response(skip=1)
@@ -142,9 +142,7 @@ def test_nothing_is_sent_after_the_end(tmp_path: Path) -> None:
     assert len(bench.sender.sent) == 1
 
 
-def test_a_controller_that_cannot_store_it_is_asked_until_it_can_and_the_log_says_so_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_alter_partition_is_retried_and_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "signalbox.replication.isr")
     bench = Bench(tmp_path)
     bench.shrink(0)

@@ -65,7 +65,7 @@ def test_a_shrink_moves_the_high_watermark_when_it_is_confirmed(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("offset", "alive", "joins"), [(2, True, True), (1, True, False), (0, True, False), (2, False, False)]
 )
-def test_who_joins(tmp_path: Path, offset: int, alive: bool, joins: bool) -> None:
+def test_when_a_follower_joins_the_isr(tmp_path: Path, offset: int, alive: bool, joins: bool) -> None:
     cluster, partition = led(tmp_path, [1])
     if not alive:
         cluster.view.alive.discard(2)
@@ -75,7 +75,7 @@ def test_who_joins(tmp_path: Path, offset: int, alive: bool, joins: bool) -> Non
     assert (2 in partition.maximal_isr) is joins
 
 
-def test_nobody_joins_with_less_than_the_leader_had_when_it_was_elected(tmp_path: Path) -> None:
+def test_a_follower_below_the_leader_epoch_start_does_not_join(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path, [1, 3])
     cluster.elect(1, isr=[1, 3])
     partition.record_follower_fetch(2, 1, 0)
@@ -140,7 +140,7 @@ def test_late_answers_do_not_count(tmp_path: Path, change: str) -> None:
     assert partition.isr == before
 
 
-def test_a_recovering_leader_says_when_it_has_recovered(tmp_path: Path) -> None:
+def test_a_recovering_leader_reports_its_recovery(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path, [1])
     assert propose_recovered(partition) is None
     partition.set_isr(IsrState((1,), RECOVERING))

@@ -27,7 +27,7 @@ def test_a_value_that_is_not_there_cannot_be_read() -> None:
         _ = Promise[int]().value
 
 
-def test_giving_up_tells_the_other_side_once_and_silences_callbacks() -> None:
+def test_abandon_calls_on_abandon_once_and_drops_callbacks() -> None:
     told: list[str] = []
     promise: Promise[int] = Promise()
     promise.on_abandon = lambda: told.append("gone")
@@ -38,7 +38,7 @@ def test_giving_up_tells_the_other_side_once_and_silences_callbacks() -> None:
     assert told == ["gone"]
 
 
-def test_giving_up_what_is_done_does_nothing() -> None:
+def test_abandon_of_a_completed_promise_has_no_effect() -> None:
     told: list[str] = []
     promise = completed(5)
     promise.on_abandon = lambda: told.append("gone")

@@ -56,7 +56,7 @@ def test_dropped_and_wanted_again_between_two_requests(tmp_path: Path) -> None:
     assert bench.request() == (33, 1, [0], [])
 
 
-def test_a_leader_without_room_for_a_session_is_told_everything_each_time(tmp_path: Path) -> None:
+def test_without_a_session_each_fetch_has_all_partitions(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.session.add(bench.followed[0])
     for _ in range(2):
@@ -64,7 +64,7 @@ def test_a_leader_without_room_for_a_session_is_told_everything_each_time(tmp_pa
         bench.session.on_response(0)
 
 
-def test_answers_count_for_what_the_leader_was_told(tmp_path: Path) -> None:
+def test_responses_are_only_for_requested_partitions(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.session.add(bench.followed[0])
     assert not bench.followed[0].requested

@@ -147,7 +147,7 @@ def test_a_leader_stores_its_isr_and_announces_it() -> None:
     ],
     ids=["another leads", "elected anew", "nobody leads", "another ISR"],
 )
-def test_who_was_deposed_or_does_not_know_the_last_word_writes_nothing(now: PartitionState, error: Error) -> None:
+def test_a_deposed_leader_or_an_old_partition_epoch_writes_nothing(now: PartitionState, error: Error) -> None:
     async def scenario(bench: Bench) -> None:
         await bench.write(now)
         assert await bench.errors(partition_data([1, 2])) == [error]
@@ -166,7 +166,7 @@ def test_who_was_deposed_or_does_not_know_the_last_word_writes_nothing(now: Part
     ],
     ids=["another leads", "another ISR", "its own earlier try"],
 )
-def test_what_comes_between_the_look_and_the_write_stands(between: PartitionState, outcome: Error) -> None:
+def test_a_concurrent_write_is_kept(between: PartitionState, outcome: Error) -> None:
     async def scenario(bench: Bench) -> None:
         commit, came = bench.store.commit, list[list[Outcome]]()
 
@@ -202,7 +202,7 @@ def test_no_replica_can_take_itself_out() -> None:
     run(scenario)
 
 
-def test_an_answer_that_was_lost_is_given_when_it_is_asked_again() -> None:
+def test_a_retry_after_a_lost_response_succeeds() -> None:
     async def scenario(bench: Bench) -> None:
         bench.store.lost_answers = 1
         assert await bench.ask(partition_data([1, 2])) is Error.NETWORK_EXCEPTION
@@ -218,7 +218,7 @@ def test_an_answer_that_was_lost_is_given_when_it_is_asked_again() -> None:
     run(scenario)
 
 
-def test_a_leader_that_has_recovered_says_so() -> None:
+def test_a_recovered_leader_stores_its_recovery() -> None:
     async def scenario(bench: Bench) -> None:
         await bench.write(replace(STATE, isr=(1,), recovery=LeaderRecoveryState.RECOVERING))
         asked = partition_data([1], partition_epoch=1, leader_recovery_state=RECOVERED)

@@ -52,7 +52,7 @@ def test_whose_copying_counts() -> None:
     assert not made.follower.covers("t", 0)
 
 
-def test_a_config_that_nobody_here_would_store_is_told_of_and_not_obeyed(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_stored_config_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     made = throttles(ManualClock(), leader=100)
     made.apply_topic("t", {LEADER_REPLICAS: "everybody"})
     assert not made.leader.covers("t", 0)
@@ -123,7 +123,7 @@ def test_a_replica_that_catches_up_is_copied_at_the_rate(tmp_path: Path, side: s
 
 
 @pytest.mark.parametrize("side", ["leader", "follower"])
-def test_who_is_in_sync_is_never_held_back(tmp_path: Path, side: str) -> None:
+def test_in_sync_replicas_are_never_throttled(tmp_path: Path, side: str) -> None:
     cluster = catching_up(tmp_path, **{side: 3 * SIZE})
     cluster.advance(20_000)
     assert cluster.brokers[1].partition().isr == (1, 2)

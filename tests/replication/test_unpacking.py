@@ -87,7 +87,7 @@ def test_too_much_that_waits_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
-def test_what_is_wrong_with_an_unpacked_batch(config: LogConfig) -> None:
+def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
     threads, outcomes = HeldThreads(), list[Any]()
     unpackings = Unpackings(threads, at_once)
     unpackings.add(begun(packed(size=17 * 2**20), config), 100, outcomes.append)
@@ -145,7 +145,7 @@ def test_a_request_that_timed_out_meanwhile_is_not_appended(tmp_path: Path) -> N
     assert log.next_offset == 0
 
 
-def test_what_follows_a_request_that_timed_out_meanwhile_is_rejected_like_it(tmp_path: Path) -> None:
+def test_batches_after_a_timed_out_request_are_rejected_too(tmp_path: Path) -> None:
     cluster, threads = compacting(tmp_path)
     manager = cluster.brokers[1].manager
 

@@ -67,7 +67,7 @@ def test_a_group_is_one_write(tmp_path: Path) -> None:
     assert disk.calls == {"pwrite": 3}
 
 
-def test_those_who_wait_are_told_after_the_log_has_moved_on(tmp_path: Path) -> None:
+def test_callbacks_run_after_the_log_end_has_advanced(tmp_path: Path) -> None:
     log, events = new_log(tmp_path), []
     log.on_advanced = lambda: events.append(("advanced", log.log_end_offset))
     log.append_as_leader(batch(2), 0, NOW_MS, lambda info, error: events.append(("written", log.log_end_offset)))
@@ -75,9 +75,7 @@ def test_those_who_wait_are_told_after_the_log_has_moved_on(tmp_path: Path) -> N
     assert events == [("advanced", 2), ("written", 2)]
 
 
-def test_one_who_fails_to_listen_keeps_the_news_from_nobody_else(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_callback_does_not_stop_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log, told = new_log(tmp_path), Told()
 
     def fail(*_: object) -> None:
@@ -109,7 +107,7 @@ def test_an_answer_may_append_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("capacity", [0, 50, 150, 10_000], ids=["nothing", "within one", "within two", "within large"])
-def test_a_full_disk_fails_the_whole_group_and_the_directory(tmp_path: Path, capacity: int) -> None:
+def test_a_full_disk_fails_the_group_and_the_directory(tmp_path: Path, capacity: int) -> None:
     disk = FaultyFileSystem()
     log, told = new_log(tmp_path, file_system=disk), Told()
     append(log, batch(2, producer_id=7))
@@ -146,7 +144,7 @@ def test_an_io_error_while_rolling_rejects_the_batch_and_keeps_the_others(tmp_pa
     assert offsets(reopened(tmp_path)) == [0]
 
 
-def test_flush_messages_syncs_before_anybody_is_told(tmp_path: Path) -> None:
+def test_flush_messages_syncs_before_the_callbacks(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     log, told = new_log(tmp_path, LogConfig(flush_messages=3), disk), Told()
     queue(log, batch(2), told)
@@ -185,7 +183,7 @@ def test_nothing_of_a_large_batch_counts_before_its_last_piece(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("size", [20, 300_000], ids=["small", "large"])
-def test_who_appends_meanwhile_comes_behind_it(tmp_path: Path, size: int) -> None:
+def test_an_append_during_a_partial_write_comes_after_it(tmp_path: Path, size: int) -> None:
     log, told = new_log(tmp_path), Told()
     work = group(log, told)
     queue(log, batch(2, size=size), told)
@@ -196,7 +194,7 @@ def test_who_appends_meanwhile_comes_behind_it(tmp_path: Path, size: int) -> Non
     assert offsets(reopened(tmp_path)) == [0, 1, 2]
 
 
-def test_who_flushes_or_cuts_meanwhile_finishes_it_first(tmp_path: Path) -> None:
+def test_a_flush_or_truncation_completes_a_partial_write_first(tmp_path: Path) -> None:
     log, told = new_log(tmp_path), Told()
     work = group(log, told)
     log.flush_appends()

@@ -8,7 +8,7 @@ def boom() -> None:
     raise OSError(5, "broken")
 
 
-def test_inline_work_is_done_at_once_and_its_error_told() -> None:
+def test_inline_work_runs_at_once_and_reports_its_error() -> None:
     told: list[BaseException | None] = []
     background = InlineBackground()
     background.run(lambda: None, told.append)
@@ -18,7 +18,7 @@ def test_inline_work_is_done_at_once_and_its_error_told() -> None:
     assert isinstance(told[1], OSError)
 
 
-def test_a_thread_does_the_work_and_the_loop_hears_of_it() -> None:
+def test_work_runs_in_a_thread_and_done_is_called_on_the_loop() -> None:
     calls: list[Callable[[], None]] = []
     ran_in: list[int] = []
     told: list[BaseException | None] = []

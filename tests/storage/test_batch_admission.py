@@ -41,7 +41,7 @@ def rejection(data: bytes, config: LogConfig) -> Error:
         (LogConfig(compression_type="zstd"), True),
     ],
 )
-def test_which_topics_need_care(config: LogConfig, careful: bool) -> None:
+def test_which_topics_need_full_validation(config: LogConfig, careful: bool) -> None:
     assert needs_full_validation(config) == careful
 
 
@@ -102,7 +102,7 @@ def test_a_client_may_not_write_in_a_transaction() -> None:
     ("max_message_bytes", "unpacked_bytes"),
     [(1000, 16 * MIB), (MIB, 16 * MIB), (3 * MIB, 48 * MIB), (2**31 - 1, 256 * MIB)],
 )
-def test_how_much_a_topic_unpacks(max_message_bytes: int, unpacked_bytes: int) -> None:
+def test_decompression_limit_of_a_topic(max_message_bytes: int, unpacked_bytes: int) -> None:
     assert batch_rules(LogConfig(max_message_bytes=max_message_bytes)).max_unpacked_bytes == unpacked_bytes
 
 
@@ -115,7 +115,7 @@ def test_a_bomb_is_rejected_where_it_would_be_unpacked(codec: str) -> None:
     assert admit(bomb, LogConfig(max_message_bytes=2 * MIB, compression_type="gzip"))
 
 
-def test_what_a_batch_is_packed_into_must_be_allowed_too() -> None:
+def test_a_recompressed_batch_must_fit_max_message_bytes() -> None:
     data = encode_batch([Record(value=bytes(20_000), timestamp=NOW_MS)], compression="zstd")
     config = LogConfig(max_message_bytes=10_000, compression_type="uncompressed")
     assert rejection(data, config) is Error.MESSAGE_TOO_LARGE
@@ -141,7 +141,7 @@ def test_a_compacted_topic_does_not_read_millions_of_records() -> None:
 
 
 @pytest.mark.parametrize("config", [LogConfig(cleanup_policy=("compact",)), LogConfig(compression_type="lz4")])
-def test_what_unpacks_to_much_is_admitted_in_steps(config: LogConfig) -> None:
+def test_a_batch_with_large_decompressed_size_is_admitted_in_steps(config: LogConfig) -> None:
     def compressed(size: int) -> bytes:
         return encode_batch([Record(key=b"k", value=bytes(size), timestamp=NOW_MS)], compression="gzip")
 

@@ -78,7 +78,7 @@ def test_a_length_that_cannot_be_is_not_read() -> None:
     assert max(sizes) <= len(DATA)
 
 
-def test_what_lies_before_the_log_start_is_not_looked_at() -> None:
+def test_batches_before_the_log_start_are_not_checked() -> None:
     data = bytearray(DATA)
     data[80] ^= 1
     assert check(from_offset=102).run(reader(bytes(data)), len(data), len(data)) is None

@@ -44,7 +44,7 @@ def test_a_broken_file_counts_as_none(tmp_path: Path) -> None:
         (7, (-1, -1)),
     ],
 )
-def test_where_a_reign_ends(tmp_path: Path, asked: int, answer: tuple[int, int]) -> None:
+def test_end_offset_of_a_leader_epoch(tmp_path: Path, asked: int, answer: tuple[int, int]) -> None:
     assert epochs(tmp_path, (1, 10), (4, 20), (6, 30)).end_offset_for(asked, 99) == answer
 
 
@@ -64,7 +64,7 @@ def test_nothing_is_known_of_an_empty_log(tmp_path: Path) -> None:
         ((-1, 90), [(1, 10), (4, 20)]),
     ],
 )
-def test_a_new_reign_replaces_what_contradicts_it(
+def test_a_new_leader_epoch_replaces_conflicting_entries(
     tmp_path: Path, assigned: tuple[int, int], expected: list[tuple[int, int]]
 ) -> None:
     known = epochs(tmp_path, (1, 10), (4, 20))

@@ -97,7 +97,7 @@ def test_an_epoch_without_batches_is_not_corrupt(tmp_path: Path) -> None:
     assert log.corruption is None
 
 
-def test_truncation_forgets_what_it_took_away(tmp_path: Path) -> None:
+def test_truncation_clears_corruption_that_it_removed(tmp_path: Path) -> None:
     log, size = filled(tmp_path)
     flip(log, 3 * size + 80)
     assert log.check_at(6) is not None

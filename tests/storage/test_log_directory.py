@@ -24,7 +24,7 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
     second.unlock()
 
 
-def test_the_first_error_takes_it_offline_and_is_told_once(tmp_path: Path) -> None:
+def test_the_first_error_takes_it_offline_and_is_reported_once(tmp_path: Path) -> None:
     told: list[LogDirectory] = []
     disk = Disk(FaultyFileSystem(), OpenFiles())
     directory = LogDirectory(str(tmp_path), disk, InlineBackground(), ManualClock(), told.append)

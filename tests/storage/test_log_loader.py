@@ -77,7 +77,7 @@ def test_a_damaged_older_segment_takes_the_later_ones_with_it(tmp_path: Path) ->
     assert offsets(reopened(tmp_path, SMALL)) == list(range(int(second.stem) + 10))
 
 
-def test_only_what_lies_behind_the_recovery_point_is_read(tmp_path: Path) -> None:
+def test_recovery_reads_only_behind_the_recovery_point(tmp_path: Path) -> None:
     lived(tmp_path)
     first, *_, last = sorted((tmp_path / str(TP)).glob("*.log"))
     data = bytearray(first.read_bytes())

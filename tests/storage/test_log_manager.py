@@ -65,7 +65,7 @@ def test_a_partitions_life(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_killed_broker_keeps_what_was_written(tmp_path: Path) -> None:
+def test_written_records_survive_sigkill(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     log = logs.create(TP, TOPIC_ID, LogConfig())
     append(log, batch(3), batch(2))
@@ -80,7 +80,7 @@ def test_a_killed_broker_keeps_what_was_written(tmp_path: Path) -> None:
     again.close()
 
 
-def test_one_flush_serves_all_logs_and_tells_everybody(tmp_path: Path) -> None:
+def test_one_flush_writes_all_logs_and_calls_all_callbacks(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     logs = manager(tmp_path, file_system=disk)
     told: list[tuple[TopicPartition, int]] = []
@@ -183,7 +183,7 @@ def test_the_topic_id_of_a_folder_counts(tmp_path: Path) -> None:
     again.close()
 
 
-def test_somebody_elses_directory_is_rejected(tmp_path: Path) -> None:
+def test_a_directory_of_another_node_is_rejected(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     with pytest.raises(LogDirectoryLocked):
         manager(tmp_path)
@@ -208,7 +208,7 @@ def test_a_broker_without_a_working_directory_does_not_start(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("place", "problem"), [("", errno.EEXIST), ("below", errno.ENOTDIR)])
-def test_a_file_is_no_log_directory_and_that_is_said_once(
+def test_a_file_as_log_directory_is_reported_once(
     tmp_path: Path, place: str, problem: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "a").write_text("a file")
@@ -253,7 +253,7 @@ def test_a_log_start_survives_a_kill(tmp_path: Path) -> None:
     again.close()
 
 
-def test_checkpoints_never_outlive_what_they_speak_of(tmp_path: Path) -> None:
+def test_checkpoints_are_never_above_the_log_end(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     log = logs.create(TP, TOPIC_ID, LogConfig())
     append(log, batch(50))
@@ -293,7 +293,7 @@ def test_silent_producers_expire(tmp_path: Path) -> None:
     logs.close()
 
 
-def test_flush_due_syncs_what_is_overdue(tmp_path: Path) -> None:
+def test_flush_due_syncs_overdue_logs(tmp_path: Path) -> None:
     clock = ManualClock()
     logs = manager(tmp_path, clock=clock)
     log = logs.create(TP, TOPIC_ID, LogConfig(flush_ms=500))
@@ -317,7 +317,7 @@ def test_checkpoints_of_high_watermarks_alone(tmp_path: Path) -> None:
     logs.close()
 
 
-def test_nothing_that_was_told_is_lost_to_sigkill(tmp_path: Path) -> None:
+def test_acknowledged_appends_survive_sigkill(tmp_path: Path) -> None:
     told = 0
     for _ in range(3):
         process = subprocess.Popen(

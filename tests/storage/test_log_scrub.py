@@ -83,7 +83,7 @@ def test_a_segment_that_lacks_its_end_is_found(tmp_path: Path) -> None:
     assert log.corruption[:3] == (8, 0, 4 * len(batch(2)))
 
 
-def test_what_was_deleted_at_the_start_is_not_asked_for(tmp_path: Path) -> None:
+def test_deleted_records_at_the_log_start_are_not_checked(tmp_path: Path) -> None:
     log = filled(tmp_path / "a")
     log.high_watermark = 24
     log.delete_records_before(13)

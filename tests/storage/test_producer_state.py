@@ -80,7 +80,7 @@ def test_a_marker_of_a_new_epoch_fences_and_begins_at_zero() -> None:
         states.check(PID, 3, 1, 1)
 
 
-def test_a_marker_for_a_producer_nobody_knows_is_noted() -> None:
+def test_a_marker_of_an_unknown_producer_is_recorded() -> None:
     states = ProducerStates()
     assert states.end_transaction(PID, 0, 1, 1000) == -1
     assert states.entries[PID].last_sequence == -1

@@ -104,7 +104,7 @@ def test_a_reader_keeps_the_file_that_the_segment_gave_up(tmp_path: Path) -> Non
     assert len(piece.read()) == 10
 
 
-def test_cutting_forgets_what_lies_behind(tmp_path: Path) -> None:
+def test_truncation_removes_later_entries(tmp_path: Path) -> None:
     segment = filled(tmp_path, 40)
     found = segment.locate(60)
     assert found is not None

@@ -6,7 +6,7 @@ from signalbox.transport.buffer_pool import BufferPool
 
 
 @pytest.mark.parametrize("size", [0, 1, 4096, 4097, 65_536, 65_537, 1_048_700, 5_000_000])
-def test_a_buffer_holds_what_was_asked_for_and_can_be_written(size: int) -> None:
+def test_a_buffer_has_the_requested_size_and_can_be_written(size: int) -> None:
     buffer = BufferPool().acquire(size)
     assert len(buffer.view) == buffer.capacity >= size
     buffer.view[size - 1 : size] = b"x" if size else b""
@@ -42,7 +42,7 @@ def test_the_pool_keeps_a_bounded_amount() -> None:
     assert pool.idle_bytes == 8192
 
 
-def test_trim_drops_what_was_not_needed_since_the_last_one() -> None:
+def test_trim_releases_buffers_unused_since_the_last_trim() -> None:
     pool = BufferPool()
     buffers = [pool.acquire(4096) for _ in range(4)]
     for buffer in buffers:

@@ -109,7 +109,7 @@ def test_a_muted_channel_delivers_nothing_and_does_not_spin() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, 33 << 20, 2**31 - 1])
-def test_a_frame_nobody_may_send_closes_the_channel(size: int) -> None:
+def test_an_invalid_frame_size_closes_the_channel(size: int) -> None:
     async def main() -> None:
         async with data_channel() as (_, owner, client):
             client.send(size.to_bytes(4, signed=True) + b"whatever")
@@ -121,7 +121,7 @@ def test_a_frame_nobody_may_send_closes_the_channel(size: int) -> None:
     asyncio.run(main())
 
 
-def test_a_plain_port_hears_tls() -> None:
+def test_tls_on_a_plaintext_listener_is_detected() -> None:
     async def main() -> None:
         async with data_channel() as (_, owner, client):
             client.send(bytes.fromhex("160301020001 0001fc0303"))

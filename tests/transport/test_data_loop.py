@@ -220,7 +220,7 @@ def test_an_idle_loop_does_not_turn() -> None:
     asyncio.run(main())
 
 
-def test_what_runs_alone_lets_asyncio_poll_and_nobody_else_of_the_set() -> None:
+def test_an_exclusive_task_lets_asyncio_poll_but_no_other_member() -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop(), budget_us=0)
@@ -246,7 +246,7 @@ def test_what_runs_alone_lets_asyncio_poll_and_nobody_else_of_the_set() -> None:
     asyncio.run(main())
 
 
-def test_what_fails_alone_does_not_stop_the_set(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_exclusive_task_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop())

@@ -73,7 +73,7 @@ def test_a_muted_owner_gets_the_rest_in_a_turn_of_its_own() -> None:
     assert (channel.delivered, channel.muted, channel.reads_on) == ([b"a", b"b", b"c"], False, 1)
 
 
-def test_who_has_had_enough_gives_way_and_goes_on_in_another_turn() -> None:
+def test_an_overdue_channel_defers_its_backlog_to_another_turn() -> None:
     channel = Input()
     channel.share = 2
     channel.receive(b"a", b"b", b"c", b"d", b"e")
@@ -95,7 +95,7 @@ def test_a_muted_or_closed_channel_stops_without_deferring_its_backlog() -> None
         assert channel.turns == []
 
 
-def test_a_hold_outlives_what_the_owner_says() -> None:
+def test_a_held_channel_stays_muted_when_the_owner_unmutes() -> None:
     channel = Input()
     channel.at_frame = channel.hold
     channel.receive(b"a", b"b")

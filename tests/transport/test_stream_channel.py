@@ -134,7 +134,7 @@ def test_a_peer_that_does_not_read_is_not_read_from_either() -> None:
     asyncio.run(main())
 
 
-def test_frames_nobody_may_send() -> None:
+def test_invalid_frame_sizes_close_the_channel() -> None:
     async def main() -> None:
         async with stream_channel() as (owner, (reader, writer)):
             writer.write(b"\xff\xff\xff\xff")

@@ -43,7 +43,7 @@ def test_the_rest_of_something_is_long_from_its_beginning() -> None:
         told: list[bool] = []
         scheduler = TaskScheduler(asyncio.get_running_loop())
         scheduler.run(lambda: told.append(is_long()))
-        scheduler.run(lambda: told.append(is_long()), is_resumed=True)
+        scheduler.run(lambda: told.append(is_long()), again=True)
         assert told == [False, True]
 
     asyncio.run(main())
@@ -63,7 +63,7 @@ def test_long_works_take_turns_and_short_ones_are_over_at_once() -> None:
     asyncio.run(main())
 
 
-def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_task_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         told: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)

@@ -157,7 +157,7 @@ def test_a_peer_that_leaves_during_the_handshake() -> None:
     asyncio.run(main())
 
 
-def test_closing_after_the_flush_says_goodbye() -> None:
+def test_close_after_flush_sends_close_notify() -> None:
     async def main() -> None:
         async with tls_channel() as (_, owner, client, context):
             reader, _writer = await dial(client, context)
@@ -171,7 +171,7 @@ def test_closing_after_the_flush_says_goodbye() -> None:
     asyncio.run(main())
 
 
-def test_a_frame_nobody_may_send() -> None:
+def test_an_invalid_frame_size_closes_the_channel() -> None:
     async def main() -> None:
         async with tls_channel() as (_, owner, client, context):
             _, writer = await dial(client, context)

@@ -8,7 +8,7 @@ HELLO = bytes.fromhex("1603010004") + b"\x01\x00\x00\x00"
 CHANGE = bytes.fromhex("140303000101")
 
 
-def test_whole_records_only() -> None:
+def test_only_complete_records_are_returned() -> None:
     records = TlsRecords()
     records.add(HELLO + CHANGE + HELLO[:7])
     assert records.take() == HELLO + CHANGE
@@ -34,7 +34,7 @@ def test_whole_records_only() -> None:
         (b"\x80\x2e\x01\x03\x01", "bytes that are not TLS (80 2e 01 03 01)"),
     ],
 )
-def test_what_is_no_tls_is_named(head: bytes, name: str) -> None:
+def test_the_protocol_of_other_bytes_is_named(head: bytes, name: str) -> None:
     assert protocol_name(head) == name
     records = TlsRecords()
     records.add(head)
@@ -44,7 +44,7 @@ def test_what_is_no_tls_is_named(head: bytes, name: str) -> None:
 
 
 @pytest.mark.parametrize("record", ["1703034801", "1602010004", "1503030003000000ff03030001"])
-def test_records_that_nobody_may_send(record: str) -> None:
+def test_invalid_records_are_rejected(record: str) -> None:
     records = TlsRecords()
     records.add(bytes.fromhex(record))
     with pytest.raises(NotTls):

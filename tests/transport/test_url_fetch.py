@@ -130,7 +130,7 @@ def drip(sock: socket.socket) -> None:
 
 @pytest.mark.parametrize("say", [lambda sock: None, drip])
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_server_that_hangs_holds_nobody_past_the_deadline(say: Callable[[socket.socket], None], scheme: str) -> None:
+def test_a_hanging_server_does_not_exceed_the_deadline(say: Callable[[socket.socket], None], scheme: str) -> None:
     with talking(say) as url:
         started = time.monotonic()
         text = problem(url.replace("http", scheme, 1), deadline_s=0.4)
@@ -165,7 +165,7 @@ def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None
     assert can_be_bound(port)
 
 
-def test_nobody_listens() -> None:
+def test_no_server_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert "Connection refused" in problem(f"http://127.0.0.1:{port}/")
@@ -185,12 +185,12 @@ def test_nobody_listens() -> None:
         ("http://[::1/", "no URL"),
     ],
 )
-def test_what_is_no_address(url: str, words: str) -> None:
+def test_invalid_urls(url: str, words: str) -> None:
     assert words in str(url_problem(url))
     assert words in problem(url)
 
 
-def test_what_is_secret_is_not_shown() -> None:
+def test_secrets_are_not_shown() -> None:
     request = UrlRequest(url="http://h/", deadline_s=1, headers={"Authorization": "Basic abc"}, body=b"password")
     assert "abc" not in repr(request)
     assert "password" not in repr(request)

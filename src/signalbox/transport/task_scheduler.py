@@ -36,11 +36,11 @@ class TaskScheduler:
         """Tasks that have begun and are not complete."""
         return len(self._waiting)
 
-    def run(self, work: Callable[[], None], is_resumed: bool = False) -> None:
-        """Begin at once, or in the next round if another cooperative task calls this. `is_resumed`: the work has had a
+    def run(self, work: Callable[[], None], again: bool = False) -> None:
+        """Begin at once, or in the next round if another cooperative task calls this. `again`: the work has had a
         slice before. An error of `work` is logged: work that owes a response must catch its errors itself."""
         task = CooperativeTask(work)
-        task.slices = int(is_resumed)
+        task.slices = int(again)
         here = getcurrent()
         if type(here) is CooperativeTask:
             # It yields to the loop, not to the task that started it.

@@ -36,7 +36,7 @@ def test_there_and_back_and_through_aiokafka(records: list[Record], compression:
 
 
 @pytest.mark.parametrize("compression", NAMES)
-def test_what_aiokafka_writes_is_read(compression: str) -> None:
+def test_batches_of_aiokafka_are_read(compression: str) -> None:
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=CODES[compression],

@@ -42,7 +42,7 @@ def rows(count: int, size: int, gap_ms: int = 0, key: bytes | None = None) -> li
 
 
 @given(records=RECORDS)
-def test_what_is_encoded_passes_with_its_number_and_no_other(records: list[Record]) -> None:
+def test_encoded_records_are_accepted_with_the_right_count_only(records: list[Record]) -> None:
     made = encode_batch(records)
     highest = max(record.timestamp for record in records) - records[0].timestamp
     walked = walk_records(made, HEADER_SIZE, len(records))

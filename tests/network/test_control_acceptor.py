@@ -29,11 +29,11 @@ def test_newcomers_beyond_the_listeners_limit_wait_in_the_kernel() -> None:
             await first.ask(ApiKey.UPDATE_METADATA, 1)
             await second.ask(ApiKey.UPDATE_METADATA, 1)
             third = await served.dial("CONTROL")
-            asked = asyncio.ensure_future(third.ask(ApiKey.UPDATE_METADATA, 1, b"x"))
+            response = asyncio.ensure_future(third.ask(ApiKey.UPDATE_METADATA, 1, b"x"))
             await until(lambda: served.trail.gauges["ControlPlaneAcceptorBlockedPercent"]() > 0)
-            assert not asked.done()
+            assert not response.done()
             first.close()
-            assert await asked == b"\0\0\0\1x"
+            assert await response == b"\0\0\0\1x"
 
     asyncio.run(main())
 
@@ -74,8 +74,8 @@ def test_new_connections_are_accepted_one_by_one_after_requests_of_open_ones() -
         while order.count("attacker") < len(attackers):
             theirs.send(b"x")
             await asyncio.sleep(0)
-        told = "".join("s" if each == "served" else "." for each in order)
-        assert ".." not in told, told
+        served_order = "".join("s" if each == "served" else "." for each in order)
+        assert ".." not in served_order, served_order
         acceptor.stop()
         loop.remove_reader(ours)
         for each in (*attackers, ours, theirs):

@@ -71,18 +71,18 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()
-        asked: list[float] = []
+        calls: list[float] = []
         faults: list[dict[str, object]] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
 
         def full() -> float:
-            asked.append(0.001)
-            return asked[-1]
+            calls.append(0.001)
+            return calls[-1]
 
         acceptor = DataAcceptor(loop, sock, full, lambda *_: None)
         acceptor.start()
         client = socket.create_connection(address)
-        await until(lambda: len(asked) > 1)  # after a pause it tries again while it is not stopped
+        await until(lambda: len(calls) > 1)  # after a pause it tries again while it is not stopped
         acceptor.stop()
         assert sock.fileno() == -1
         over = asyncio.Event()

@@ -41,11 +41,15 @@ def test_the_last_descriptors_are_reserved_and_that_is_logged_once(
         for each in held:
             os.close(each)
         assert [descriptors.scarce(for_brokers) for for_brokers in (False, True)] == [False, False]
-    said = [record.getMessage() for record in caplog.records]
-    assert len(said) == 4
-    assert said[0].startswith(f"clients have to wait: the last {spare} of {limit} file descriptors are reserved")
-    assert said[1].startswith(f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved")
-    assert said[2:] == [f"File descriptors are available for {group} again" for group in ("clients", "brokers")]
+    log_messages = [record.getMessage() for record in caplog.records]
+    assert len(log_messages) == 4
+    assert log_messages[0].startswith(
+        f"clients have to wait: the last {spare} of {limit} file descriptors are reserved"
+    )
+    assert log_messages[1].startswith(
+        f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved"
+    )
+    assert log_messages[2:] == [f"File descriptors are available for {group} again" for group in ("clients", "brokers")]
 
 
 def test_the_soft_limit_is_raised_to_the_hard_limit(limits: tuple[int, int]) -> None:

@@ -44,13 +44,13 @@ class TrustedClient:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
-        self.asked = 0
+        self.requests_sent = 0
 
     async def is_served(self) -> bool:
-        self.asked += 1
-        body = str(self.asked).encode()
-        self._writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, self.asked, "trusted") + body))
-        return await self._reader.readexactly(8 + len(body)) == framed(self.asked.to_bytes(4) + body)
+        self.requests_sent += 1
+        body = str(self.requests_sent).encode()
+        self._writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, self.requests_sent, "trusted") + body))
+        return await self._reader.readexactly(8 + len(body)) == framed(self.requests_sent.to_bytes(4) + body)
 
 
 @asynccontextmanager
@@ -62,7 +62,7 @@ async def under_attack(listener: str, **given: str) -> AsyncIterator[tuple[Serve
         assert await trusted.is_served()
         yield served, trusted
         assert await trusted.is_served()
-        assert len(served.sink.seen) == trusted.asked
+        assert len(served.sink.seen) == trusted.requests_sent
 
 
 async def client_hello() -> bytes:
@@ -266,7 +266,7 @@ def test_a_storm_of_handshakes_does_not_reach_the_control_plane_nor_the_loop() -
             assert await trusted.is_served()
             context = client_context(inline(USER))
             other = TrustedClient(*await asyncio.open_connection("localhost", served.ports["CONTROL"], ssl=context))
-            trusted.asked += 1
+            trusted.requests_sent += 1
             assert await other.is_served()
             for attacker in attackers:
                 assert await asyncio.get_running_loop().sock_recv(attacker.sock, 1)  # the server's handshake messages

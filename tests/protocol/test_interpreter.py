@@ -87,7 +87,7 @@ def test_unknown_tags_are_kept_and_written_in_order() -> None:
     [
         (MetadataRequest, 1, "00 00 00 01 ff ff", "null"),
         (MetadataRequest, 1, "00 00 00 09 00", "9 elements"),
-        (MetadataRequest, 1, "00 00 00 01 00 05 61", "5 bytes wanted"),
+        (MetadataRequest, 1, "00 00 00 01 00 05 61", "5 bytes needed"),
         (UpdateMetadataRequest, 8, "00 " * 17 + "01 01 01 00 02 01 01", "longer than its value"),
         (ApiVersionsRequest, 3, "81 80 02", "32767"),
     ],

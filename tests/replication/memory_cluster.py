@@ -361,19 +361,19 @@ class MemoryCluster:
         response = AlterPartitionResponse(error_code=self.alter_partition_error)
         for topic in request.topics if not self.alter_partition_error else ():
             answers = []
-            for asked in topic.partitions:
-                row = self.view.rows[TopicPartition(TOPIC, asked.partition_index)]
-                wanted = [state.broker_id for state in asked.new_isr_with_epochs]
-                if request.broker_id not in wanted:
-                    answers.append(self._leave(asked, row, request.broker_id))
+            for request_partition in topic.partitions:
+                row = self.view.rows[TopicPartition(TOPIC, request_partition.partition_index)]
+                new_isr = [state.broker_id for state in request_partition.new_isr_with_epochs]
+                if request.broker_id not in new_isr:
+                    answers.append(self._leave(request_partition, row, request.broker_id))
                     continue
-                error = self._check(asked, row, wanted, request.broker_id)
-                if error is Error.NONE and wanted != row.isr:
-                    row.isr = wanted
+                error = self._check(request_partition, row, new_isr, request.broker_id)
+                if error is Error.NONE and new_isr != row.isr:
+                    row.isr = new_isr
                     row.partition_epoch += 1
                 answers.append(
                     AlterPartitionResponse.PartitionData(
-                        partition_index=asked.partition_index,
+                        partition_index=request_partition.partition_index,
                         error_code=error,
                         leader_id=row.leader,
                         leader_epoch=row.leader_epoch,
@@ -386,29 +386,31 @@ class MemoryCluster:
         return decoded
 
     def _leave(
-        self, asked: AlterPartitionRequest.PartitionData, row: PartitionRow, broker_id: int
+        self, request_partition: AlterPartitionRequest.PartitionData, row: PartitionRow, broker_id: int
     ) -> AlterPartitionResponse.PartitionData:
         """Removes a replica from the ISR: a new leader epoch, and another leader if it was the leader."""
         isr = [member for member in row.isr if member != broker_id and member in self.view.alive]
-        answer = AlterPartitionResponse.PartitionData(partition_index=asked.partition_index, isr=list(row.isr))
-        if asked.leader_epoch < row.leader_epoch:
+        answer = AlterPartitionResponse.PartitionData(
+            partition_index=request_partition.partition_index, isr=list(row.isr)
+        )
+        if request_partition.leader_epoch < row.leader_epoch:
             answer.error_code = Error.FENCED_LEADER_EPOCH
         elif not isr:
             answer.error_code = Error.INELIGIBLE_REPLICA
         else:
             leader = row.leader if row.leader in isr else isr[0]
             answer.leader_id, answer.leader_epoch, answer.isr = leader, row.leader_epoch + 1, isr
-            self.mail.append(lambda: self.elect(leader, asked.partition_index, isr))
+            self.mail.append(lambda: self.elect(leader, request_partition.partition_index, isr))
         return answer
 
     def _check(
-        self, asked: AlterPartitionRequest.PartitionData, row: PartitionRow, wanted: list[int], leader: int
+        self, request_partition: AlterPartitionRequest.PartitionData, row: PartitionRow, new_isr: list[int], leader: int
     ) -> Error:
-        if asked.leader_epoch < row.leader_epoch or leader != row.leader:
+        if request_partition.leader_epoch < row.leader_epoch or leader != row.leader:
             return Error.FENCED_LEADER_EPOCH
-        if asked.partition_epoch < row.partition_epoch and wanted != row.isr:
+        if request_partition.partition_epoch < row.partition_epoch and new_isr != row.isr:
             return Error.INVALID_UPDATE_VERSION
-        return Error.INELIGIBLE_REPLICA if set(wanted) - self.view.alive else Error.NONE
+        return Error.INELIGIBLE_REPLICA if set(new_isr) - self.view.alive else Error.NONE
 
     # -- time
 
@@ -464,7 +466,7 @@ def fetch_request(
     isolation_level: int = 0,
 ) -> FetchRequest:
     """A fetch of one partition. `replica`: (id, broker epoch); `session`: (id, epoch)."""
-    asked = FetchRequest.FetchPartition(
+    request_partition = FetchRequest.FetchPartition(
         partition=index,
         current_leader_epoch=leader_epoch,
         fetch_offset=offset,
@@ -480,7 +482,7 @@ def fetch_request(
         isolation_level=isolation_level,
         session_id=session[0],
         session_epoch=session[1],
-        topics=[FetchRequest.FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[asked])],
+        topics=[FetchRequest.FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[request_partition])],
     )
 
 

@@ -99,23 +99,23 @@ def test_a_session_skips_unchanged_partitions(cluster: MemoryCluster) -> None:
     assert unchanged.must_include(data)
     assert read_all(hosted, [unchanged], IN_SESSION).entries == []
     assert len(read_all(hosted, [unchanged], CONSUMER).entries) == 1
-    told = unchanged.last_sent_high_watermark
+    high_watermark = unchanged.last_sent_high_watermark
     for change in ("offset", "high watermark", "log start", "leader epoch", "topic id"):
-        dirty_partitions = in_session(session_partition(partition.high_watermark))
-        dirty_partitions.last_sent_high_watermark, dirty_partitions.last_sent_log_start_offset = told, 2
-        assert read_all(hosted, [dirty_partitions], IN_SESSION).entries == []
+        changed = in_session(session_partition(partition.high_watermark))
+        changed.last_sent_high_watermark, changed.last_sent_log_start_offset = high_watermark, 2
+        assert read_all(hosted, [changed], IN_SESSION).entries == []
         if change == "offset":
-            dirty_partitions.fetch_offset -= 1
+            changed.fetch_offset -= 1
         elif change == "high watermark":
-            dirty_partitions.last_sent_high_watermark -= 1
+            changed.last_sent_high_watermark -= 1
         elif change == "log start":
-            dirty_partitions.last_sent_log_start_offset -= 1
+            changed.last_sent_log_start_offset -= 1
         elif change == "leader epoch":
-            dirty_partitions.current_leader_epoch = 4
+            changed.current_leader_epoch = 4
         else:
-            dirty_partitions.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
-        dirty_partitions.mark_dirty()
-        assert len(read_all(hosted, [dirty_partitions], IN_SESSION).entries) == 1, change
+            changed.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
+        changed.mark_dirty()
+        assert len(read_all(hosted, [changed], IN_SESSION).entries) == 1, change
 
 
 def test_by_name_in_a_session(cluster: MemoryCluster) -> None:

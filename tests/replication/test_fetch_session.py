@@ -124,14 +124,14 @@ def test_nothing_to_fetch_makes_no_session() -> None:
     ],
 )  # fmt: skip
 def test_only_changes_are_returned(data: FetchResponse.PartitionData, again: bool) -> None:
-    told = partition()
-    assert told.must_include(PartitionData(high_watermark=5, log_start_offset=0, records=b""))
-    assert told.must_include(data) is again
+    entry = partition()
+    assert entry.must_include(PartitionData(high_watermark=5, log_start_offset=0, records=b""))
+    assert entry.must_include(data) is again
 
 
 def test_the_first_entry_after_an_error_is_always_returned() -> None:
-    told, fine = partition(), PartitionData(high_watermark=5, log_start_offset=0, records=b"")
-    assert [told.must_include(data) for data in (fine, fine, PartitionData(error_code=6), fine, fine)] == [
+    entry, fine = partition(), PartitionData(high_watermark=5, log_start_offset=0, records=b"")
+    assert [entry.must_include(data) for data in (fine, fine, PartitionData(error_code=6), fine, fine)] == [
         True, False, True, True, False,
     ]  # fmt: skip
 

@@ -50,7 +50,7 @@ class Leader:
     def fetches(self) -> list[FetchRequest]:
         return [request for request in self.requests if isinstance(request, FetchRequest)]
 
-    def asked(self, number: int = -1) -> list[tuple[int, int]]:
+    def fetched(self, number: int = -1) -> list[tuple[int, int]]:
         """The (partition, offset) pairs of a fetch."""
         return [(p.partition, p.fetch_offset) for topic in self.fetches[number].topics for p in topic.partitions]
 
@@ -81,12 +81,12 @@ def data(index: int = 0, **fields: Any) -> FetchResponse.PartitionData:
 def test_the_first_fetch_has_all_partitions_and_the_next_only_changes(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path, partitions=3)
     first = leader.fetches[0]
-    assert (first.session_id, first.session_epoch, leader.asked()) == (0, 0, [(0, 0), (1, 0), (2, 0)])
+    assert (first.session_id, first.session_epoch, leader.fetched()) == (0, 0, [(0, 0), (1, 0), (2, 0)])
     assert (first.replica_state.replica_id, first.replica_state.replica_epoch) == (2, cluster.brokers[2].life)
     leader.response(-1, data(1, high_watermark=1, records=records(b"a")))
-    assert (leader.fetches[1].session_id, leader.fetches[1].session_epoch, leader.asked()) == (7, 1, [(1, 1)])
+    assert (leader.fetches[1].session_id, leader.fetches[1].session_epoch, leader.fetched()) == (7, 1, [(1, 1)])
     leader.response(-1, data(1, high_watermark=1, records=b""))
-    assert (leader.fetches[2].session_epoch, leader.asked()) == (2, [])
+    assert (leader.fetches[2].session_epoch, leader.fetched()) == (2, [])
     partition = cluster.brokers[2].partition(1)
     assert (partition.high_watermark, partition.local_log(as_leader=False).log_end_offset) == (1, 1)
 
@@ -101,7 +101,7 @@ def test_an_incomplete_batch_is_fetched_again(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path)
     whole = records(b"a") + records(b"b", offset=1)
     leader.response(-1, data(high_watermark=2, records=whole[:-5]))
-    assert leader.asked() == [(0, 1)]
+    assert leader.fetched() == [(0, 1)]
     leader.response(-1, data(high_watermark=2, records=records(b"b", offset=1)))
     assert cluster.brokers[2].content() == whole
 
@@ -119,7 +119,7 @@ def test_no_fetch_is_sent_while_a_response_is_written(tmp_path: Path) -> None:
         if not writing.dead:
             fetcher.pump()
     assert slices > 3
-    assert leader.asked() == [(0, 1)]
+    assert leader.fetched() == [(0, 1)]
 
 
 def test_divergence_truncates_the_log_and_continues_from_there(
@@ -131,11 +131,11 @@ def test_divergence_truncates_the_log_and_continues_from_there(
         cluster.elect(1)  # leader epochs 1 and 2
     leader.response(-1, data(high_watermark=0))
     leader.response(-1, data(high_watermark=1, records=records(b"a") + records(b"wrong", offset=1, epoch=1)))
-    asked = leader.fetches[-1].topics[0].partitions[0]
-    assert (asked.fetch_offset, asked.last_fetched_epoch) == (2, 1)
+    fetch_partition = leader.fetches[-1].topics[0].partitions[0]
+    assert (fetch_partition.fetch_offset, fetch_partition.last_fetched_epoch) == (2, 1)
     leader.response(-1, data(diverging_epoch=FetchResponse.EpochEndOffset(epoch=0, end_offset=1), high_watermark=9))
-    asked = leader.fetches[-1].topics[0].partitions[0]
-    assert (asked.fetch_offset, asked.last_fetched_epoch) == (1, 0)
+    fetch_partition = leader.fetches[-1].topics[0].partitions[0]
+    assert (fetch_partition.fetch_offset, fetch_partition.last_fetched_epoch) == (1, 0)
     assert cluster.brokers[2].partition().high_watermark == 1
     leader.response(-1, data(high_watermark=2, records=records(b"b", offset=1, epoch=2)))
     assert cluster.brokers[2].content() == records(b"a") + records(b"b", offset=1, epoch=2)
@@ -148,9 +148,9 @@ def test_divergence_that_truncates_nothing_backs_off(tmp_path: Path) -> None:
     leader.response(-1, data(high_watermark=1, records=records(b"a")))
     leader.response(-1, data(diverging_epoch=FetchResponse.EpochEndOffset(epoch=0, end_offset=1), high_watermark=9))
     fetches = len(leader.fetches)
-    assert leader.asked(fetches - 1) == [(0, 1)]
+    assert leader.fetched(fetches - 1) == [(0, 1)]
     cluster.advance(10)
-    assert (len(leader.fetches), leader.asked()) == (fetches + 1, [(0, 1)])
+    assert (len(leader.fetches), leader.fetched()) == (fetches + 1, [(0, 1)])
 
 
 @pytest.mark.spec("D3")
@@ -164,7 +164,7 @@ def test_a_batch_that_does_not_continue_the_log_is_fetched_again(tmp_path: Path,
     leader.response(-1, data(high_watermark=2, records=records(b"a") + records(b"b", **wrong)))
     assert cluster.brokers[2].content() == b""
     cluster.advance(10)
-    assert leader.asked() == [(0, 0)]
+    assert leader.fetched() == [(0, 0)]
     leader.response(-1, data(high_watermark=2, records=whole))
     assert cluster.brokers[2].content() == whole
 
@@ -188,7 +188,7 @@ def test_out_of_range_asks_where_the_leader_begins_and_ends(
     if goes_on_at == own:  # nothing was changed: the follower does not repeat its fetch without a pause
         assert len(leader.fetches) == 2
         cluster.advance(10, step_ms=10)
-    assert leader.asked() == [(0, goes_on_at)]
+    assert leader.fetched() == [(0, goes_on_at)]
     log = cluster.brokers[2].partition().local_log(as_leader=False)
     assert log.log_end_offset - log.log_start_offset == left
 
@@ -209,7 +209,7 @@ def test_a_failed_list_offsets_is_retried_later(tmp_path: Path) -> None:
     leader.answers[2](ConnectionError("gone"))
     assert len(leader.requests) == questions
     cluster.advance(10, step_ms=10)
-    assert leader.asked() == [(0, 0)]
+    assert leader.fetched() == [(0, 0)]
 
 
 def test_errors_of_a_partition_make_it_wait_longer_each_time(tmp_path: Path) -> None:
@@ -217,11 +217,11 @@ def test_errors_of_a_partition_make_it_wait_longer_each_time(tmp_path: Path) -> 
     waits = []
     for _ in range(9):
         leader.response(-1, data(0, error_code=Error.NOT_LEADER_OR_FOLLOWER))
-        assert leader.asked() == [] or (0, 0) not in leader.asked()
+        assert leader.fetched() == [] or (0, 0) not in leader.fetched()
         waited = 0
         while True:
             leader.response(-1, data(1, high_watermark=0, records=b""))
-            if (0, 0) in leader.asked():
+            if (0, 0) in leader.fetched():
                 break
             cluster.advance(10, step_ms=10)
             waited += 10
@@ -245,7 +245,7 @@ def test_a_fenced_follower_waits_for_its_controller(tmp_path: Path) -> None:
     cluster.advance(5_000)
     assert len(leader.fetches) == 1
     cluster.elect(1)
-    assert leader.asked() == [(0, 0)]
+    assert leader.fetched() == [(0, 0)]
     assert leader.fetches[-1].topics[0].partitions[0].current_leader_epoch == 1
 
 
@@ -254,7 +254,7 @@ def test_late_answers_do_not_touch_a_new_epoch(tmp_path: Path) -> None:
     cluster.elect(1)
     leader.response(-1, data(high_watermark=1, records=records(b"late")))
     assert cluster.brokers[2].content() == b""
-    assert leader.asked() == [(0, 0)]
+    assert leader.fetched() == [(0, 0)]
 
 
 def test_a_broken_connection_pauses_all_and_forgets_the_session(tmp_path: Path) -> None:
@@ -267,17 +267,17 @@ def test_a_broken_connection_pauses_all_and_forgets_the_session(tmp_path: Path) 
         assert len(leader.fetches) == sent
         cluster.advance(1, step_ms=1)
         assert (leader.fetches[-1].session_id, leader.fetches[-1].session_epoch) == (0, 0)
-        assert leader.asked() == [(0, 0), (1, 0)]
+        assert leader.fetched() == [(0, 0), (1, 0)]
 
 
 @pytest.mark.parametrize("error", [Error.FETCH_SESSION_ID_NOT_FOUND, Error.INVALID_FETCH_SESSION_EPOCH])
 def test_a_lost_session_begins_anew_at_once(tmp_path: Path, error: Error) -> None:
     _, leader = followed(tmp_path, partitions=2)
     leader.response(-1)
-    assert leader.asked() == []
+    assert leader.fetched() == []
     leader.response(-1, error=error, session_id=0)
     assert (leader.fetches[-1].session_id, leader.fetches[-1].session_epoch) == (7, 0)
-    assert leader.asked() == [(0, 0), (1, 0)]
+    assert leader.fetched() == [(0, 0), (1, 0)]
 
 
 def test_a_damaged_batch_is_fetched_again(tmp_path: Path) -> None:
@@ -316,11 +316,11 @@ def test_a_fault_of_ours_in_one_partition_does_not_stop_the_others(tmp_path: Pat
     cluster, leader = followed(tmp_path, partitions=2)
     leader.response(-1, data(0, high_watermark=1, records="no bytes"), data(1, high_watermark=1, records=records(b"a")))
     assert cluster.brokers[2].content(1) == records(b"a")
-    assert leader.asked() == [(1, 1)]
+    assert leader.fetched() == [(1, 1)]
     leader.response(-1)
     cluster.advance(10, step_ms=10)
     leader.response(-1)
-    assert leader.asked() == [(0, 0)]
+    assert leader.fetched() == [(0, 0)]
 
 
 @pytest.mark.spec("D3")

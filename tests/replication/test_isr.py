@@ -59,19 +59,19 @@ class Bench:
         for topic in request.topics:
             entries = [
                 AlterPartitionResponse.PartitionData(
-                    partition_index=asked.partition_index,
+                    partition_index=request_partition.partition_index,
                     error_code=error,
-                    leader_epoch=asked.leader_epoch,
-                    isr=[state.broker_id for state in asked.new_isr_with_epochs],
-                    partition_epoch=asked.partition_epoch + 1,
+                    leader_epoch=request_partition.leader_epoch,
+                    isr=[state.broker_id for state in request_partition.new_isr_with_epochs],
+                    partition_epoch=request_partition.partition_epoch + 1,
                 )
-                for asked in topic.partitions
-                if asked.partition_index != skip
+                for request_partition in topic.partitions
+                if request_partition.partition_index != skip
             ]
             topics.append(AlterPartitionResponse.TopicData(topic_id=topic.topic_id, partitions=entries))
         on_response(AlterPartitionResponse(topics=topics))
 
-    def asked(self) -> list[list[int]]:
+    def requested(self) -> list[list[int]]:
         return [
             [p.partition_index for topic in request.topics for p in topic.partitions] for request, _ in self.sender.sent
         ]
@@ -82,9 +82,9 @@ def test_one_request_in_flight_the_rest_is_collected(tmp_path: Path) -> None:
     bench.shrink(0)
     bench.shrink(1)
     bench.shrink(2)
-    assert bench.asked() == [[0]]
+    assert bench.requested() == [[0]]
     bench.response()
-    assert bench.asked() == [[0], [1, 2]]
+    assert bench.requested() == [[0], [1, 2]]
     bench.response()
     assert [partition.isr for partition in bench.partitions] == [(1, 2)] * 3
     assert len(bench.sender.sent) == 2
@@ -95,10 +95,13 @@ def test_the_request_names_epochs(tmp_path: Path) -> None:
     bench.partitions[0].followers[2].broker_epoch = 8
     bench.shrink(0)
     request = bench.sender.sent[0][0]
-    [asked] = request.topics[0].partitions
+    [request_partition] = request.topics[0].partitions
     assert (request.broker_id, request.broker_epoch) == (1, 5)
-    assert [(state.broker_id, state.broker_epoch) for state in asked.new_isr_with_epochs] == [(1, 5), (2, 8)]
-    assert (asked.leader_epoch, asked.partition_epoch) == (0, 0)
+    assert [(state.broker_id, state.broker_epoch) for state in request_partition.new_isr_with_epochs] == [
+        (1, 5),
+        (2, 8),
+    ]
+    assert (request_partition.leader_epoch, request_partition.partition_epoch) == (0, 0)
 
 
 def test_a_failed_request_is_repeated_with_the_broker_epoch_of_then(tmp_path: Path) -> None:
@@ -120,7 +123,7 @@ def test_partitions_missing_in_the_response_are_retried(tmp_path: Path) -> None:
     bench.shrink(0, 1)
     bench.response(skip=1)
     bench.cluster.advance(RETRY_MS)
-    assert bench.asked() == [[0, 1], [1]]
+    assert bench.requested() == [[0, 1], [1]]
 
 
 def test_a_proposal_that_was_overtaken_is_not_repeated(tmp_path: Path) -> None:
@@ -150,10 +153,10 @@ def test_a_failed_alter_partition_is_retried_and_logged_once(tmp_path: Path, cap
         bench.sender.sent[-1][1](AlterPartitionResponse(error_code=Error.KAFKA_STORAGE_ERROR))
         bench.cluster.advance(RETRY_MS)
     bench.response()
-    assert bench.asked() == [[0]] * 21
+    assert bench.requested() == [[0]] * 21
     assert bench.partitions[0].isr == (1, 2)
-    said = [each.message for each in caplog.records]
-    assert said == [
+    log_messages = [each.message for each in caplog.records]
+    assert log_messages == [
         "AlterPartition returned KAFKA_STORAGE_ERROR and is retried",
         "AlterPartition is answered again",
         "ISR updated to [1, 2] for 1 partitions: flights-0",

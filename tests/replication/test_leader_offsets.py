@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 from signalbox.replication.leader_offsets import LeaderOffsets
 from signalbox.replication.ports import OnResponse
 from tests.replication.memory_cluster import TOPIC, MemoryCluster

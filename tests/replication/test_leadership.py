@@ -115,13 +115,15 @@ def test_a_follower_of_a_leader_that_is_not_alive_keeps_its_state(tmp_path: Path
 @pytest.mark.parametrize("version", range(8))
 def test_leader_and_isr_at_every_version(tmp_path: Path, version: int) -> None:
     cluster = cluster_of_one(tmp_path)
-    asked = State(topic_name=TOPIC if version < 2 else "", leader=1, isr=[1], replicas=[1], is_new=version >= 1)
+    request_state = State(topic_name=TOPIC if version < 2 else "", leader=1, isr=[1], replicas=[1], is_new=version >= 1)
     request = LeaderAndIsrRequest(controller_epoch=1)
     if version < 2:
-        request.ungrouped_partition_states = [asked]
+        request.ungrouped_partition_states = [request_state]
     else:
         request.topic_states = [
-            LeaderAndIsrRequest.LeaderAndIsrTopicState(topic_name=TOPIC, topic_id=TOPIC_ID, partition_states=[asked])
+            LeaderAndIsrRequest.LeaderAndIsrTopicState(
+                topic_name=TOPIC, topic_id=TOPIC_ID, partition_states=[request_state]
+            )
         ]
     manager = cluster.brokers[1].manager
     response = over_the_wire(manager.become_leader_or_follower(over_the_wire(request, version), version), version)

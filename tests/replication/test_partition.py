@@ -31,18 +31,18 @@ def state(partition: Partition, *, partition_epoch: int, leader_epoch: int = 0, 
 
 
 @pytest.mark.parametrize(
-    ("asked", "error"),
+    ("request_epoch", "error"),
     [(-1, None), (2, None), (1, Error.FENCED_LEADER_EPOCH), (3, Error.UNKNOWN_LEADER_EPOCH)],
 )
-def test_requests_are_fenced_by_their_leader_epoch(tmp_path: Path, asked: int, error: Error | None) -> None:
+def test_requests_are_fenced_by_their_leader_epoch(tmp_path: Path, request_epoch: int, error: Error | None) -> None:
     cluster, partition = led(tmp_path)
     cluster.elect(1, isr=[1])
     cluster.elect(1, isr=[1])
     if error is None:
-        assert partition.local_log(asked) is partition.log
+        assert partition.local_log(request_epoch) is partition.log
     else:
         with pytest.raises(KafkaError) as raised:
-            partition.local_log(asked)
+            partition.local_log(request_epoch)
         assert raised.value.error is error
 
 
@@ -145,11 +145,11 @@ def test_the_high_watermark_of_a_follower_never_decreases(tmp_path: Path) -> Non
     append(cluster, *[b"x"] * 5)
     assert partition.log is not None
     partition.become_follower(state(partition, partition_epoch=1, leader_epoch=1, leader=2), partition.log)
-    told = []
+    advances = []
     for high_watermark, log_start in ((3, 0), (2, 0), (9, 1), (4, 4)):
         partition.follow_leader(high_watermark, log_start)
-        told.append((partition.high_watermark, partition.log.log_start_offset))
-    assert told == [(3, 0), (3, 0), (5, 1), (5, 4)]
+        advances.append((partition.high_watermark, partition.log.log_start_offset))
+    assert advances == [(3, 0), (3, 0), (5, 1), (5, 4)]
 
 
 def test_the_low_watermark_counts_living_replicas(tmp_path: Path) -> None:

@@ -28,22 +28,22 @@ def test_a_value_that_is_not_there_cannot_be_read() -> None:
 
 
 def test_abandon_calls_on_abandon_once_and_drops_callbacks() -> None:
-    told: list[str] = []
+    calls: list[str] = []
     promise: Promise[int] = Promise()
-    promise.on_abandon = lambda: told.append("gone")
-    promise.then(lambda value: told.append("called"))
+    promise.on_abandon = lambda: calls.append("gone")
+    promise.then(lambda value: calls.append("called"))
     promise.abandon()
     promise.abandon()
     promise.complete(1)
-    assert told == ["gone"]
+    assert calls == ["gone"]
 
 
 def test_abandon_of_a_completed_promise_has_no_effect() -> None:
-    told: list[str] = []
+    calls: list[str] = []
     promise = completed(5)
-    promise.on_abandon = lambda: told.append("gone")
+    promise.on_abandon = lambda: calls.append("gone")
     promise.abandon()
-    assert (promise.value, told) == (5, [])
+    assert (promise.value, calls) == (5, [])
 
 
 def test_it_can_be_awaited_before_and_after() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from signalbox.protocol.messages.fetch import FetchRequest
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 from signalbox.replication.replica_session import ReplicaSession
 from tests.replication.memory_cluster import MemoryCluster
 
@@ -22,7 +22,7 @@ class Bench:
         """(session id, epoch, partitions named, partitions forgotten) of the next request."""
         request = FetchRequest()
         self.session.fill(request)
-        partitions = [asked.partition for topic in request.topics for asked in topic.partitions]
+        partitions = [fetch_partition.partition for topic in request.topics for fetch_partition in topic.partitions]
         forgotten = [index for topic in request.forgotten_topics_data for index in topic.partitions]
         return request.session_id, request.session_epoch, partitions, forgotten
 

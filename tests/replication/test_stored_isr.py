@@ -91,8 +91,8 @@ class Bench:
 
 def partition_data(isr: Iterable[int], partition: int = 0, **fields: Any) -> AlterPartitionRequest.PartitionData:
     members = [AlterPartitionRequest.BrokerState(broker_id=broker_id) for broker_id in isr]
-    asked: dict[str, Any] = {"partition_index": partition, "leader_epoch": 4, "partition_epoch": 0}
-    return AlterPartitionRequest.PartitionData(new_isr_with_epochs=members, **{**asked, **fields})
+    request: dict[str, Any] = {"partition_index": partition, "leader_epoch": 4, "partition_epoch": 0}
+    return AlterPartitionRequest.PartitionData(new_isr_with_epochs=members, **{**request, **fields})
 
 
 def run(scenario: Callable[[Bench], Awaitable[None]]) -> None:
@@ -221,8 +221,8 @@ def test_a_retry_after_a_lost_response_succeeds() -> None:
 def test_a_recovered_leader_stores_its_recovery() -> None:
     async def scenario(bench: Bench) -> None:
         await bench.write(replace(STATE, isr=(1,), recovery=LeaderRecoveryState.RECOVERING))
-        asked = partition_data([1], partition_epoch=1, leader_recovery_state=RECOVERED)
-        assert await bench.errors(asked) == [Error.NONE]
+        request = partition_data([1], partition_epoch=1, leader_recovery_state=RECOVERED)
+        assert await bench.errors(request) == [Error.NONE]
         assert (await bench.state()).recovery == RECOVERED != RECOVERING
 
     run(scenario)
@@ -242,8 +242,8 @@ def test_a_broker_whose_session_has_ended_writes_nothing() -> None:
 def test_nothing_is_answered_after_the_end() -> None:
     async def scenario(bench: Bench) -> None:
         answered: list[Answer] = []
-        asked = AlterPartitionRequest.TopicData(topic_name="t", partitions=[partition_data([1])])
-        bench.sender.send(AlterPartitionRequest(broker_id=1, topics=[asked]), answered.append)
+        request = AlterPartitionRequest.TopicData(topic_name="t", partitions=[partition_data([1])])
+        bench.sender.send(AlterPartitionRequest(broker_id=1, topics=[request]), answered.append)
         await bench.sender.stop()
         assert (answered, bench.announced.stopped) == ([], True)
         assert await bench.state() == STATE

@@ -24,12 +24,12 @@ from signalbox.storage.log_config import LogConfig
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, reopened
 
-Told = list[tuple[int, Error | None]]
+Callbacks = list[tuple[int, Error | None]]
 
 
-def queue(log: Log, data: bytes | bytearray | memoryview, told: Told) -> LogAppendInfo:
+def queue(log: Log, data: bytes | bytearray | memoryview, callbacks: Callbacks) -> LogAppendInfo:
     def on_written(info: LogAppendInfo, error: KafkaError | None) -> None:
-        told.append((info.first_offset, None if error is None else error.error))
+        callbacks.append((info.first_offset, None if error is None else error.error))
 
     return log.append_as_leader(data, 0, NOW_MS, on_written)
 
@@ -47,14 +47,14 @@ def test_leader_epoch_and_offset_are_in_the_file(tmp_path: Path) -> None:
 
 
 def test_a_repeated_batch_is_answered_with_its_first_offsets(tmp_path: Path) -> None:
-    log, told = new_log(tmp_path), Told()
+    log, callbacks = new_log(tmp_path), Callbacks()
     first = batch(3, producer_id=7)
     append(log, batch(2), first)
-    again = queue(log, first, told)
+    again = queue(log, first, callbacks)
     assert (again.first_offset, again.last_offset, again.duplicate) == (2, 4, True)
-    assert told == []
+    assert callbacks == []
     log.flush_appends()
-    assert (told, log.log_end_offset) == ([(2, None)], 5)
+    assert (callbacks, log.log_end_offset) == ([(2, None)], 5)
 
 
 def test_a_repeated_batch_keeps_its_first_append_time(tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_a_repeated_batch_keeps_its_first_append_time(tmp_path: Path) -> None:
 
 
 def test_a_batch_repeated_before_it_is_written_waits_for_the_write(tmp_path: Path) -> None:
-    log, told = new_log(tmp_path), Told()
-    queue(log, batch(1, producer_id=7), told)
-    assert queue(log, batch(1, producer_id=7), told).duplicate
+    log, callbacks = new_log(tmp_path), Callbacks()
+    queue(log, batch(1, producer_id=7), callbacks)
+    assert queue(log, batch(1, producer_id=7), callbacks).duplicate
     log.flush_appends()
-    assert (told, log.log_end_offset) == ([(0, None), (0, None)], 1)
+    assert (callbacks, log.log_end_offset) == ([(0, None), (0, None)], 1)
 
 
 @pytest.mark.parametrize(

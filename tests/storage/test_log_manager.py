@@ -83,10 +83,10 @@ def test_written_records_survive_sigkill(tmp_path: Path) -> None:
 def test_one_flush_writes_all_logs_and_calls_all_callbacks(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     logs = manager(tmp_path, file_system=disk)
-    told: list[tuple[TopicPartition, int]] = []
+    acknowledged: list[tuple[TopicPartition, int]] = []
 
     def note(partition: TopicPartition) -> OnWritten:
-        return lambda info, error: told.append((partition, info.first_offset))
+        return lambda info, error: acknowledged.append((partition, info.first_offset))
 
     for partition in (TP, OTHER):
         log = logs.create(partition, TOPIC_ID, LogConfig())
@@ -96,7 +96,7 @@ def test_one_flush_writes_all_logs_and_calls_all_callbacks(tmp_path: Path) -> No
     disk.calls.clear()
     logs.flush_appends()
     assert disk.calls == {"pwrite": 2}
-    assert told == [(partition, offset) for partition in (TP, OTHER) for offset in range(3)]
+    assert acknowledged == [(partition, offset) for partition in (TP, OTHER) for offset in range(3)]
     logs.flush_appends()
     assert disk.calls == {"pwrite": 2}
     logs.close()
@@ -110,14 +110,14 @@ def test_one_failing_directory_does_not_stop_the_other(tmp_path: Path) -> None:
     logs.start("cluster-a", 1)
     first, second = logs.create(TP, TOPIC_ID, LogConfig()), logs.create(OTHER, TOPIC_ID, LogConfig())
     assert first.body.directory is not second.body.directory
-    told: list[Error | None] = []
+    acknowledged: list[Error | None] = []
     disk.fail("pwrite", errno.ENOSPC, first.body.folder + "/00000000000000000000.log")
     for log in (first, second):
         log.append_as_leader(
-            batch(1), 0, NOW_MS, lambda info, error: told.append(None if error is None else error.error)
+            batch(1), 0, NOW_MS, lambda info, error: acknowledged.append(None if error is None else error.error)
         )
     logs.flush_appends()
-    assert told == [Error.KAFKA_STORAGE_ERROR, None]
+    assert acknowledged == [Error.KAFKA_STORAGE_ERROR, None]
     assert (logs.is_offline(TP), logs.is_offline(OTHER), logs.has_online_directory) == (True, False, True)
     assert offline == [first.body.directory]
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
@@ -318,7 +318,7 @@ def test_checkpoints_of_high_watermarks_alone(tmp_path: Path) -> None:
 
 
 def test_acknowledged_appends_survive_sigkill(tmp_path: Path) -> None:
-    told = 0
+    acknowledged = 0
     for _ in range(3):
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.storage.appending_process", str(tmp_path)],
@@ -326,18 +326,18 @@ def test_acknowledged_appends_survive_sigkill(tmp_path: Path) -> None:
             text=True,
         )
         assert process.stdout is not None
-        goal = told + 2_000
-        while told < goal:
-            told = int(process.stdout.readline())
+        goal = acknowledged + 2_000
+        while acknowledged < goal:
+            acknowledged = int(process.stdout.readline())
         process.kill()
         process.communicate()
         logs = manager(tmp_path)
         log = logs.get(TP)
         assert log is not None
-        assert log.log_end_offset >= told
+        assert log.log_end_offset >= acknowledged
         assert offsets(log) == list(range(log.log_end_offset))
         assert log.body.producers.entries[7].last_sequence == log.log_end_offset - 1
-        told = log.log_end_offset
+        acknowledged = log.log_end_offset
         die(logs)
 
 

@@ -17,55 +17,55 @@ async def is_complete(scheduler: TaskScheduler) -> None:
         await asyncio.sleep(0)
 
 
-def slices_of(name: str, count: int, told: list[str]) -> None:
+def slices_of(name: str, count: int, order: list[str]) -> None:
     for _ in range(count):
-        told.append(name)
+        order.append(name)
         yield_if_due()
 
 
 @pytest.mark.spec("C5")
 def test_the_loop_turns_between_two_slices() -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
-        scheduler.run(lambda: slices_of("long", 4, told))
-        assert told == ["long"], "the first slice runs at once"
+        scheduler.run(lambda: slices_of("long", 4, order))
+        assert order == ["long"], "the first slice runs at once"
         while scheduler.waiting:
-            asyncio.get_running_loop().call_soon(told.append, "other")
+            asyncio.get_running_loop().call_soon(order.append, "other")
             await asyncio.sleep(0)
-        assert told[:6] == ["long", "long", "other", "long", "other", "long"]
+        assert order[:6] == ["long", "long", "other", "long", "other", "long"]
 
     asyncio.run(main())
 
 
 def test_the_rest_of_something_is_long_from_its_beginning() -> None:
     async def main() -> None:
-        told: list[bool] = []
+        order: list[bool] = []
         scheduler = TaskScheduler(asyncio.get_running_loop())
-        scheduler.run(lambda: told.append(is_long()))
-        scheduler.run(lambda: told.append(is_long()), again=True)
-        assert told == [False, True]
+        scheduler.run(lambda: order.append(is_long()))
+        scheduler.run(lambda: order.append(is_long()), again=True)
+        assert order == [False, True]
 
     asyncio.run(main())
 
 
 def test_long_works_take_turns_and_short_ones_are_over_at_once() -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
-        scheduler.run(lambda: slices_of("a", 3, told))
-        scheduler.run(lambda: slices_of("b", 3, told))
-        scheduler.run(lambda: told.append("short"))
+        scheduler.run(lambda: slices_of("a", 3, order))
+        scheduler.run(lambda: slices_of("b", 3, order))
+        scheduler.run(lambda: order.append("short"))
         assert scheduler.waiting == 2
         await is_complete(scheduler)
-        assert told == ["a", "b", "short", "a", "b", "a", "b"]
+        assert order == ["a", "b", "short", "a", "b", "a", "b"]
 
     asyncio.run(main())
 
 
 def test_a_failed_task_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
 
         def fails() -> None:
@@ -73,9 +73,9 @@ def test_a_failed_task_does_not_stop_the_others(caplog: pytest.LogCaptureFixture
             raise ValueError("a bug")
 
         scheduler.run(fails)
-        scheduler.run(lambda: slices_of("well", 2, told))
+        scheduler.run(lambda: slices_of("well", 2, order))
         await is_complete(scheduler)
-        assert told == ["well", "well"]
+        assert order == ["well", "well"]
 
     asyncio.run(main())
     assert "Cooperative task failed" in caplog.text
@@ -111,15 +111,15 @@ def _keep_the_thread(seconds: float) -> None:
 
 def test_work_that_long_work_begins_gives_way_to_the_loop_alone() -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
 
         def begins() -> None:
-            scheduler.run(lambda: slices_of("inner", 3, told))
-            slices_of("outer", 2, told)
+            scheduler.run(lambda: slices_of("inner", 3, order))
+            slices_of("outer", 2, order)
 
         scheduler.run(begins)
         await is_complete(scheduler)
-        assert told == ["outer", "inner", "outer", "inner", "inner"]
+        assert order == ["outer", "inner", "outer", "inner", "inner"]
 
     asyncio.run(main())

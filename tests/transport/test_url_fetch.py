@@ -139,7 +139,7 @@ def test_a_hanging_server_does_not_exceed_the_deadline(say: Callable[[socket.soc
 
 
 @pytest.mark.parametrize(
-    "said",
+    "response_bytes",
     [
         b"",
         b"\0" * 100,
@@ -147,10 +147,10 @@ def test_a_hanging_server_does_not_exceed_the_deadline(say: Callable[[socket.soc
         b"HTTP/1.1 2" + b"0" * 70_000 + b"\r\n\r\n",
     ],
 )
-def test_a_server_that_breaks_off_or_talks_nonsense(said: bytes) -> None:
+def test_a_server_that_breaks_off_or_talks_nonsense(response_bytes: bytes) -> None:
     def say(sock: socket.socket) -> None:
         sock.recv(1000)
-        sock.sendall(said)
+        sock.sendall(response_bytes)
         sock.shutdown(socket.SHUT_RDWR)
 
     with talking(say) as url:

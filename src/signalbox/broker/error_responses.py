@@ -1,7 +1,7 @@
-"""The error response of each API that brokers serve, for a request that fails as a whole.
+"""The error response of each API that brokers serve, for a request that fails.
 
-Most builders are in `protocol/error_shapes`; here are those that need other packages than the protocol. A test encodes
-each API's error response at every version.
+Most builders are in `protocol/error_builders`; here are those that need other packages than the protocol. A test
+encodes each API's error response at every version.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalAnswer, ResponseMessage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.error_shapes import Asked, Shape, changes, groups, records, top_level
+from signalbox.protocol.error_builders import ErrorBuilder, FailedRequest, changes, groups, records, top_level
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import reject_leader_and_isr
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
@@ -21,25 +21,25 @@ _TOKEN_NAMES_REQUESTER_FROM = 3
 def error_response(request: ApiRequest, error: Error, message: str | None = None) -> ResponseMessage:
     """The API's response with `error` for every entry of the request."""
     header = request.header
-    shape = _SHAPES.get(ApiKey(header.api_key), top_level)
-    asked = Asked(request.body, header.api_version)
-    answer: ResponseMessage = shape(asked, API_TABLE[header.api_key].response, int(error), message)
+    build = _BUILDERS.get(ApiKey(header.api_key), top_level)
+    asked = FailedRequest(request.body, header.api_version)
+    answer: ResponseMessage = build(asked, API_TABLE[header.api_key].response, int(error), message)
     return answer
 
 
 def failure(request: ApiRequest, error: Error, message: str | None = None) -> FinalAnswer:
-    """The result for a request that fails as a whole. A client that sent acks=0 expects no response and would mistake
+    """The result for a request that fails. A client that sent acks=0 expects no response and would mistake
     an error response for that of its next request, so its connection is closed, as in Kafka."""
     if request.header.api_key == ApiKey.PRODUCE and request.body.acks == 0:
         return CloseConnection(f"produce with acks=0 failed: {error.name}")
     return error_response(request, error, message)
 
 
-def _leader_and_isr(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _leader_and_isr(asked: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     return reject_leader_and_isr(asked.body, asked.version, Error.of(code))
 
 
-def _create_delegation_token(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _create_delegation_token(asked: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     # Kafka returns ANONYMOUS as owner and requester when a request fails before it reads them.
     requester = ANONYMOUS if asked.version >= _TOKEN_NAMES_REQUESTER_FROM else KafkaPrincipal("", "")
     return response(
@@ -54,10 +54,10 @@ def _create_delegation_token(asked: Asked, response: type[Any], code: int, messa
     )
 
 
-_SHAPES: dict[ApiKey, Shape] = {
-    **records.SHAPES,
-    **groups.SHAPES,
-    **changes.SHAPES,
+_BUILDERS: dict[ApiKey, ErrorBuilder] = {
+    **records.BUILDERS,
+    **groups.BUILDERS,
+    **changes.BUILDERS,
     ApiKey.LEADER_AND_ISR: _leader_and_isr,
     ApiKey.CREATE_DELEGATION_TOKEN: _create_delegation_token,
 }

@@ -101,7 +101,7 @@ def _release_incrementally(struct: Struct) -> None:
         values = getattr(struct, field.attribute)
         if isinstance(values, list) and values:
             if isinstance(values[0], Struct) and any(
-                each.is_array and each.is_struct for each in values[0]._spec.fields
+                field.is_array and field.is_struct for field in values[0]._spec.fields
             ):
                 for value in values:
                     _release_incrementally(value)

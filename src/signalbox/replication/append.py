@@ -15,7 +15,7 @@ from functools import partial
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, LOG_OVERHEAD
 from signalbox.replication.deadlines import Deadline, Deadlines
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.pending_append import ACKS_ALL, PendingAppend, rejected
 from signalbox.replication.promise import Promise

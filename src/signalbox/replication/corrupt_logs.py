@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_leave
 from signalbox.replication.partition import Partition

@@ -16,7 +16,7 @@ from signalbox.replication.fetch_session import (
     SessionPartition,
 )
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.promise import Promise
 from signalbox.replication.purgatory import Purgatory, WatchList
 from signalbox.replication.session_cache import SessionCache

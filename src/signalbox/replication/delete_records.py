@@ -11,7 +11,7 @@ from collections.abc import Callable
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.replication.append import INTERNAL_TOPICS
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import ClusterView
 from signalbox.replication.promise import Promise, completed

@@ -28,7 +28,7 @@ from signalbox.replication.fetch_session import (
     requested_partitions,
 )
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.promise import Promise, completed
 from signalbox.replication.purgatory import Purgatory
 from signalbox.replication.session_cache import SessionCache

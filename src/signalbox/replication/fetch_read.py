@@ -17,7 +17,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch_session import SessionPartition
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import NO_EPOCH, Partition
 from signalbox.replication.throttle import ReplicationThrottle
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice

@@ -19,7 +19,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.deadlines import Deadline, Deadlines
-from signalbox.replication.followed import FIRST_BACKOFF_MS, FollowedPartition
+from signalbox.replication.followed_partition import FIRST_BACKOFF_MS, FollowedPartition
 from signalbox.replication.leader_offsets import LeaderOffsets
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import LeaderChannel

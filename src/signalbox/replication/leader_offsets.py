@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 from signalbox.replication.list_offsets import EARLIEST, LATEST
 from signalbox.replication.ports import LeaderChannel
 

@@ -25,7 +25,7 @@ from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.replication.fetch_read import Isolation, client_isolation, visible_end
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.storage.log import Log
 

@@ -15,7 +15,7 @@ from signalbox.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 
 EpochEndOffset = OffsetForLeaderEpochResponse.EpochEndOffset
 

@@ -34,7 +34,7 @@ from signalbox.replication.fetch_read import Isolation, read_fast_path
 from signalbox.replication.fetcher import FollowerIdentity
 from signalbox.replication.fetchers import Fetchers
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_shrink
 from signalbox.replication.leadership import Leadership

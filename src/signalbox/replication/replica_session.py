@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.replication.fetch_session import INITIAL_EPOCH, LAST_EPOCH, NO_SESSION
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 
 PartitionKey = tuple[bytes, int]
 

@@ -14,7 +14,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.corrupt_logs import CorruptLogs
 from signalbox.replication.fetchers import Fetchers
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_recovered
 from signalbox.replication.leadership import Instruction

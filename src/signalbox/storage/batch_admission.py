@@ -1,4 +1,4 @@
-"""The full validation of a batch: for all batches that do not pass the fast validation (`LogAppends._passes`).
+"""The full validation of a batch, for all batches that do not pass the fast one (`LogAppends._passes_fast_validation`).
 
 The general rules are in `protocol/records`. This module adds what follows from the topic's configs: keys on compacted
 topics, the broker's clock on LogAppendTime topics, the topic's own compression. A batch that must be decompressed to

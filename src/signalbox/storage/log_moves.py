@@ -14,7 +14,7 @@ from signalbox.storage.log_move import LogMove
 
 
 class LogMoves:
-    """`went_over(log, directory, folder)` deletes the old files."""
+    """`on_moved(log, directory, folder)` deletes the old files."""
 
     def __init__(
         self,

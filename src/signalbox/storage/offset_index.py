@@ -78,7 +78,7 @@ class OffsetIndex:
         finally:
             file_system.close(fd)
         if len(data) % ENTRY_SIZE_BYTES:
-            raise ValueError(f"{self.path}: {len(data)} bytes are no whole number of entries")
+            raise ValueError(f"{self.path}: {len(data)} bytes are not a multiple of the entry size")
         pairs = array("I", data)
         if _SWAP:
             pairs.byteswap()

@@ -83,7 +83,7 @@ class TimeIndex:
         finally:
             file_system.close(fd)
         if len(data) % ENTRY_SIZE_BYTES:
-            raise ValueError(f"{self.path}: {len(data)} bytes are no whole number of entries")
+            raise ValueError(f"{self.path}: {len(data)} bytes are not a multiple of the entry size")
         timestamps, relative = array("q"), array("I")
         for timestamp, offset in _ENTRY.iter_unpack(data):
             if offset < 0 or (timestamps and (timestamp <= timestamps[-1] or offset < relative[-1])):

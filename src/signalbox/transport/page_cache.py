@@ -1,7 +1,7 @@
 """File slices that are not in the page cache: detected without waiting, read by a thread, then sent.
 
 `preadv` with RWF_NOWAIT returns at once whether a page is cached. It is called for the first and the last page of the
-bytes that a send takes next. One of two threads reads a cold slice into the page cache (the read itself needs no
+bytes that a send takes next. One of two threads reads the slice into the page cache (the read itself needs no
 interpreter), and the connection continues afterwards. A file system without support for it (tmpfs) is always in memory.
 """
 
@@ -27,7 +27,9 @@ class PageCache:
         self._loop = loop
         self._byte = [bytearray(1)]
         self._reports_residency = True
-        self.read_flags = os.RWF_NOWAIT  # for `preadv` of what is read in one call: BlockingIOError if it is cold
+        self.read_flags = (
+            os.RWF_NOWAIT
+        )  # for `preadv` of what is read in one call: BlockingIOError if it is not in memory
         self._threads: ThreadPoolExecutor | None = None
         self.reads = 0
 

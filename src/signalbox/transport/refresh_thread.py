@@ -1,8 +1,8 @@
 """A thread that refreshes something: it fetches, sleeps until the next time or until it is woken, and fetches again.
 
-It holds no reference to its keeper while it sleeps; otherwise the keeper could never be freed. The thread ends when
-`step` of its keeper returns None, or when the keeper is freed. It is a daemon: a fetch that hangs does not keep the
-process alive.
+It holds no reference to its refresher while it sleeps; otherwise the refresher could never be freed. The thread ends
+when `step` of its refresher returns None, or when the refresher is freed. It is a daemon: a fetch that hangs does not
+keep the process alive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class RefreshThread(Protocol):
 
 
 def start_refresh_thread(refresher: RefreshThread, wake: threading.Event, name: str) -> None:
-    """Begin at once. `wake` is the keeper's own event: set it for an early step, or to end the thread."""
+    """Begin at once. `wake` is the refresher's own event: set it for an early step, or to end the thread."""
     threading.Thread(target=_run, args=(weakref.ref(refresher), wake), name=name, daemon=True).start()
     weakref.finalize(refresher, wake.set)
 

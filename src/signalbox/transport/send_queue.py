@@ -81,7 +81,7 @@ class SendQueue:
         return b"".join(pieces)
 
     def prefetched(self) -> None:
-        """The cold slice was read: the next flush sends it, even if its pages were evicted meanwhile."""
+        """The slice in `uncached` was read: the next flush sends it, even if its pages were evicted meanwhile."""
         self._prefetched, self.uncached = self.uncached, None
 
     def next_uncached(self) -> FileSlice | None:

@@ -112,15 +112,15 @@ def read_batch_header(buffer: bytes | bytearray | memoryview, position: int = 0)
 
 
 def _no_header(buffer: bytes | bytearray | memoryview, position: int) -> KafkaError:
-    left = len(buffer) - position
-    magic = buffer[position + 16] if left > 16 else MAGIC
+    remaining = len(buffer) - position
+    magic = buffer[position + 16] if remaining > 16 else MAGIC
     if magic in (0, 1):
         return KafkaError(
             Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {magic} is not supported: format 2 is needed"
         )
     if magic != MAGIC:
         return KafkaError(Error.CORRUPT_MESSAGE, f"magic {magic} at {position}: format 2 is needed")
-    return KafkaError(Error.CORRUPT_MESSAGE, f"{left} bytes left at {position}: a batch header has {HEADER_SIZE}")
+    return KafkaError(Error.CORRUPT_MESSAGE, f"{remaining} bytes left at {position}: a batch header has {HEADER_SIZE}")
 
 
 def iter_batch_headers(

@@ -163,5 +163,5 @@ def _read_sized(body: bytes, position: int, end: int) -> tuple[bytes | None, int
     if size < 0:
         return None, position
     if size > end - position:
-        raise DecodeError(f"{size} bytes wanted, the record has {end - position} left")
+        raise DecodeError(f"{size} bytes needed, the record has {end - position} left")
     return body[position : position + size], position + size

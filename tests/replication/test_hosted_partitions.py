@@ -8,7 +8,7 @@ from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.deadlines import Deadlines
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.purgatory import Purgatory
 from tests.replication.manual_time import ManualTimers, ManualTurns

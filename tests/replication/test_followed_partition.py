@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 from signalbox.replication.ports import TopicSettings
 from signalbox.replication.truncation import LossNotAccepted
 from tests.replication.memory_cluster import MemoryCluster

@@ -100,12 +100,12 @@ class PairConnection:
     def respond(self, chunks: Sequence[Any]) -> None:
         self.answers.append(b"".join(bytes_of(chunk) for chunk in chunks))
 
-    def respond_whole(self, frame: bytes) -> None:
+    def respond_framed(self, frame: bytes) -> None:
         assert int.from_bytes(frame[:4]) == len(frame) - 4
         self.answers.append(frame[4:])
 
     def respond_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
-        self.respond_whole(head + records.read() + tail)
+        self.respond_framed(head + records.read() + tail)
 
     def respond_nothing(self) -> None:
         self.answers.append(None)

@@ -38,7 +38,7 @@ def test_too_few_in_sync_is_said_at_once(pair: FastPathPair) -> None:
         side.cluster.configs.topic = TopicSettings(min_insync_replicas=1)
         partition = side.broker.partition()
         partition.replicas = (1, 2)
-        partition.take_settings(TopicSettings(min_insync_replicas=2))
+        partition.apply_settings(TopicSettings(min_insync_replicas=2))
     hits = pair.fast.hits
     [response] = pair.send(Produce(9, -1, (0,)))
     assert errors(response, 9) == [Error.NOT_ENOUGH_REPLICAS]

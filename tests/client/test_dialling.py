@@ -43,7 +43,7 @@ def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None
     async def run() -> None:
         with monkeypatch.context() as patched:
             port = dial_themselves(patched)
-            with pytest.raises(ConnectFailed, match=r"\(tcp\): .*connection was one to itself"):
+            with pytest.raises(ConnectFailed, match=r"\(tcp\): .*socket connected to itself"):
                 await Dialling(Address("127.0.0.1", port), ConnectionSettings()).dial(["127.0.0.1"])
         assert can_be_bound(port)
 

@@ -94,7 +94,7 @@ def test_an_endpoint_that_hangs() -> None:
     endpoint = Endpoint(ANSWER)
     endpoint.answer = endpoint.hang
     given = properties('clientId="me" clientSecret="x"', **{URL: endpoint.url, "sasl.login.read.timeout.ms": "300"})
-    with endpoint.open(), pytest.raises(TokenUnavailable, match=r"did not answer within 0\.3 s"):
+    with endpoint.open(), pytest.raises(TokenUnavailable, match=r"did not respond within 0\.3 s"):
         shown(given)
 
 

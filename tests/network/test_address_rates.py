@@ -24,7 +24,7 @@ def test_an_address_its_own_rate_the_default_and_none() -> None:
     assert rates.hold_seconds("b") == 0
 
 
-def test_who_is_held_does_not_count() -> None:
+def test_a_delayed_connection_is_not_counted() -> None:
     clock = ManualClock()
     rates = AddressRates(clock)
     rates.set("a", 1)
@@ -34,13 +34,13 @@ def test_who_is_held_does_not_count() -> None:
     assert rates.hold_seconds("a") == 0
 
 
-def test_at_rate_zero_nobody_is_let_in() -> None:
+def test_rate_zero_rejects_every_connection() -> None:
     rates = AddressRates(ManualClock())
     rates.set("a", 0)
     assert rates.hold_seconds("a") == 1.0
 
 
-def test_addresses_that_were_quiet_for_long_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_addresses_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(address_rates, "MAX_QUOTA_BUCKETS", 3)
     clock = ManualClock()
     rates = AddressRates(clock)

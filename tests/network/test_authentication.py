@@ -120,7 +120,7 @@ def test_the_newest_way_flexible_and_pipelined_behind_the_login() -> None:
             ]
             await client.send(b"".join(requests))
             answers = [await client.answer() for _ in range(3)]
-            assert [answer[3] for answer in answers] == [1, 2, 3]
+            assert [respond[3] for respond in answers] == [1, 2, 3]
 
     asyncio.run(main())
 
@@ -340,7 +340,7 @@ def test_connections_of_an_ended_token_are_closed_others_stay() -> None:
 
 
 @pytest.mark.spec("L7")
-def test_nobody_becomes_somebody_else_on_the_way() -> None:
+def test_reauthentication_cannot_change_the_principal() -> None:
     async def main() -> None:
         async with serving(SASL | {"connections.max.reauth.ms": "60000"}, credentials=Users()) as served:
             client = await served.dial("SECURE")

@@ -42,7 +42,7 @@ def test_an_ipv6_literal_leaves_the_ipv4_port_free() -> None:
         ("a..b", "", "Give it a host name or address of this machine"),
     ],
 )
-def test_what_cannot_be_bound_is_named_with_its_key(host: str, problem: str, remedy: str) -> None:
+def test_a_bind_error_names_the_listener_and_the_key(host: str, problem: str, remedy: str) -> None:
     with bind_listener("FIRST", "127.0.0.1", 0, 5) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(BindError) as rejected:

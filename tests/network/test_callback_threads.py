@@ -36,16 +36,16 @@ def test_work_in_threads_and_results_in_the_loop_a_few_at_once() -> None:
     asyncio.run(main())
 
 
-def test_a_loop_that_is_gone_is_not_told() -> None:
+def test_no_callback_on_a_closed_loop() -> None:
     begun, release = threading.Event(), threading.Event()
-    told: list[bool] = []
+    results: list[bool] = []
 
     def check() -> bool:
         begun.set()
         return release.wait(10)
 
     async def main() -> None:
-        CallbackThreads().run(check, told.append)
+        CallbackThreads().run(check, results.append)
         begun.wait(10)
 
     asyncio.run(main())
@@ -53,16 +53,16 @@ def test_a_loop_that_is_gone_is_not_told() -> None:
     for thread in threading.enumerate():
         if thread.name == "sasl-callback":
             thread.join(10)
-    assert told == []
+    assert results == []
 
 
 def test_work_that_fails_gives_its_place_back(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        threads, told = CallbackThreads(), asyncio.Event()
+        threads, results = CallbackThreads(), asyncio.Event()
         for _ in range(2 * MAX_CALLBACKS_AT_ONCE):
             threads.run(lambda: 1 // 0, print)
-        threads.run(lambda: None, lambda _: told.set())
-        await asyncio.wait_for(told.wait(), 10)
+        threads.run(lambda: None, lambda _: results.set())
+        await asyncio.wait_for(results.wait(), 10)
 
     asyncio.run(main())
     assert "ZeroDivisionError" in caplog.text

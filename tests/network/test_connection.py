@@ -168,7 +168,7 @@ def test_a_client_id_that_is_not_utf_8_costs_nothing() -> None:
     ],
 )
 @pytest.mark.parametrize("listener", ["CLIENT", "CONTROL"])
-def test_what_is_no_request_costs_its_own_connection_only(frame: bytes, kind: str, listener: str) -> None:
+def test_an_invalid_request_closes_only_its_connection(frame: bytes, kind: str, listener: str) -> None:
     async def main() -> None:
         async with serving(CONTROL) as served:
             bystander, attacker = await served.dial(listener), await served.dial(listener)
@@ -198,7 +198,7 @@ def test_an_unknown_version_of_api_versions_is_for_the_broker_to_answer() -> Non
 FOUR = (ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN)
 
 
-def test_c4_a_forced_control_plane_takes_the_four_and_nothing_else() -> None:
+def test_c4_a_forced_control_plane_accepts_only_the_four_apis() -> None:
     async def main() -> None:
         async with serving(FORCED) as served:
             client = await served.dial("CONTROL")
@@ -224,7 +224,7 @@ def test_c4_a_forced_control_plane_takes_the_four_and_nothing_else() -> None:
     asyncio.run(main())
 
 
-def test_a_control_plane_that_is_not_forced_takes_data_requests() -> None:
+def test_a_control_plane_that_is_not_forced_accepts_data_requests() -> None:
     async def main() -> None:
         async with serving(CONTROL) as served:
             client = await served.dial("CONTROL")
@@ -262,7 +262,7 @@ class Hot:
         self.forgotten.append(connection)
 
 
-def test_the_hot_path_keeps_the_order_among_its_own_and_others_requests() -> None:
+def test_the_fast_path_keeps_the_order_of_all_requests() -> None:
     async def main() -> None:
         hot = Hot()
         async with serving(CONTROL, fast_path=hot) as served:
@@ -323,7 +323,7 @@ def test_the_frame_of_a_rejected_request_is_given_back() -> None:
     asyncio.run(main())
 
 
-def test_the_control_plane_has_no_hot_path() -> None:
+def test_the_control_plane_has_no_fast_path() -> None:
     async def main() -> None:
         hot = Hot()
         async with serving(CONTROL, fast_path=hot) as served:

@@ -99,7 +99,7 @@ def test_rates() -> None:
     assert rate.wait_seconds(1000.0) == 0
 
 
-def test_other_limits_from_now_on_leave_what_is_open() -> None:
+def test_changed_limits_keep_open_connections() -> None:
     clock = ManualClock()
     counted = quotas(BrokerLimits(max_creation_rate=1), clock, CLIENT=ListenerLimits(creation_rate=CreationRate(5)))
     assert counted.wait_seconds("CLIENT") == 0
@@ -181,7 +181,7 @@ KAFKAS_RULES = {
 
 @pytest.mark.spec("L5")
 @pytest.mark.parametrize("rule", KAFKAS_RULES)
-def test_who_comes_in(rule: str) -> None:
+def test_which_connections_are_accepted(rule: str) -> None:
     case = KAFKAS_RULES[rule]
     counted = ConnectionQuotas(case.broker, case.listeners, ManualClock(), lambda for_brokers: False)
     seen = []
@@ -195,7 +195,7 @@ def test_who_comes_in(rule: str) -> None:
     assert ", ".join(seen) == case.newcomers
 
 
-def test_nobody_gets_the_last_descriptors() -> None:
+def test_no_listener_uses_the_last_descriptors() -> None:
     listeners = {"CLIENT": ListenerLimits(), "REPLICATION": ListenerLimits(protected=True)}
     scarce_for_brokers: dict[bool, bool] = {}
     counted = ConnectionQuotas(

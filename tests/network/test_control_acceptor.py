@@ -29,11 +29,11 @@ def test_newcomers_beyond_the_listeners_limit_wait_in_the_kernel() -> None:
             await first.ask(ApiKey.UPDATE_METADATA, 1)
             await second.ask(ApiKey.UPDATE_METADATA, 1)
             third = await served.dial("CONTROL")
-            asked = asyncio.ensure_future(third.ask(ApiKey.UPDATE_METADATA, 1, b"x"))
+            response = asyncio.ensure_future(third.ask(ApiKey.UPDATE_METADATA, 1, b"x"))
             await until(lambda: served.trail.gauges["ControlPlaneAcceptorBlockedPercent"]() > 0)
-            assert not asked.done()
+            assert not response.done()
             first.close()
-            assert await asked == b"\0\0\0\1x"
+            assert await response == b"\0\0\0\1x"
 
     asyncio.run(main())
 
@@ -59,32 +59,32 @@ def test_the_limit_of_an_address_is_not_for_the_control_plane() -> None:
 
 
 @pytest.mark.spec("C5")
-def test_a_storm_is_taken_one_by_one_after_those_who_are_connected() -> None:
+def test_new_connections_are_accepted_one_by_one_after_requests_of_open_ones() -> None:
     """Each poll: ready connections are handled first, then at most one new connection is accepted."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
         order: list[str] = []
         sock, address = listening()
-        acceptor = ControlAcceptor(loop, sock, Knocks(order), BufferPool())  # type: ignore[arg-type]
+        acceptor = ControlAcceptor(loop, sock, RejectingRegistry(order), BufferPool())  # type: ignore[arg-type]
         ours, theirs = socket.socketpair()
         loop.add_reader(ours, lambda: order.append("served") if ours.recv(1) else None)
-        strangers = [socket.create_connection(address) for _ in range(6)]
+        attackers = [socket.create_connection(address) for _ in range(6)]
         acceptor.start()
-        while order.count("stranger") < len(strangers):
+        while order.count("attacker") < len(attackers):
             theirs.send(b"x")
             await asyncio.sleep(0)
-        told = "".join("s" if each == "served" else "." for each in order)
-        assert ".." not in told, told
+        served_order = "".join("s" if each == "served" else "." for each in order)
+        assert ".." not in served_order, served_order
         acceptor.stop()
         loop.remove_reader(ours)
-        for each in (*strangers, ours, theirs):
+        for each in (*attackers, ours, theirs):
             each.close()
 
     asyncio.run(main())
 
 
-class Knocks:
+class RejectingRegistry:
     """A connection registry that rejects each new connection and records it."""
 
     def __init__(self, order: list[str]) -> None:
@@ -93,8 +93,8 @@ class Knocks:
     def wait_seconds(self) -> float:
         return 0.0
 
-    def admit(self, sock: socket.socket, _: str) -> bool:
-        self._order.append("stranger")
+    def accept(self, sock: socket.socket, _: str) -> bool:
+        self._order.append("attacker")
         sock.close()
         return False
 

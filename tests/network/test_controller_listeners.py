@@ -52,8 +52,8 @@ def test_names(
     roles: tuple[str, ...], names: str, listeners: set[str], controllers: tuple[str, ...], problems: list[str]
 ) -> None:
     faults: list[ConfigFault] = []
-    given = {"controller.listener.names": names}
-    assert read_controller_names(given, set(roles), listeners, PROTOCOLS, faults) == controllers
+    config = {"controller.listener.names": names}
+    assert read_controller_names(config, set(roles), listeners, PROTOCOLS, faults) == controllers
     assert len(faults) == len(problems)
     for fault, problem in zip(faults, problems, strict=True):
         assert (fault.key, fault.entry) == ("controller.listener.names", names)
@@ -62,6 +62,6 @@ def test_names(
 
 def test_a_controller_has_no_control_plane() -> None:
     faults: list[ConfigFault] = []
-    given = {"controller.listener.names": "CTRL", "control.plane.listener.name": "CLIENT"}
-    read_controller_names(given, {"controller"}, {"CTRL"}, PROTOCOLS, faults)
+    config = {"controller.listener.names": "CTRL", "control.plane.listener.name": "CLIENT"}
+    read_controller_names(config, {"controller"}, {"CTRL"}, PROTOCOLS, faults)
     assert [(fault.key, fault.entry) for fault in faults] == [("control.plane.listener.name", "CLIENT")]

@@ -26,19 +26,19 @@ def test_a_storm_is_taken_in_portions() -> None:
         loop = DataLoop(asyncio.get_running_loop(), budget_us=1)
         sock, address = listening()
         portions: list[int] = []
-        accepted: list[socket.socket] = []
+        on_accepted: list[socket.socket] = []
 
         def take(connection: socket.socket, _: object) -> None:
-            accepted.append(connection)
+            on_accepted.append(connection)
             portions.append(loop.turns)
 
         acceptor = DataAcceptor(loop, sock, lambda: 0.0, take)
         clients = [socket.create_connection(address) for _ in range(ACCEPTS_PER_TURN * 2 + 5)]
         acceptor.start()
-        await until(lambda: len(accepted) == len(clients))
+        await until(lambda: len(on_accepted) == len(clients))
         assert max(portions.count(turn) for turn in set(portions)) <= ACCEPTS_PER_TURN
         acceptor.stop()
-        for connection in [*clients, *accepted]:
+        for connection in [*clients, *on_accepted]:
             connection.close()
         loop.close()
 
@@ -50,15 +50,15 @@ def test_without_room_newcomers_wait_in_the_kernel() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()
         waits = [0.0, 0.01, 0.01, 0.0, 0.01]
-        accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
+        on_accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
         acceptor = DataAcceptor(
-            loop, sock, lambda: waits.pop(0) if waits else 5.0, lambda each, _: accepted.put_nowait(each)
+            loop, sock, lambda: waits.pop(0) if waits else 5.0, lambda each, _: on_accepted.put_nowait(each)
         )
         acceptor.start()
         clients = [socket.create_connection(address) for _ in range(3)]
-        first, second = await accepted.get(), await accepted.get()
+        first, second = await on_accepted.get(), await on_accepted.get()
         assert acceptor.paused_seconds >= 0.02
-        assert accepted.empty()
+        assert on_accepted.empty()
         acceptor.stop()
         for connection in [*clients, first, second]:
             connection.close()
@@ -71,18 +71,18 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()
-        asked: list[float] = []
+        calls: list[float] = []
         faults: list[dict[str, object]] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
 
         def full() -> float:
-            asked.append(0.001)
-            return asked[-1]
+            calls.append(0.001)
+            return calls[-1]
 
         acceptor = DataAcceptor(loop, sock, full, lambda *_: None)
         acceptor.start()
         client = socket.create_connection(address)
-        await until(lambda: len(asked) > 1)  # after a pause it tries again while it is not stopped
+        await until(lambda: len(calls) > 1)  # after a pause it tries again while it is not stopped
         acceptor.stop()
         assert sock.fileno() == -1
         over = asyncio.Event()
@@ -95,12 +95,12 @@ def test_a_stopped_acceptor_does_not_come_back() -> None:
     asyncio.run(main())
 
 
-def test_out_of_descriptors_is_survived_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_shortage_of_descriptors_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()
-        accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
-        acceptor = DataAcceptor(loop, sock, lambda: 0.0, lambda each, _: accepted.put_nowait(each))
+        on_accepted: asyncio.Queue[socket.socket] = asyncio.Queue()
+        acceptor = DataAcceptor(loop, sock, lambda: 0.0, lambda each, _: on_accepted.put_nowait(each))
         client = socket.create_connection(address)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         highest = max(map(int, os.listdir("/proc/self/fd")))
@@ -109,12 +109,12 @@ def test_out_of_descriptors_is_survived_and_said_once(caplog: pytest.LogCaptureF
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(held) + 1, hard))
             acceptor.start()
             await until(lambda: acceptor.paused_seconds > 0.25)  # further attempts failed as well
-            assert accepted.empty()
+            assert on_accepted.empty()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             for descriptor in held:
                 os.close(descriptor)
-        (await accepted.get()).close()
+        (await on_accepted.get()).close()
         assert caplog.text.count("cannot be accepted") == 1
         acceptor.stop()
         client.close()

@@ -22,7 +22,7 @@ def _highest() -> int:
     return max(map(int, os.listdir("/proc/self/fd")))
 
 
-def test_the_last_ones_are_spared_and_that_is_said_once(
+def test_the_last_descriptors_are_reserved_and_that_is_logged_once(
     limits: tuple[int, int], caplog: pytest.LogCaptureFixture
 ) -> None:
     descriptors = Descriptors()
@@ -41,14 +41,18 @@ def test_the_last_ones_are_spared_and_that_is_said_once(
         for each in held:
             os.close(each)
         assert [descriptors.scarce(for_brokers) for for_brokers in (False, True)] == [False, False]
-    said = [record.getMessage() for record in caplog.records]
-    assert len(said) == 4
-    assert said[0].startswith(f"clients have to wait: the last {spare} of {limit} file descriptors are reserved")
-    assert said[1].startswith(f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved")
-    assert said[2:] == [f"File descriptors are available for {who} again" for who in ("clients", "brokers")]
+    log_messages = [record.getMessage() for record in caplog.records]
+    assert len(log_messages) == 4
+    assert log_messages[0].startswith(
+        f"clients have to wait: the last {spare} of {limit} file descriptors are reserved"
+    )
+    assert log_messages[1].startswith(
+        f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved"
+    )
+    assert log_messages[2:] == [f"File descriptors are available for {group} again" for group in ("clients", "brokers")]
 
 
-def test_a_process_takes_what_it_may_have(limits: tuple[int, int]) -> None:
+def test_the_soft_limit_is_raised_to_the_hard_limit(limits: tuple[int, int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_highest() + 100, limits[1]))
     raise_limit()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == limits[1]

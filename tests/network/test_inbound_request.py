@@ -7,7 +7,7 @@ from signalbox.protocol.api_table import ApiKey
 from tests.network.serving import EchoSink, serving
 
 
-def test_what_a_request_carries() -> None:
+def test_the_fields_of_a_request() -> None:
     async def main() -> None:
         async with serving(sink=EchoSink(lambda _: True)) as served:
             client = await served.dial()

@@ -10,7 +10,7 @@ PROPERTY = "java.security.auth.login.config"
 
 @pytest.mark.spec("L6")
 @pytest.mark.parametrize(
-    ("given", "options", "location"),
+    ("property_text", "options", "location"),
     [
         ({}, "", ("", "")),
         ({}, "-Xmx1g -Dother=x", ("", "")),
@@ -23,6 +23,6 @@ PROPERTY = "java.security.auth.login.config"
         ({PROPERTY: "/java", "sasl.jaas.file": "/ours"}, "", ("/ours", "sasl.jaas.file")),
     ],
 )
-def test_the_first_place_counts(given: dict[str, str], options: str, location: tuple[str, str]) -> None:
-    _, settings = configured({"listeners": "PLAINTEXT://127.0.0.1:0"} | given)
+def test_the_first_place_counts(property_text: dict[str, str], options: str, location: tuple[str, str]) -> None:
+    _, settings = configured({"listeners": "PLAINTEXT://127.0.0.1:0"} | property_text)
     assert jaas_file_location(settings.everywhere, {"KAFKA_OPTS": options}) == location

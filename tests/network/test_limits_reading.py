@@ -65,7 +65,7 @@ FOR_ALL = (
 @pytest.mark.parametrize(
     ("key", "on_client"), [*((key, 21) for key in FOR_ONE_LISTENER), *((key, 20_000) for key in FOR_ALL)]
 )
-def test_what_a_listener_can_have_of_its_own(key: str, on_client: int) -> None:
+def test_limits_of_one_listener(key: str, on_client: int) -> None:
     """Kafka reads `FOR_ALL` from the broker's own configuration: these keys have no effect with a listener's prefix."""
     _, settings = configured(GIVEN | {key: "20000", f"listener.name.client.{key}": "21"})
     assert settings.listener("CLIENT").number(key) == on_client

@@ -21,7 +21,7 @@ def test_a_forced_control_plane_serves_the_four_and_the_set_up() -> None:
     assert client[ApiKey.PRODUCE] == (3, 13)
 
 
-def test_frame_limits_and_hot_path() -> None:
+def test_frame_limits_and_fast_path() -> None:
     given = FORCED | {"listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:SASL_PLAINTEXT"}
     table, settings = configured(given)
     ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi(), fast_path=Hot())

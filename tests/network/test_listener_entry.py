@@ -60,6 +60,6 @@ def test_protocol_map_faults() -> None:
     assert "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL" in faults[0].remedy
 
 
-def test_names_are_made_out_of_what_cannot_be_read_as_well() -> None:
+def test_names_of_invalid_entries_are_read() -> None:
     assert names_of_entries("a://h:1, A://h:2,B:9092,C,://h:1,D://h:x,") == ["A", "B", "C", "D"]
     assert names_of_pairs("a:SSL, B:TLS,C") == {"A", "B", ""}

@@ -14,8 +14,8 @@ THREE = {
 FORCE = "control.plane.force.controller.requests.enable"
 
 
-def table_of(**given: str) -> ListenerTable:
-    table, faults = read_listener_table(THREE | {key.replace("_", "."): value for key, value in given.items()})
+def table_of(**config: str) -> ListenerTable:
+    table, faults = read_listener_table(THREE | {key.replace("_", "."): value for key, value in config.items()})
     assert not faults, faults
     assert table is not None
     return table
@@ -45,8 +45,8 @@ def test_a_control_plane_that_is_not_forced_is_privileged() -> None:
 
 
 def test_a_forced_control_plane_leaves_the_inter_broker_listener_privileged() -> None:
-    given = THREE | {"control.plane.listener.name": "CONTROL", FORCE: "true"}
-    table, faults = read_listener_table(given)
+    config = THREE | {"control.plane.listener.name": "CONTROL", FORCE: "true"}
+    table, faults = read_listener_table(config)
     assert not faults
     assert table is not None
     assert planes(table) == {
@@ -88,7 +88,7 @@ def test_controller_listeners_are_plaintext_without_a_map() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "key", "problem"),
+    ("config", "key", "problem"),
     [
         ({"security.inter.broker.protocol": "PLAINTEXT"}, "inter.broker.listener.name", "is set as well"),
         ({"inter.broker.listener.name": "NOWHERE"}, "inter.broker.listener.name", "is not found in"),
@@ -121,15 +121,15 @@ def test_controller_listeners_are_plaintext_without_a_map() -> None:
         ),
     ],
 )  # fmt: skip
-def test_faults(given: dict[str, str], key: str, problem: str) -> None:
-    table, faults = read_listener_table(THREE | given)
+def test_faults(config: dict[str, str], key: str, problem: str) -> None:
+    table, faults = read_listener_table(THREE | config)
     assert table is None
     assert any(fault.key == key and problem in fault.problem for fault in faults), faults
 
 
 def test_a_protocol_instead_of_a_name() -> None:
-    given = {key: value for key, value in THREE.items() if key != "inter.broker.listener.name"}
-    _, faults = read_listener_table(given | {"security.inter.broker.protocol": "KERBEROS"})
+    config = {key: value for key, value in THREE.items() if key != "inter.broker.listener.name"}
+    _, faults = read_listener_table(config | {"security.inter.broker.protocol": "KERBEROS"})
     assert faults[0].key == "security.inter.broker.protocol"
-    _, faults = read_listener_table(given)
+    _, faults = read_listener_table(config)
     assert "the inter-broker listener PLAINTEXT is not advertised" in str(faults[0])

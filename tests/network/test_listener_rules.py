@@ -49,7 +49,7 @@ def test_every_listener_needs_a_protocol() -> None:
 @pytest.mark.parametrize(
     "host", ["0.0.0.0", "[::]", "0", "0.0", "0x0", "[0:0:0:0:0:0:0:0]", "[::ffff:0.0.0.0]", "[::%eth0]"]
 )
-def test_addresses_that_nobody_can_dial(host: str) -> None:
+def test_advertised_addresses_that_clients_cannot_reach(host: str) -> None:
     faults: list[ConfigFault] = []
     entries = parse_entries("listeners", f"A://{host}:1", faults)
     check_advertised({"A"}, entries, "listeners", faults)

@@ -36,26 +36,26 @@ def properties(**given: str) -> dict[str, str]:
 
 
 def test_each_listener_gets_what_its_protocol_needs() -> None:
-    guards, faults = build_security(*configured(properties()), NoCredentials())
+    security, faults = build_security(*configured(properties()), NoCredentials())
     assert not faults
-    assert guards["OPEN"].tls is None
-    assert not guards["OPEN"].mechanisms
-    assert guards["TLS"].tls is not None
-    assert list(guards["SECURE"].mechanisms) == ["PLAIN"]
+    assert security["OPEN"].tls is None
+    assert not security["OPEN"].mechanisms
+    assert security["TLS"].tls is not None
+    assert list(security["SECURE"].mechanisms) == ["PLAIN"]
 
 
 def test_client_certificates_on_sasl_ssl_need_the_prefixed_key() -> None:
     given = properties() | {"ssl.client.auth": "required"}
-    guards, _ = build_security(*configured(given), NoCredentials())
-    tls, secure = guards["TLS"].tls, guards["SECURE"].tls
+    security, _ = build_security(*configured(given), NoCredentials())
+    tls, secure = security["TLS"].tls, security["SECURE"].tls
     assert tls is not None
     assert secure is not None
     assert tls.context.verify_mode is ssl.CERT_REQUIRED
     assert secure.context.verify_mode is ssl.CERT_NONE
-    guards, _ = build_security(
+    security, _ = build_security(
         *configured(given | {"listener.name.secure.ssl.client.auth": "required"}), NoCredentials()
     )
-    secure = guards["SECURE"].tls
+    secure = security["SECURE"].tls
     assert secure is not None
     assert secure.context.verify_mode is ssl.CERT_REQUIRED
 
@@ -101,7 +101,7 @@ def test_l6_where_a_login_module_comes_from(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("L6")
-def test_what_is_wrong_with_a_jaas_file_is_told_with_file_line_and_section(tmp_path: Path) -> None:
+def test_jaas_faults_name_file_line_and_section(tmp_path: Path) -> None:
     path = tmp_path / "jaas.conf"
     given = properties() | {"sasl.jaas.file": str(path)}
     del given["listener.name.secure.plain.sasl.jaas.config"]
@@ -141,8 +141,8 @@ def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_rejected()
             await plain.send(plain.request(ApiKey.METADATA, 1))
             assert await plain.ended()
             assert served.trail.counts["Rejections", "TLS", "plaintext_on_tls"] == 1
-            stranger = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
-            reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=stranger)
+            uncertified = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
+            reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=uncertified)
             with suppress(OSError):  # the connection ends with an alert or without one
                 assert await reader.read() == b""
             await served.trail.until(AuditKind.REJECTED, 2)

@@ -38,8 +38,8 @@ def test_added_and_removed_go_by_name() -> None:
     [
         (table(LISTENERS, advertised_listeners=LISTENERS.replace("9101", "9999")), None),  # only advertised otherwise
         (table(LISTENERS.replace("9101", "0")), None),  # port 0: the listener keeps its port
-        (table(LISTENERS.replace("9101", "9103")), "CLIENT is bound to 127.0.0.1:9101 and is not bound anew"),
-        (table(LISTENERS.replace("127.0.0.1:9101", ":9101"), advertised_listeners=LISTENERS), "is not bound anew"),
+        (table(LISTENERS.replace("9101", "9103")), "CLIENT is bound to 127.0.0.1:9101 and cannot be bound again"),
+        (table(LISTENERS.replace("127.0.0.1:9101", ":9101"), advertised_listeners=LISTENERS), "cannot be bound again"),
         (table(LISTENERS, "CLIENT:SSL,REPLICATION:PLAINTEXT"), "CLIENT serves PLAINTEXT and cannot change that"),
     ],
 )

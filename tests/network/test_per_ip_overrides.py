@@ -14,19 +14,19 @@ def test_addresses_in_any_notation() -> None:
 
 
 def test_a_name_stands_for_its_addresses() -> None:
-    found, problems = parse_per_ip_overrides("localhost:3")
-    assert found["127.0.0.1"] == 3
-    assert set(found) == {str(each[4][0]) for each in socket.getaddrinfo("localhost", None)}
+    result, problems = parse_per_ip_overrides("localhost:3")
+    assert result["127.0.0.1"] == 3
+    assert set(result) == {str(each[4][0]) for each in socket.getaddrinfo("localhost", None)}
     assert problems == []
 
 
 @pytest.mark.parametrize("piece", ["10.0.0.1", ":5", "h:-1", "h!:5", "10.0.0.1:\u00b2", "10.0.0.1:x"])
-def test_what_is_no_pair(piece: str) -> None:
+def test_invalid_pairs(piece: str) -> None:
     assert parse_per_ip_overrides(f"10.0.0.9:1,{piece}") == ({"10.0.0.9": 1}, [(piece, "is not host:count")])
 
 
-def test_a_name_that_nobody_knows() -> None:
+def test_a_host_that_cannot_be_resolved() -> None:
     assert parse_per_ip_overrides("no.such.host.invalid:5") == (
         {},
-        [("no.such.host.invalid:5", "names a host that is not known here")],
+        [("no.such.host.invalid:5", "names a host that cannot be resolved")],
     )

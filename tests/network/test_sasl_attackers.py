@@ -61,15 +61,15 @@ async def attacked(caplog: pytest.LogCaptureFixture, given: Mapping[str, str] | 
             assert await going_on > 0
             assert {str(request.context.principal) for request in served.sink.seen} <= {"User:alice", "User:ANONYMOUS"}
             assert {ApiKey(each.header.api_key) for each in served.sink.seen} <= {ApiKey.METADATA, ApiKey.API_VERSIONS}
-            told = caplog.text + json.dumps([asdict(event) for event in served.trail.events], default=str)
+            text = caplog.text + json.dumps([asdict(event) for event in served.trail.events], default=str)
             secrets = (*SECRETS, base64.b64encode(Users.credential.salt).decode(), ISSUER.token().split(".")[0])
-            assert leaked(told, *secrets) == []
+            assert leaked(text, *secrets) == []
         assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-def leaked(told: str, *secrets: str) -> list[str]:
-    """The text around each secret that occurs in `told`."""
-    return [told[max(0, at - 80) : at + 80] for secret in secrets if (at := told.find(secret)) >= 0]
+def leaked(text: str, *secrets: str) -> list[str]:
+    """The text around each secret that occurs in `text`."""
+    return [text[max(0, at - 80) : at + 80] for secret in secrets if (at := text.find(secret)) >= 0]
 
 
 async def keep_asking(client: Dialled, over: asyncio.Event) -> int:
@@ -133,7 +133,7 @@ def test_a_wrong_password_a_thousand_times(caplog: pytest.LogCaptureFixture) -> 
     asyncio.run(main())
 
 
-def test_nobody_can_tell_which_users_there_are(caplog: pytest.LogCaptureFixture) -> None:
+def test_responses_do_not_reveal_which_users_exist(caplog: pytest.LogCaptureFixture) -> None:
     """SCRAM: an unknown user has a salt as well, the same at every attempt on every listener."""
 
     async def first_answer(served: Served, listener: str, user: str) -> tuple[str, str, str | None]:
@@ -225,9 +225,9 @@ def test_tokens_that_are_no_good(caplog: pytest.LogCaptureFixture, tmp_path: Pat
             assert served.authentications("SECURE")["failed-authentication-total"] == len(tokens) + 4
             assert len(denied(served)) == len(tokens) + 4
             assert served.authentications("SECURE")["successful-authentication-total"] == 1
-            told = caplog.text + " ".join(denied(served))
+            text = caplog.text + " ".join(denied(served))
             parts = [part for token in tokens.values() for part in token.split(".") if len(part) > 8]
-            assert leaked(told, *parts) == []
+            assert leaked(text, *parts) == []
 
     asyncio.run(main())
 
@@ -263,8 +263,8 @@ def test_a_flood_of_api_versions_before_authentication(caplog: pytest.LogCapture
                 client = await served.dial("SECURE")
                 await client.send(client.request(ApiKey.API_VERSIONS, 3, b"x") * 2000)
                 assert await client.ended()
-            asked = [each for each in served.sink.seen if each.header.api_key == ApiKey.API_VERSIONS]
-            assert len(asked) == 60
+            requests = [each for each in served.sink.seen if each.header.api_key == ApiKey.API_VERSIONS]
+            assert len(requests) == 60
             assert served.trail.counts["Rejections", "SECURE", "illegal_sasl_state"] == 20
             other = await served.dial("SECURE")
             for version in (5, 4, 3):  # a client that falls back

@@ -14,9 +14,9 @@ def test_a_session_ends_and_is_renewed_once_a_second_at_most() -> None:
         clock, over = ManualClock(), asyncio.Event()
         end = SessionEnd(clock, over.set)
         assert not end.begin_renewal()  # there is no session yet
-        end.lasts(None)
+        end.start(None)
         assert not end.begin_renewal()  # the session has no end
-        end.lasts(10)
+        end.start(10)
         assert not end.ended
         await asyncio.wait_for(over.wait(), 5)
         assert end.ended
@@ -24,20 +24,20 @@ def test_a_session_ends_and_is_renewed_once_a_second_at_most() -> None:
         assert not end.ended
         clock.advance(250)
         assert end.renewal_ms == 250
-        end.lasts(60_000)
+        end.start(60_000)
         assert not end.begin_renewal()
         clock.advance(750)
         assert end.begin_renewal()
-        end.forget()
+        end.cancel()
 
     asyncio.run(main())
 
 
-def test_what_is_being_renewed_does_not_end() -> None:
+def test_a_session_does_not_expire_during_its_renewal() -> None:
     async def main() -> None:
         ends: list[bool] = []
         end = SessionEnd(ManualClock(), lambda: ends.append(True))
-        end.lasts(20)
+        end.start(20)
         assert end.begin_renewal()
         later = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_later(0.05, later.set_result, None)
@@ -52,7 +52,7 @@ def test_a_session_without_time_is_over_when_it_begins() -> None:
     async def main() -> None:
         ends: list[bool] = []
         end = SessionEnd(ManualClock(), lambda: ends.append(True))
-        end.lasts(0)
+        end.start(0)
         assert (ends, end.ended) == ([True], True)
         assert end.begin_renewal()
 
@@ -64,10 +64,10 @@ def test_a_session_is_cut_shorter_and_never_made_longer() -> None:
         over = asyncio.Event()
         end = SessionEnd(ManualClock(), over.set)
         end.shorten(0)
-        end.lasts(None)
+        end.start(None)
         end.shorten(0)
         assert not over.is_set(), "there is none that ends"
-        end.lasts(60_000)
+        end.start(60_000)
         end.shorten(10)
         end.shorten(90_000)
         await asyncio.wait_for(over.wait(), 5)

@@ -39,30 +39,30 @@ MUTUAL = {"ssl.client.auth": "required"}
 USER = AUTHORITY.identity("user")
 
 
-class Friend:
+class TrustedClient:
     """A client with its own certificate that connected before the attack."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
-        self.asked = 0
+        self.requests_sent = 0
 
     async def is_served(self) -> bool:
-        self.asked += 1
-        body = str(self.asked).encode()
-        self._writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, self.asked, "friend") + body))
-        return await self._reader.readexactly(8 + len(body)) == framed(self.asked.to_bytes(4) + body)
+        self.requests_sent += 1
+        body = str(self.requests_sent).encode()
+        self._writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, self.requests_sent, "trusted") + body))
+        return await self._reader.readexactly(8 + len(body)) == framed(self.requests_sent.to_bytes(4) + body)
 
 
 @asynccontextmanager
-async def besieged(listener: str, **given: str) -> AsyncIterator[tuple[Served, Friend]]:
+async def under_attack(listener: str, **given: str) -> AsyncIterator[tuple[Served, TrustedClient]]:
     """A server with a friend on the listener; at the end the friend is still served, and no other client ever was."""
     async with serving(GIVEN | given) as served:
         context = client_context(inline(USER))
-        friend = Friend(*await asyncio.open_connection("localhost", served.ports[listener], ssl=context))
-        assert await friend.is_served()
-        yield served, friend
-        assert await friend.is_served()
-        assert len(served.sink.seen) == friend.asked
+        trusted = TrustedClient(*await asyncio.open_connection("localhost", served.ports[listener], ssl=context))
+        assert await trusted.is_served()
+        yield served, trusted
+        assert await trusted.is_served()
+        assert len(served.sink.seen) == trusted.requests_sent
 
 
 async def client_hello() -> bytes:
@@ -88,11 +88,11 @@ async def rejected(served: Served) -> AuditEvent:
 @pytest.mark.parametrize("part", ["nothing", "half a hello", "a whole hello"])
 def test_a_handshake_that_stops(listener: str, part: str) -> None:
     async def main() -> None:
-        async with besieged(listener, **IN_A_MOMENT) as (served, _):
-            stranger = await served.dial(listener)
+        async with under_attack(listener, **IN_A_MOMENT) as (served, _):
+            attacker = await served.dial(listener)
             hello = await client_hello()
-            await stranger.send({"nothing": b"", "half a hello": hello[: len(hello) // 2]}.get(part, hello))
-            assert await stranger.ended()
+            await attacker.send({"nothing": b"", "half a hello": hello[: len(hello) // 2]}.get(part, hello))
+            assert await attacker.ended()
             event = await rejected(served)
             assert event.reason == "no end of the TLS handshake after 0.2 s (connection.setup.timeout.ms)"
             assert (event.listener, event.client_address) == (listener, "127.0.0.1")
@@ -106,13 +106,13 @@ def test_a_handshake_that_stops(listener: str, part: str) -> None:
 @pytest.mark.parametrize("listener", PLANES)
 def test_a_byte_now_and_then_buys_no_time_and_no_thread(listener: str) -> None:
     async def main() -> None:
-        async with besieged(listener, **IN_A_MOMENT) as (served, _):
-            stranger = await served.dial(listener)
+        async with under_attack(listener, **IN_A_MOMENT) as (served, _):
+            attacker = await served.dial(listener)
             steps = served.loop.threads.data._work_queue, served.loop.threads.control._work_queue
 
             async def drip() -> None:
                 for byte in await client_hello():
-                    await stranger.send(bytes([byte]))
+                    await attacker.send(bytes([byte]))
                     await asyncio.sleep(0.02)
                     assert all(queue.empty() for queue in steps)
 
@@ -132,18 +132,18 @@ def test_a_byte_now_and_then_buys_no_time_and_no_thread(listener: str) -> None:
     [
         (None, "a plaintext Kafka request (ApiVersions)"),
         (b"GET /metrics HTTP/1.1\r\n\r\n", "HTTP"),
-        (b"\0" * 20, "bytes that are no TLS (00 00 00 00 00 00 00 00)"),
+        (b"\0" * 20, "bytes that are not TLS (00 00 00 00 00 00 00 00)"),
     ],
 )
 def test_plaintext_on_a_tls_port(
     listener: str, data: bytes | None, named: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        async with besieged(listener) as (served, _):
+        async with under_attack(listener) as (served, _):
             for _ in range(3):
-                stranger = await served.dial(listener)
-                await stranger.send(data or stranger.request(ApiKey.API_VERSIONS, 3))
-                assert await stranger.ended()
+                attacker = await served.dial(listener)
+                await attacker.send(data or attacker.request(ApiKey.API_VERSIONS, 3))
+                assert await attacker.ended()
             await until(lambda: served.trail.counts["Rejections", listener, "plaintext_on_tls"] == 3)
             served.server.flush_audit()
             assert [event.count for event in served.trail.of(AuditKind.REJECTED)] == [1, 2]
@@ -153,7 +153,7 @@ def test_plaintext_on_a_tls_port(
         asyncio.run(main())
     (line,) = caplog.messages  # one line per interval
     assert line == (
-        f"rejected on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is spoken: "
+        f"rejected on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is expected: "
         "check the peer's security.protocol, or the port"
     )
 
@@ -161,7 +161,7 @@ def test_plaintext_on_a_tls_port(
 @pytest.mark.spec("L7")
 def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        async with besieged("CLIENT") as (served, _):
+        async with under_attack("CLIENT") as (served, _):
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 await asyncio.open_connection("localhost", served.ports["OPEN"], ssl=client_context(TRUSTING))
             await rejected(served)
@@ -170,7 +170,7 @@ def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
     (line,) = caplog.messages
-    assert line.startswith("rejected on listener OPEN: 127.0.0.1: the peer speaks TLS to a port without")
+    assert line.startswith("rejected on listener OPEN: 127.0.0.1: the peer sent TLS to a listener without TLS")
 
 
 @pytest.mark.spec("L7")
@@ -181,18 +181,18 @@ def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
         (None, "the peer sent no certificate (ssl.client.auth=required)"),
         (AUTHORITY.expired("user"), "certificate has expired"),
         (AUTHORITY.not_yet_valid("user"), "certificate is not yet valid"),
-        (Authority("stranger").identity("user"), "unable to get local issuer certificate"),
+        (Authority("attacker").identity("user"), "unable to get local issuer certificate"),
     ],
 )
 def test_certificates_that_prove_nothing(
     listener: str, identity: Identity | None, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        async with besieged(listener, **MUTUAL) as (served, _):
+        async with under_attack(listener, **MUTUAL) as (served, _):
             context = client_context(TRUSTING if identity is None else inline(identity))
             with suppress(OSError):  # in TLS 1.3 the client gets the alert only after its own handshake
                 reader, writer = await asyncio.open_connection("localhost", served.ports[listener], ssl=context)
-                writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, 1, "stranger")))
+                writer.write(framed(encode_request_header(int(ApiKey.METADATA), 1, 1, "attacker")))
                 assert await reader.read() == b""
                 writer.close()
             event = await rejected(served)
@@ -213,14 +213,14 @@ def test_a_handshake_without_end(listener: str) -> None:
     """A megabyte of records, each a piece of a ClientHello."""
 
     async def main() -> None:
-        async with besieged(listener) as (served, _):
-            stranger = await served.dial(listener)
+        async with under_attack(listener) as (served, _):
+            attacker = await served.dial(listener)
             hello = bytes.fromhex("0101fffc0303") + bytes(100)
             record = bytes.fromhex("160301") + len(hello).to_bytes(2) + hello
             with suppress(ConnectionError):
                 for _ in range(11_000):
-                    await stranger.send(record)
-            assert await stranger.ended()
+                    await attacker.send(record)
+            assert await attacker.ended()
             assert (await rejected(served)).reason.startswith("the TLS handshake failed: ")
 
     asyncio.run(main())
@@ -232,15 +232,15 @@ def test_renegotiation_is_rejected(listener: str) -> None:
     """TLS 1.2 lets a client request one handshake after another on a connection; each costs the broker 1 ms."""
 
     async def main() -> None:
-        async with besieged(listener) as (served, _):
+        async with under_attack(listener) as (served, _):
             command = ["openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{served.ports[listener]}"]
-            strangers = [
+            attackers = [
                 await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=STDOUT) for _ in range(5)
             ]
-            for stranger in strangers:
-                assert stranger.stdin is not None
-                stranger.stdin.write(b"R\n" * 20)
-                said, _nothing = await stranger.communicate()
+            for attacker in attackers:
+                assert attacker.stdin is not None
+                attacker.stdin.write(b"R\n" * 20)
+                said, _nothing = await attacker.communicate()
                 assert b"RENEGOTIATING" in said
             events = await served.trail.until(AuditKind.REJECTED, 5)
             assert {event.reason for event in events} == {"the peer asked for a TLS renegotiation, which is rejected"}
@@ -252,25 +252,25 @@ def test_renegotiation_is_rejected(listener: str) -> None:
 @pytest.mark.spec("C1")
 def test_a_storm_of_handshakes_does_not_reach_the_control_plane_nor_the_loop() -> None:
     async def main() -> None:
-        async with besieged("CLIENT") as (served, friend):
+        async with under_attack("CLIENT") as (served, trusted):
             hello = await client_hello()
             names: set[str] = set()
             for listener in PLANES:
                 tls = served.server.tls_of(listener)
                 assert tls is not None
                 tls.context._msg_callback = _note_thread(names)  # type: ignore[attr-defined]
-            strangers: list[Dialled] = []
+            attackers: list[Dialled] = []
             for _ in range(200):
-                strangers.append(await served.dial("CLIENT"))
-                await strangers[-1].send(hello)
-            assert await friend.is_served()
+                attackers.append(await served.dial("CLIENT"))
+                await attackers[-1].send(hello)
+            assert await trusted.is_served()
             context = client_context(inline(USER))
-            other = Friend(*await asyncio.open_connection("localhost", served.ports["CONTROL"], ssl=context))
-            friend.asked += 1
+            other = TrustedClient(*await asyncio.open_connection("localhost", served.ports["CONTROL"], ssl=context))
+            trusted.requests_sent += 1
             assert await other.is_served()
-            for stranger in strangers:
-                assert await asyncio.get_running_loop().sock_recv(stranger.sock, 1)  # the server's handshake messages
-                stranger.close()
+            for attacker in attackers:
+                assert await asyncio.get_running_loop().sock_recv(attacker.sock, 1)  # the server's handshake messages
+                attacker.close()
             assert names == {"tls-data_0", "tls-data_1", "tls-control_0"}
 
     asyncio.run(main())

@@ -62,7 +62,7 @@ def test_the_forced_control_plane_admits_spec_c4s_list() -> None:
     assert {row.name for row in ROWS if row.control_plane} == SPEC_C4 | CONNECTION_SET_UP
 
 
-def test_cluster_actions_are_what_brokers_send_each_other() -> None:
+def test_cluster_actions_are_the_requests_between_brokers() -> None:
     assert {row.name for row in ROWS if row.cluster_action} == SPEC_C4 | {
         "WriteTxnMarkers",
         "AlterPartition",

@@ -18,7 +18,7 @@ def test_versions_that_do_not_exist_are_rejected_both_ways(version: int) -> None
         FetchRequest().encode_chunks(version)
 
 
-def test_bytes_left_over_are_rejected_unless_a_prefix_is_asked_for() -> None:
+def test_remaining_bytes_are_rejected_unless_a_prefix_is_decoded() -> None:
     frame = HeartbeatResponse(throttle_time_ms=5, error_code=27).encode(4)
     with pytest.raises(DecodeError, match="2 bytes left over"):
         HeartbeatResponse.decode(frame + b"xy", 4)

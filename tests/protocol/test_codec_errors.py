@@ -1,7 +1,7 @@
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 
 
-def test_both_say_that_the_input_was_wrong_and_are_told_apart() -> None:
+def test_both_errors_are_value_errors_of_different_types() -> None:
     assert issubclass(DecodeError, ValueError)
     assert issubclass(EncodeError, ValueError)
     assert not issubclass(DecodeError, EncodeError)

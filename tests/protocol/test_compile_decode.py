@@ -23,19 +23,19 @@ from signalbox.protocol.messages.produce import ProduceRequest
 from tests.protocol.arbitrary import ALL_VERSIONS, messages, version_id
 
 
-def interpreted(made: Any, version: int, frame: bytes) -> Any:
+def interpreted(message_class: Any, version: int, frame: bytes) -> Any:
     """The result of the interpreter: the message, or None if it rejects the frame."""
     try:
         reader = Reader(frame, 0)
-        message = decode_struct(reader, layout_of(made.schema, version), made.codec.classes)
+        message = decode_struct(reader, layout_of(message_class.schema, version), message_class.codec.classes)
     except DecodeError:
         return None
     return message if reader.offset == len(frame) else None
 
 
-def compiled(made: Any, version: int, frame: bytes | memoryview) -> Any:
+def compiled(message_class: Any, version: int, frame: bytes | memoryview) -> Any:
     try:
-        return made.decode(frame, version)
+        return message_class.decode(frame, version)
     except DecodeError:
         return None
 
@@ -59,19 +59,19 @@ def damaged(draw: Any, frame: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("case", ALL_VERSIONS, ids=version_id)
-def test_reads_what_the_interpreter_reads_and_rejects_what_it_rejects(case: tuple[Any, int]) -> None:
-    made, version = case
+def test_compiled_decoding_agrees_with_the_interpreter(case: tuple[Any, int]) -> None:
+    message_class, version = case
 
     @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(message=messages(made, version), data=st.data())
+    @given(message=messages(message_class, version), data=st.data())
     def agree(message: Any, data: Any) -> None:
         frame = message.encode(version)
-        assert made.decode(frame, version) == message
-        assert made.decode(memoryview(bytearray(b"before" + frame)), version, 6) == message
-        assert interpreted(made, version, frame) == message
+        assert message_class.decode(frame, version) == message
+        assert message_class.decode(memoryview(bytearray(b"before" + frame)), version, 6) == message
+        assert interpreted(message_class, version, frame) == message
         for _ in range(4):
             hurt = damaged(data.draw, frame)
-            one, other = compiled(made, version, hurt), interpreted(made, version, hurt)
+            one, other = compiled(message_class, version, hurt), interpreted(message_class, version, hurt)
             assert one == other or repr(one) == repr(other)  # a malformed number may be NaN, which never equals itself
 
     agree()
@@ -80,8 +80,8 @@ def test_reads_what_the_interpreter_reads_and_rejects_what_it_rejects(case: tupl
 @settings(max_examples=300, deadline=None, database=None)
 @given(case=st.sampled_from(ALL_VERSIONS), garbage=st.binary(max_size=200))
 def test_garbage_raises_decode_error_or_nothing(case: tuple[Any, int], garbage: bytes) -> None:
-    made, version = case
-    assert compiled(made, version, garbage) == interpreted(made, version, garbage)
+    message_class, version = case
+    assert compiled(message_class, version, garbage) == interpreted(message_class, version, garbage)
 
 
 def produce_request(records: bytes) -> ProduceRequest:
@@ -154,12 +154,12 @@ def test_a_count_beyond_the_buffer_allocates_nothing(count: int) -> None:
         (CreateTopicsRequest, 7, varint + bytes(50)),
         (FindCoordinatorRequest, 4, b"\0" + varint + bytes(50)),
     ]
-    for made, version, frame in frames:
+    for message_class, version, frame in frames:
         with pytest.raises(DecodeError):
-            made.decode(frame, version)
+            message_class.decode(frame, version)
         tracemalloc.start()
         with pytest.raises(DecodeError):
-            made.decode(frame, version)
+            message_class.decode(frame, version)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 100_000
@@ -184,16 +184,20 @@ def test_a_decoder_stands_alone() -> None:
 
 @pytest.mark.spec("D1")
 @pytest.mark.parametrize(
-    ("made", "version", "frame", "topics"),
+    ("message_class", "version", "frame", "topics"),
     [
         (MetadataRequest, 1, "00000002 0004 636166e9 0002 c3a9", ["caf\ufffd", "é"]),
         (MetadataRequest, 9, "02 05 636166e9 00 00 00 00 00", ["caf\ufffd"]),
     ],
 )
 def test_a_string_that_is_not_utf_8_has_replacement_characters(
-    made: Any, version: int, frame: str, topics: list[str]
+    message_class: Any, version: int, frame: str, topics: list[str]
 ) -> None:
     """All three readers agree: compiled, in slices, interpreted."""
     raw = bytes.fromhex(frame)
-    for read in (compiled(made, version, raw), interpreted(made, version, raw), made.decode_long(raw, version, 0)[0]):
+    for read in (
+        compiled(message_class, version, raw),
+        interpreted(message_class, version, raw),
+        message_class.decode_long(raw, version, 0)[0],
+    ):
         assert [topic.name for topic in read.topics] == topics

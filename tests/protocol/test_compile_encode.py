@@ -25,11 +25,11 @@ def interpreted(message: Any, version: int) -> bytes:
 
 
 @pytest.mark.parametrize("case", ALL_VERSIONS, ids=version_id)
-def test_writes_what_the_interpreter_writes(case: tuple[Any, int]) -> None:
-    made, version = case
+def test_compiled_encoding_agrees_with_the_interpreter(case: tuple[Any, int]) -> None:
+    message_class, version = case
 
     @settings(max_examples=10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(message=messages(made, version))
+    @given(message=messages(message_class, version))
     def agree(message: Any) -> None:
         frame = message.encode(version)
         assert frame == interpreted(message, version)
@@ -40,7 +40,7 @@ def test_writes_what_the_interpreter_writes(case: tuple[Any, int]) -> None:
 
 def fetch_response(*records: Any) -> FetchResponse:
     partitions = [
-        FetchResponse.PartitionData(partition_index=index, records=held) for index, held in enumerate(records)
+        FetchResponse.PartitionData(partition_index=index, records=data) for index, data in enumerate(records)
     ]
     return FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=partitions)])
 

@@ -34,7 +34,7 @@ def test_the_codes_routing_is_about(error: Error, code: int, retriable: bool) ->
     assert error.message.endswith(".")
 
 
-def test_every_code_says_something_of_its_own() -> None:
+def test_every_error_has_its_own_message() -> None:
     assert len({error.message for error in Error}) == len(Error)
 
 
@@ -43,7 +43,7 @@ def test_a_code_from_the_wire() -> None:
     assert Error.of(9999) is Error.UNKNOWN_SERVER_ERROR
 
 
-def test_a_rejection_carries_its_code_and_words() -> None:
+def test_a_kafka_error_has_code_and_message() -> None:
     plain = KafkaError(Error.NOT_CONTROLLER)
     assert (plain.error, plain.message) == (Error.NOT_CONTROLLER, Error.NOT_CONTROLLER.message)
     worded = KafkaError(Error.INVALID_CONFIG, "retention.ms must be a number")

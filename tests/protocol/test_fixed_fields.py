@@ -25,7 +25,7 @@ def test_a_run_is_one_read() -> None:
     assert (found["x"], found["y"], found["o"]) == (7, -2, 8)
 
 
-def test_an_array_of_numbers_takes_along_what_is_behind_it() -> None:
+def test_an_array_of_numbers_is_read_with_the_following_fields() -> None:
     out = SourceWriter()
     fixed = FixedFields(out, flexible=False)
     fixed.read_length("i")

@@ -38,7 +38,7 @@ def test_tagged_fields_of_a_header_are_skipped() -> None:
     assert (header.client_id, frame[offset:]) == ("me", b"body")
 
 
-def test_an_unknown_api_is_read_far_enough_to_say_who_sent_it() -> None:
+def test_the_client_id_of_an_unknown_api_is_read() -> None:
     header, _ = decode_request_header(bytes.fromhex("1267 0063 00000001 0002 6d65"))
     assert header == RequestHeader(0x1267, 0x63, 1, "me")
 
@@ -55,7 +55,7 @@ def test_an_unknown_api_is_read_far_enough_to_say_who_sent_it() -> None:
         "0003 0009 00000007 0002 6d65 01 00 7f aa",
     ],
 )
-def test_what_is_no_header_is_rejected(broken: str) -> None:
+def test_invalid_headers_are_rejected(broken: str) -> None:
     with pytest.raises(DecodeError):
         decode_request_header(bytes.fromhex(broken))
 

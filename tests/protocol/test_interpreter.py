@@ -87,12 +87,12 @@ def test_unknown_tags_are_kept_and_written_in_order() -> None:
     [
         (MetadataRequest, 1, "00 00 00 01 ff ff", "null"),
         (MetadataRequest, 1, "00 00 00 09 00", "9 elements"),
-        (MetadataRequest, 1, "00 00 00 01 00 05 61", "5 bytes wanted"),
+        (MetadataRequest, 1, "00 00 00 01 00 05 61", "5 bytes needed"),
         (UpdateMetadataRequest, 8, "00 " * 17 + "01 01 01 00 02 01 01", "longer than its value"),
         (ApiVersionsRequest, 3, "81 80 02", "32767"),
     ],
 )
-def test_what_is_wrong_is_named(made: Any, version: int, text: str, words: str) -> None:
+def test_decode_errors_name_the_field(made: Any, version: int, text: str, words: str) -> None:
     with pytest.raises(DecodeError, match=words):
         read(made, version, text)
 
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_named(made: Any, version: int, text: str, words: str) 
         (MetadataRequest(topics=None), 0, "Topics is None"),
     ],
 )
-def test_what_cannot_be_written_is_named_with_its_path(message: Any, version: int, words: str) -> None:
+def test_encode_errors_name_the_path_of_the_field(message: Any, version: int, words: str) -> None:
     with pytest.raises(EncodeError, match=words):
         write(message, version)
 

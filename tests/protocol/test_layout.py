@@ -50,7 +50,7 @@ def test_versions_without_a_difference_have_equal_layouts() -> None:
     assert layout_of(FetchRequest.schema, 6) != layout_of(FetchRequest.schema, 7)
 
 
-def test_least_size_is_what_an_empty_instance_takes() -> None:
+def test_least_size_is_the_size_of_an_empty_instance() -> None:
     for version in range(FetchRequest.min_version, FetchRequest.max_version + 1):
         assert layout_of(FetchRequest.schema, version).least_size == len(FetchRequest().encode(version))
 

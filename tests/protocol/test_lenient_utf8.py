@@ -31,14 +31,14 @@ from signalbox.protocol.lenient_utf8 import decode_utf8
     ],
 )
 @pytest.mark.spec("D1")
-def test_what_java_makes_of_it(data: str, text: str) -> None:
+def test_invalid_utf8_is_decoded_as_by_java(data: str, text: str) -> None:
     raw = bytes.fromhex(data)
     assert decode_utf8(raw) == text
     assert decode_utf8(memoryview(raw)) == text
 
 
 @pytest.mark.spec("D1")
-def test_what_could_be_named_in_no_response_is_rejected() -> None:
+def test_strings_that_no_response_can_contain_are_rejected() -> None:
     """A replacement character has three bytes: the decoded text must still fit into a string of the protocol."""
     longest = decode_utf8(b"\xff" * 10_922)
     assert len(longest.encode()) <= 32_767

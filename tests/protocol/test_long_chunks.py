@@ -19,20 +19,20 @@ Result = TypeVar("Result")
 
 def in_slices(work: Callable[[], Result]) -> tuple[Result, int]:
     """(result of `work`, number of slices). The deadline has always passed, so every yield ends a slice."""
-    told: list[Result] = []
-    task = CooperativeTask(lambda: told.append(work()))
+    results: list[Result] = []
+    task = CooperativeTask(lambda: results.append(work()))
     turns = 0
     while not task.dead:
         task.switch()
         turns += 1
-    return told[0], turns
+    return results[0], turns
 
 
 def wide_request(partitions: int) -> ListOffsetsRequest:
-    asked = [
+    messages = [
         ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)
     ]
-    return ListOffsetsRequest(topics=[ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=asked)])
+    return ListOffsetsRequest(topics=[ListOffsetsRequest.ListOffsetsTopic(name="t", partitions=messages)])
 
 
 @pytest.mark.parametrize("version", [1, 5, 7, 11])

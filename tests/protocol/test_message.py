@@ -10,7 +10,7 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.produce import ProduceRequest
 
 
-def test_a_field_nobody_sets_has_kafkas_default() -> None:
+def test_an_unset_field_has_the_default_of_kafka() -> None:
     request = FetchRequest()
     assert (request.replica_id, request.max_bytes, request.session_epoch) == (-1, 0x7FFFFFFF, -1)
     assert (request.cluster_id, request.rack_id, request.topics) == (None, "", [])

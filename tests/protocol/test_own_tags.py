@@ -32,7 +32,7 @@ def test_defaults_are_not_sent() -> None:
     assert own_tags.offline_reason(about) == "broker 1 waits"
 
 
-def test_what_makes_no_sense_is_not_said() -> None:
+def test_invalid_values_are_not_encoded() -> None:
     entry = LeaderAndIsrResponse.LeaderAndIsrPartitionError(
         unknown_tags={own_tags.LOG_END: b"x", own_tags.UNCLEAN_EPOCH: b"", own_tags.OFFLINE_REASON: b"\xff"}
     )

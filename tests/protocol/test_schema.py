@@ -17,7 +17,7 @@ def test_ranges_hold_their_versions_and_print_as_they_were_written(
 
 
 @pytest.mark.parametrize("text", ["", "x", "1-", "3..5"])
-def test_what_is_no_range_is_rejected(text: str) -> None:
+def test_invalid_version_ranges_are_rejected(text: str) -> None:
     with pytest.raises(ValueError):
         VersionRange.parse(text)
 

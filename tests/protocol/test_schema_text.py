@@ -36,7 +36,7 @@ def test_a_table_becomes_a_schema() -> None:
     assert (row.default, window.default) == (0, True)
 
 
-def test_what_nobody_sets_has_its_types_default() -> None:
+def test_an_unset_field_has_the_default_of_its_type() -> None:
     party = parse_message(TABLE)
     host, guests, token, gift = party.root.fields
     assert (host.default, guests.default, token.default, gift.default) == ("", (), bytes(16), None)

@@ -1,7 +1,7 @@
 from signalbox.protocol.source_writer import SourceWriter
 
 
-def test_what_is_written_runs() -> None:
+def test_generated_source_runs() -> None:
     out = SourceWriter()
     offset = 1000
     with out.block("def f(x):"):

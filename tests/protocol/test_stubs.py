@@ -21,6 +21,6 @@ def test_a_stub_names_fields_with_types() -> None:
     assert "transactional_id: str | None" in text
 
 
-def test_message_files_define_what_their_names_say() -> None:
-    assert [made.__name__ for made in message_classes("fetch")] == ["FetchRequest", "FetchResponse"]
+def test_message_files_define_the_message_of_their_name() -> None:
+    assert [cls.__name__ for cls in message_classes("fetch")] == ["FetchRequest", "FetchResponse"]
     assert all(message_classes(name) for name in message_modules())

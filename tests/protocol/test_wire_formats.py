@@ -36,7 +36,7 @@ def test_shapes_are_forgotten_before_they_pile_up() -> None:
     assert len(packer) <= 512
 
 
-def test_numbers_are_read_with_what_follows() -> None:
+def test_numbers_are_read_with_the_following_fields() -> None:
     reader = ArrayReader("i", "hB", 1)
     assert reader[3](bytes.fromhex("00000001 00000002 0003 04"), 0) == (1, 2, 3, 4)
     with pytest.raises(DecodeError, match="null"):

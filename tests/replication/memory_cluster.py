@@ -26,7 +26,7 @@ from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopRep
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import Answered, TopicSettings
+from signalbox.replication.ports import OnResponse, TopicSettings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.file_system import FileSystem, RealFileSystem
@@ -125,8 +125,8 @@ class MemoryChannel:
         self.life = cluster.brokers[sender].life
         self.closed = False
 
-    def send(self, request: Any, on_answer: Answered) -> None:
-        self.cluster.mail.append(lambda: self._deliver(request, on_answer))
+    def send(self, request: Any, on_response: OnResponse) -> None:
+        self.cluster.mail.append(lambda: self._deliver(request, on_response))
 
     def reconnect(self) -> None:
         """Does nothing: there is only one connection to each broker."""
@@ -134,24 +134,24 @@ class MemoryChannel:
     def close(self) -> None:
         self.closed = True
 
-    def _answer(self, on_answer: Answered, answer: Any) -> None:
+    def _answer(self, on_response: OnResponse, answer: Any) -> None:
         sender = self.cluster.brokers.get(self.sender)
         if not self.closed and sender is not None and sender.life == self.life:
-            on_answer(answer)
+            on_response(answer)
 
-    def _deliver(self, request: Any, on_answer: Answered) -> None:
+    def _deliver(self, request: Any, on_response: OnResponse) -> None:
         receiver = self.cluster.brokers.get(self.receiver)
         if self.closed:
             return
         if receiver is None or (self.sender, self.receiver) in self.cluster.cut:
-            self._answer(on_answer, ConnectionError(f"broker {self.receiver} is down"))
+            self._answer(on_response, ConnectionError(f"broker {self.receiver} is down"))
             return
         answered: list[bool] = []
 
         def reply(answer: Any) -> None:
             if not answered:
                 answered.append(True)
-                self.cluster.mail.append(lambda: self._answer(on_answer, answer))
+                self.cluster.mail.append(lambda: self._answer(on_response, answer))
 
         receiver.at_kill.append(lambda: reply(ConnectionError(f"broker {self.receiver} was killed")))
         receiver.serve(request, reply)
@@ -164,7 +164,9 @@ class MemoryAlterPartition:
         self.cluster = cluster
         self.broker_id = broker_id
 
-    def send(self, request: AlterPartitionRequest, on_answer: Callable[[AlterPartitionResponse | Error], None]) -> None:
+    def send(
+        self, request: AlterPartitionRequest, on_response: Callable[[AlterPartitionResponse | Error], None]
+    ) -> None:
         request = over_the_wire(request, 3)
         life = self.cluster.brokers[self.broker_id].life
 
@@ -172,7 +174,7 @@ class MemoryAlterPartition:
             answer = self.cluster.alter_partition(request)
             broker = self.cluster.brokers.get(self.broker_id)
             if broker is not None and broker.life == life:
-                on_answer(answer)
+                on_response(answer)
 
         self.cluster.mail.append(deliver)
 
@@ -190,7 +192,7 @@ class MemoryBroker:
         self.logs = LogManager([str(cluster.folder / str(broker_id))], file_system or RealFileSystem(), cluster.clock)
         self.logs.start(CLUSTER_ID, broker_id)
         life = self.life
-        neighbours = Dependencies(
+        dependencies = Dependencies(
             broker_id=broker_id,
             broker_epoch=lambda: life,
             cluster=cluster.view,
@@ -200,7 +202,7 @@ class MemoryBroker:
         )
         self.manager = ReplicaManager(
             self.logs,
-            neighbours,
+            dependencies,
             Scheduler(cluster.clock, self.timers, self.turns, lambda work: work()),
             cluster.config,
             random.Random(broker_id),
@@ -359,19 +361,19 @@ class MemoryCluster:
         response = AlterPartitionResponse(error_code=self.alter_partition_error)
         for topic in request.topics if not self.alter_partition_error else ():
             answers = []
-            for asked in topic.partitions:
-                row = self.view.rows[TopicPartition(TOPIC, asked.partition_index)]
-                wanted = [state.broker_id for state in asked.new_isr_with_epochs]
-                if request.broker_id not in wanted:
-                    answers.append(self._leave(asked, row, request.broker_id))
+            for request_partition in topic.partitions:
+                row = self.view.rows[TopicPartition(TOPIC, request_partition.partition_index)]
+                new_isr = [state.broker_id for state in request_partition.new_isr_with_epochs]
+                if request.broker_id not in new_isr:
+                    answers.append(self._leave(request_partition, row, request.broker_id))
                     continue
-                error = self._check(asked, row, wanted, request.broker_id)
-                if error is Error.NONE and wanted != row.isr:
-                    row.isr = wanted
+                error = self._check(request_partition, row, new_isr, request.broker_id)
+                if error is Error.NONE and new_isr != row.isr:
+                    row.isr = new_isr
                     row.partition_epoch += 1
                 answers.append(
                     AlterPartitionResponse.PartitionData(
-                        partition_index=asked.partition_index,
+                        partition_index=request_partition.partition_index,
                         error_code=error,
                         leader_id=row.leader,
                         leader_epoch=row.leader_epoch,
@@ -384,29 +386,31 @@ class MemoryCluster:
         return decoded
 
     def _leave(
-        self, asked: AlterPartitionRequest.PartitionData, row: PartitionRow, broker_id: int
+        self, request_partition: AlterPartitionRequest.PartitionData, row: PartitionRow, broker_id: int
     ) -> AlterPartitionResponse.PartitionData:
         """Removes a replica from the ISR: a new leader epoch, and another leader if it was the leader."""
         isr = [member for member in row.isr if member != broker_id and member in self.view.alive]
-        answer = AlterPartitionResponse.PartitionData(partition_index=asked.partition_index, isr=list(row.isr))
-        if asked.leader_epoch < row.leader_epoch:
+        answer = AlterPartitionResponse.PartitionData(
+            partition_index=request_partition.partition_index, isr=list(row.isr)
+        )
+        if request_partition.leader_epoch < row.leader_epoch:
             answer.error_code = Error.FENCED_LEADER_EPOCH
         elif not isr:
             answer.error_code = Error.INELIGIBLE_REPLICA
         else:
             leader = row.leader if row.leader in isr else isr[0]
             answer.leader_id, answer.leader_epoch, answer.isr = leader, row.leader_epoch + 1, isr
-            self.mail.append(lambda: self.elect(leader, asked.partition_index, isr))
+            self.mail.append(lambda: self.elect(leader, request_partition.partition_index, isr))
         return answer
 
     def _check(
-        self, asked: AlterPartitionRequest.PartitionData, row: PartitionRow, wanted: list[int], leader: int
+        self, request_partition: AlterPartitionRequest.PartitionData, row: PartitionRow, new_isr: list[int], leader: int
     ) -> Error:
-        if asked.leader_epoch < row.leader_epoch or leader != row.leader:
+        if request_partition.leader_epoch < row.leader_epoch or leader != row.leader:
             return Error.FENCED_LEADER_EPOCH
-        if asked.partition_epoch < row.partition_epoch and wanted != row.isr:
+        if request_partition.partition_epoch < row.partition_epoch and new_isr != row.isr:
             return Error.INVALID_UPDATE_VERSION
-        return Error.INELIGIBLE_REPLICA if set(wanted) - self.view.alive else Error.NONE
+        return Error.INELIGIBLE_REPLICA if set(new_isr) - self.view.alive else Error.NONE
 
     # -- time
 
@@ -462,7 +466,7 @@ def fetch_request(
     isolation_level: int = 0,
 ) -> FetchRequest:
     """A fetch of one partition. `replica`: (id, broker epoch); `session`: (id, epoch)."""
-    asked = FetchRequest.FetchPartition(
+    request_partition = FetchRequest.FetchPartition(
         partition=index,
         current_leader_epoch=leader_epoch,
         fetch_offset=offset,
@@ -478,7 +482,7 @@ def fetch_request(
         isolation_level=isolation_level,
         session_id=session[0],
         session_epoch=session[1],
-        topics=[FetchRequest.FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[asked])],
+        topics=[FetchRequest.FetchTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=[request_partition])],
     )
 
 

@@ -24,7 +24,7 @@ def alone(tmp_path: Path, *, replicas: list[int] | None = None, min_insync_repli
 
 
 def errors(outcome: object) -> list[Error]:
-    return [Error.of(ticket.error) for ticket in outcome.value]  # type: ignore[attr-defined]
+    return [Error.of(pending.error) for pending in outcome.value]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
@@ -33,8 +33,8 @@ def test_an_append_is_answered_when_it_is_written(tmp_path: Path, acks: int) -> 
     outcome = cluster.produce(1, b"a", b"b", acks=acks)
     assert not outcome.done
     cluster.run()
-    [ticket] = outcome.value
-    assert (ticket.error, ticket.base_offset, ticket.log_append_time_ms, ticket.log_start_offset) == (0, 0, -1, 0)
+    [pending] = outcome.value
+    assert (pending.error, pending.base_offset, pending.log_append_time_ms, pending.log_start_offset) == (0, 0, -1, 0)
 
 
 def test_acks_all_waits_for_every_replica_in_sync(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_rejected_before_the_log(tmp_path: Path, name: str) -> None:
+def test_appends_rejected_before_validation(tmp_path: Path, name: str) -> None:
     target, acks, error = REJECTED[name]
     outcome = alone(tmp_path).brokers[1].manager.append([(target, batch_of(b"x"))], acks, 100)
     assert errors(outcome) == [error]
@@ -201,7 +201,7 @@ def test_a_write_that_fails_fails_every_batch_of_the_turn(tmp_path: Path) -> Non
     disk.rules.append(FaultRule("pwrite"))
     cluster.run()
     assert [errors(outcome) for outcome in outcomes] == [[Error.KAFKA_STORAGE_ERROR]] * 3
-    broker.manager.logs_failed()
+    broker.manager.on_log_failure()
     cluster.run()
     assert broker.partition().is_offline
     assert errors(cluster.produce(1, b"x", acks=1)) == [Error.KAFKA_STORAGE_ERROR]

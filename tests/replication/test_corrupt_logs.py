@@ -106,7 +106,7 @@ def test_a_follower_leaves_the_isr_before_it_is_truncated(tmp_path: Path, monkey
 
 
 @pytest.mark.spec("D3")
-def test_an_only_replica_goes_on_with_what_is_intact(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_only_replica_serves_its_intact_records(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cluster = written(tmp_path, (1, 2))
     flip(cluster, 1, 4, 65)
     wipe(cluster, 2)
@@ -171,18 +171,18 @@ def test_a_follower_that_asks_twice_makes_an_intact_leader_look_once(tmp_path: P
         cluster.advance(50)
         cluster.cut.clear()
         cluster.advance(2_000)
-    assert cluster.brokers[1].manager.corrupt_logs.found == 0
+    assert cluster.brokers[1].manager.corrupt_logs.corrupt_batches == 0
     assert cluster.brokers[2].content() == cluster.brokers[1].content()
 
 
-def test_what_is_corrupt_before_stays_the_first(tmp_path: Path) -> None:
+def test_the_first_corruption_is_kept(tmp_path: Path) -> None:
     cluster = written(tmp_path)
     log = cluster.brokers[1].partition().local_log()
     log.report_corruption(Corruption(4, 0, 300, "first"))
     log.report_corruption(Corruption(6, 0, 500, "second"))
     assert log.corruption is not None
     assert log.corruption.reason == "first"
-    assert cluster.brokers[1].manager.corrupt_logs.found == 1
+    assert cluster.brokers[1].manager.corrupt_logs.corrupt_batches == 1
 
 
 @pytest.mark.spec("D3")

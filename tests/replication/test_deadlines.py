@@ -56,7 +56,7 @@ def test_stale_entries_are_swept_when_they_outnumber_the_others() -> None:
     assert bench.pass_ms(1_000) == ["kept"]
 
 
-def test_what_expires_may_add_more_which_waits_for_the_next_round() -> None:
+def test_deadlines_added_during_expiry_wait_for_the_next_run() -> None:
     bench = Bench()
 
     def again() -> None:

@@ -26,12 +26,14 @@ def test_partitions_are_answered_in_the_order_of_the_request(tmp_path: Path) -> 
     assert found == [(TOPIC_ID, [2, 0, 1]), (OTHER_ID, [4])]
 
 
-def test_a_wait_ends_with_what_is_there(tmp_path: Path) -> None:
+def test_an_expired_fetch_returns_the_available_records(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1], partitions=2)
-    asked = [FetchRequest.FetchPartition(partition=i, partition_max_bytes=1_000) for i in (0, 1)]
+    session_partition = [FetchRequest.FetchPartition(partition=i, partition_max_bytes=1_000) for i in (0, 1)]
     request = FetchRequest(
-        max_wait_ms=300, min_bytes=10_000, topics=[FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=asked)]
+        max_wait_ms=300,
+        min_bytes=10_000,
+        topics=[FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=session_partition)],
     )
     answer = cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
     cluster.produce(1, b"a", index=1)

@@ -28,9 +28,10 @@ def with_records(tmp_path: Path, brokers: list[int], count: int = 5) -> MemoryCl
 def delete(
     cluster: MemoryCluster, offset: int, *, index: int = 0, timeout_ms: int = 1_000, topic: str = TOPIC
 ) -> Promise[DeleteRecordsResponse]:
-    asked = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=index, offset=offset)
+    request_partition = DeleteRecordsRequest.DeleteRecordsPartition(partition_index=index, offset=offset)
     request = DeleteRecordsRequest(
-        timeout_ms=timeout_ms, topics=[DeleteRecordsRequest.DeleteRecordsTopic(name=topic, partitions=[asked])]
+        timeout_ms=timeout_ms,
+        topics=[DeleteRecordsRequest.DeleteRecordsTopic(name=topic, partitions=[request_partition])],
     )
     return cluster.brokers[1].manager.delete_records(request)
 
@@ -76,11 +77,11 @@ def test_losing_leadership_ends_the_wait(tmp_path: Path) -> None:
 
 def test_a_client_that_left_is_not_waited_for(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, [1, 2])
-    size = cluster.brokers[1].manager.engine.purgatory.size
+    size = cluster.brokers[1].manager.scheduler.purgatory.size
     answer = delete(cluster, 2)
-    assert cluster.brokers[1].manager.engine.purgatory.size == size + 1
+    assert cluster.brokers[1].manager.scheduler.purgatory.size == size + 1
     answer.abandon()
-    assert cluster.brokers[1].manager.engine.purgatory.size == size
+    assert cluster.brokers[1].manager.scheduler.purgatory.size == size
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,16 @@ def fetch(cluster: MemoryCluster, request: FetchRequest, version: int = FETCH_VE
     return cluster.brokers[1].manager.fetch(over_the_wire(request, version), version)
 
 
-def several(*asked: tuple[int, int], max_bytes: int = 1 << 20, part_max: int = 1 << 20, **fields: Any) -> FetchRequest:
+def several(
+    *fetch_partition: tuple[int, int], max_bytes: int = 1 << 20, part_max: int = 1 << 20, **fields: Any
+) -> FetchRequest:
     """A fetch of several partitions as (index, offset)."""
     partitions = [
         FetchRequest.FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=part_max)
-        for index, offset in asked
+        for index, offset in fetch_partition
     ]
     topic = FetchRequest.FetchTopic(topic_id=TOPIC_ID, partitions=partitions)
-    return FetchRequest(max_bytes=max_bytes, min_bytes=1, topics=[topic] if asked else [], **fields)
+    return FetchRequest(max_bytes=max_bytes, min_bytes=1, topics=[topic] if fetch_partition else [], **fields)
 
 
 def sizes(response: FetchResponse) -> dict[int, int]:
@@ -72,7 +74,7 @@ def test_a_fetch_at_the_end_waits_for_the_high_watermark(tmp_path: Path) -> None
     assert values_of(partition_data(answer.value).records) == [b"b"]
 
 
-def test_it_does_not_see_what_is_not_committed(tmp_path: Path) -> None:
+def test_uncommitted_records_are_not_returned(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1, 2])
     cluster.produce(1, b"a", acks=1)
@@ -103,15 +105,15 @@ def test_an_empty_answer_when_the_time_is_over(tmp_path: Path) -> None:
     cluster.advance(100)
     data = partition_data(answer.value)
     assert (data.error_code, data.records, data.high_watermark) == (0, b"", 1)
-    assert cluster.brokers[1].manager.engine.purgatory.size == 0
+    assert cluster.brokers[1].manager.scheduler.purgatory.size == 0
 
 
 def test_a_client_that_left_is_not_waited_for(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, b"a")
     answer = fetch(cluster, fetch_request(1, max_wait_ms=100))
-    assert cluster.brokers[1].manager.engine.purgatory.size == 1
+    assert cluster.brokers[1].manager.scheduler.purgatory.size == 1
     answer.abandon()
-    assert cluster.brokers[1].manager.engine.purgatory.size == 0
+    assert cluster.brokers[1].manager.scheduler.purgatory.size == 0
     assert cluster.brokers[1].partition().commit_watchers == {}
 
 
@@ -146,7 +148,7 @@ def test_the_first_batch_comes_whatever_the_limits(tmp_path: Path) -> None:
     assert (found[1], found[2]) == (0, 0)
 
 
-def test_partitions_share_the_whole(tmp_path: Path) -> None:
+def test_partitions_share_max_bytes(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, b"x" * 1_000, b"x" * 1_000, partitions=3)
     one = sizes(fetch(cluster, several((0, 0), part_max=1_000)).value)[0]
     found = sizes(fetch(cluster, several((0, 0), (1, 0), (2, 0), max_bytes=2 * one + 100)).value)
@@ -264,7 +266,7 @@ def test_a_session_from_full_to_incremental_to_closed(tmp_path: Path) -> None:
     assert len(cluster.brokers[1].manager.sessions) == 0
 
 
-def test_a_parked_incremental_fetch_tells_the_news_alone(tmp_path: Path) -> None:
+def test_a_parked_incremental_fetch_returns_only_changes(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, b"a", partitions=3)
     full = fetch(cluster, several((0, 1), (1, 1), (2, 1), session_epoch=0)).value
     answer = fetch(cluster, several(session_id=full.session_id, session_epoch=1, max_wait_ms=500))
@@ -280,7 +282,7 @@ def test_a_fetch_without_anything_to_read_does_not_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("D12")
-def test_a_response_that_is_withdrawn_is_told_again_in_its_session(tmp_path: Path) -> None:
+def test_a_withdrawn_response_is_returned_again_in_its_session(tmp_path: Path) -> None:
     """The next fetch returns what a throttled client did not get."""
     cluster = with_records(tmp_path, b"a", partitions=2)
     manager = cluster.brokers[1].manager
@@ -291,10 +293,10 @@ def test_a_response_that_is_withdrawn_is_told_again_in_its_session(tmp_path: Pat
     full = fetch(cluster, several((0, 1), (1, 0), session_epoch=0)).value
     cluster.produce(1, b"b", index=1)
     cluster.run()
-    asked = several(session_id=full.session_id, session_epoch=1)
-    news = fetch(cluster, asked).value
+    fetch_partition = several(session_id=full.session_id, session_epoch=1)
+    news = fetch(cluster, fetch_partition).value
     assert list(sizes(news)) == [1]
-    manager.withdraw_fetch(asked, news)
+    manager.withdraw_fetch(fetch_partition, news)
     assert news.session_id == full.session_id
     again = fetch(cluster, several(session_id=full.session_id, session_epoch=2)).value
     assert sizes(again) == sizes(news)

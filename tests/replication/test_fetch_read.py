@@ -16,7 +16,7 @@ from signalbox.replication.fetch_read import (
     Isolation,
     client_isolation,
     read_all,
-    read_hot,
+    read_fast_path,
     visible_end,
 )
 from signalbox.replication.fetch_session import FetchKey, FetchSession, SessionPartition
@@ -26,7 +26,7 @@ CONSUMER = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, Tru
 IN_SESSION = FetchParams(-1, -1, Isolation.READ_UNCOMMITTED, 1 << 20, 1, True, True, True)
 
 
-def asked(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> SessionPartition:
+def session_partition(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> SessionPartition:
     return SessionPartition(
         FetchKey(TOPIC, TOPIC_ID, 0),
         FetchRequest.FetchPartition(
@@ -36,7 +36,7 @@ def asked(offset: int, max_bytes: int = 1 << 20, leader_epoch: int = 0) -> Sessi
 
 
 def in_session(partition: SessionPartition) -> SessionPartition:
-    FetchSession(1, -1, True, 0).take(partition)
+    FetchSession(1, -1, True, 0).add(partition)
     return partition
 
 
@@ -56,23 +56,23 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> MemoryCluster:
 
 @given(offset=st.integers(-2, 25), max_bytes=st.integers(0, 3_000))
 @settings(max_examples=200, deadline=None)
-def test_the_hot_read_gives_what_the_generic_one_does(cluster: MemoryCluster, offset: int, max_bytes: int) -> None:
+def test_the_fast_path_read_agrees_with_the_generic_one(cluster: MemoryCluster, offset: int, max_bytes: int) -> None:
     broker = cluster.brokers[1]
-    hot = read_hot(broker.partition(), offset, max_bytes, Isolation.READ_UNCOMMITTED)
-    [(_, data)] = read_all(broker.manager.hosted, [asked(offset, max_bytes)], CONSUMER).entries
+    hot = read_fast_path(broker.partition(), offset, max_bytes, Isolation.READ_UNCOMMITTED)
+    [(_, data)] = read_all(broker.manager.hosted, [session_partition(offset, max_bytes)], CONSUMER).entries
     if hot is None:
         assert data.error_code or not data.records
     else:
         assert (data.error_code, bytes_of(data.records)) == (0, bytes_of(hot.records))
 
 
-def test_the_hot_read_leaves_followers_to_the_generic_one(tmp_path: Path) -> None:
+def test_the_fast_path_read_does_not_serve_followers(tmp_path: Path) -> None:
     made = MemoryCluster(tmp_path, [1, 2])
     made.create([1, 2])
     made.produce(1, b"a")
     made.run()
-    assert read_hot(made.brokers[2].partition(), 0, 100, Isolation.READ_UNCOMMITTED) is None
-    assert read_hot(made.brokers[1].partition(), 0, 100, Isolation.READ_COMMITTED) is not None
+    assert read_fast_path(made.brokers[2].partition(), 0, 100, Isolation.READ_UNCOMMITTED) is None
+    assert read_fast_path(made.brokers[1].partition(), 0, 100, Isolation.READ_COMMITTED) is not None
 
 
 def test_visible_ends(cluster: MemoryCluster) -> None:
@@ -91,31 +91,31 @@ def test_isolation_levels(level: int) -> None:
     assert raised.value.error is Error.INVALID_REQUEST
 
 
-def test_a_session_passes_over_what_is_quiet(cluster: MemoryCluster) -> None:
+def test_a_session_skips_unchanged_partitions(cluster: MemoryCluster) -> None:
     hosted = cluster.brokers[1].manager.hosted
     partition = cluster.brokers[1].partition()
-    quiet = in_session(asked(partition.high_watermark))
-    [(_, data)] = read_all(hosted, [quiet], IN_SESSION).entries
-    assert quiet.must_answer(data)
-    assert read_all(hosted, [quiet], IN_SESSION).entries == []
-    assert len(read_all(hosted, [quiet], CONSUMER).entries) == 1
-    told = quiet.last_sent_high_watermark
+    unchanged = in_session(session_partition(partition.high_watermark))
+    [(_, data)] = read_all(hosted, [unchanged], IN_SESSION).entries
+    assert unchanged.must_include(data)
+    assert read_all(hosted, [unchanged], IN_SESSION).entries == []
+    assert len(read_all(hosted, [unchanged], CONSUMER).entries) == 1
+    high_watermark = unchanged.last_sent_high_watermark
     for change in ("offset", "high watermark", "log start", "leader epoch", "topic id"):
-        noisy = in_session(asked(partition.high_watermark))
-        noisy.last_sent_high_watermark, noisy.told_log_start_offset = told, 2
-        assert read_all(hosted, [noisy], IN_SESSION).entries == []
+        changed = in_session(session_partition(partition.high_watermark))
+        changed.last_sent_high_watermark, changed.last_sent_log_start_offset = high_watermark, 2
+        assert read_all(hosted, [changed], IN_SESSION).entries == []
         if change == "offset":
-            noisy.fetch_offset -= 1
+            changed.fetch_offset -= 1
         elif change == "high watermark":
-            noisy.last_sent_high_watermark -= 1
+            changed.last_sent_high_watermark -= 1
         elif change == "log start":
-            noisy.told_log_start_offset -= 1
+            changed.last_sent_log_start_offset -= 1
         elif change == "leader epoch":
-            noisy.current_leader_epoch = 4
+            changed.current_leader_epoch = 4
         else:
-            noisy.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
-        noisy.stir()
-        assert len(read_all(hosted, [noisy], IN_SESSION).entries) == 1, change
+            changed.key = FetchKey(TOPIC, bytes(reversed(TOPIC_ID)), 0)
+        changed.mark_dirty()
+        assert len(read_all(hosted, [changed], IN_SESSION).entries) == 1, change
 
 
 def test_by_name_in_a_session(cluster: MemoryCluster) -> None:

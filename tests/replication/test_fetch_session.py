@@ -35,10 +35,10 @@ def request(
 ) -> FetchRequest:
     """An incremental request. `add`: (partition, offset); `forget`: partitions to remove."""
     name, topic_id = (TOPIC, bytes(16)) if by_name else ("", TOPIC_ID)
-    asked = [FetchRequest.FetchPartition(partition=index, fetch_offset=offset) for index, offset in add]
+    fetch_partition = [FetchRequest.FetchPartition(partition=index, fetch_offset=offset) for index, offset in add]
     made = FetchRequest(session_id=session_id, session_epoch=epoch)
-    if asked:
-        made.topics = [FetchRequest.FetchTopic(topic=name, topic_id=topic_id, partitions=asked)]
+    if fetch_partition:
+        made.topics = [FetchRequest.FetchTopic(topic=name, topic_id=topic_id, partitions=fetch_partition)]
     if forget:
         made.forgotten_topics_data = [
             FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id, partitions=list(forget))
@@ -66,7 +66,7 @@ def test_a_session_adds_changes_and_forgets() -> None:
     bench = Bench()
     session_id = bench.create(size=3)
     session = bench.cache.resume(request(session_id, 1, add=((1, 50), (7, 0)), forget=(0,)))
-    assert [(key.partition, asked.fetch_offset) for key, asked in session.partitions.items()] == [
+    assert [(key.partition, fetch_partition.fetch_offset) for key, fetch_partition in session.partitions.items()] == [
         (1, 50),
         (2, 0),
         (7, 0),
@@ -123,15 +123,15 @@ def test_nothing_to_fetch_makes_no_session() -> None:
         ),
     ],
 )  # fmt: skip
-def test_only_news_are_told(data: FetchResponse.PartitionData, again: bool) -> None:
-    told = partition()
-    assert told.must_answer(PartitionData(high_watermark=5, log_start_offset=0, records=b""))
-    assert told.must_answer(data) is again
+def test_only_changes_are_returned(data: FetchResponse.PartitionData, again: bool) -> None:
+    entry = partition()
+    assert entry.must_include(PartitionData(high_watermark=5, log_start_offset=0, records=b""))
+    assert entry.must_include(data) is again
 
 
-def test_after_an_error_the_next_answer_is_told() -> None:
-    told, fine = partition(), PartitionData(high_watermark=5, log_start_offset=0, records=b"")
-    assert [told.must_answer(data) for data in (fine, fine, PartitionData(error_code=6), fine, fine)] == [
+def test_the_first_entry_after_an_error_is_always_returned() -> None:
+    entry, fine = partition(), PartitionData(high_watermark=5, log_start_offset=0, records=b"")
+    assert [entry.must_include(data) for data in (fine, fine, PartitionData(error_code=6), fine, fine)] == [
         True, False, True, True, False,
     ]  # fmt: skip
 
@@ -140,13 +140,13 @@ def test_a_partition_that_gave_records_goes_last() -> None:
     bench = Bench()
     session = bench.cache.resume(request(bench.create(size=3), 1))
     first = next(iter(session.partitions.values()))
-    session.answered(first)
-    assert [asked.key.partition for asked in session.noisy] == [1, 2, 0]
-    session.answered(partition(9))
-    assert len(session.noisy) == 3
+    session.move_to_end(first)
+    assert [fetch_partition.key.partition for fetch_partition in session.dirty_partitions] == [1, 2, 0]
+    session.move_to_end(partition(9))
+    assert len(session.dirty_partitions) == 3
 
 
-def test_a_partition_that_rests_is_stirred_by_its_news(tmp_path: Path) -> None:
+def test_a_clean_partition_becomes_dirty_at_its_next_change(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1], partitions=3)
     manager, cache = cluster.brokers[1].manager, cluster.brokers[1].manager.sessions
@@ -157,33 +157,33 @@ def test_a_partition_that_rests_is_stirred_by_its_news(tmp_path: Path) -> None:
         response = manager.fetch(request(session_id, epoch, add=changes), 18).value
         return [data.partition_index for topic in response.responses for data in topic.partitions]
 
-    def noisy() -> list[int]:
-        return [asked.key.partition for asked in session.noisy]
+    def dirty_partitions() -> list[int]:
+        return [fetch_partition.key.partition for fetch_partition in session.dirty_partitions]
 
     session = cache.resume(request(session_id, 1))
     assert fetch(2) == [0, 1, 2]
-    assert (fetch(3), noisy()) == ([], [])
+    assert (fetch(3), dirty_partitions()) == ([], [])
     cluster.produce(1, b"a", index=1)
     cluster.run()
-    assert (noisy(), fetch(4), noisy()) == ([1], [1], [1])
-    assert (fetch(5, (1, 1)), noisy()) == ([], [])
+    assert (dirty_partitions(), fetch(4), dirty_partitions()) == ([1], [1], [1])
+    assert (fetch(5, (1, 1)), dirty_partitions()) == ([], [])
     cluster.brokers[1].partition(1).local_log().delete_records_before(1)
     assert fetch(6) == []
     cluster.clock.advance(SWEEP_EVERY_MS)
     assert fetch(7) == [1], "nobody said so, the sweep has seen it"
-    assert (fetch(8), noisy()) == ([], [])
+    assert (fetch(8), dirty_partitions()) == ([], [])
     cluster.elect(1, index=2)
-    assert noisy() == [2]
+    assert dirty_partitions() == [2]
     cache.close(session_id)
-    assert all(not cluster.brokers[1].partition(index).readers for index in range(3))
+    assert all(not cluster.brokers[1].partition(index).clean_sessions for index in range(3))
 
 
-def test_a_resting_follower_counts_as_caught_up_until_its_last_fetch(tmp_path: Path) -> None:
+def test_a_clean_follower_counts_as_caught_up_until_its_last_fetch(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path)
     cluster.create([1, 2, 3])
     cluster.advance(60_000, step_ms=500)
     partition_ = cluster.brokers[1].partition()
-    assert len(partition_.readers) == 2
+    assert len(partition_.clean_sessions) == 2
     last_fetch_ms = cluster.clock.now_ms()
     cluster.kill(2)
     cluster.advance(3_000)

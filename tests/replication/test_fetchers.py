@@ -10,7 +10,7 @@ from signalbox.replication.config_rows import ReplicationConfig
 from tests.replication.memory_cluster import MemoryCluster
 
 
-def test_partitions_are_spread_over_the_lanes_to_a_leader(tmp_path: Path) -> None:
+def test_partitions_are_distributed_over_the_fetchers_of_a_leader(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2], ReplicationConfig(fetchers_per_leader=2))
     cluster.create([1, 2], partitions=8)
     cluster.run()
@@ -23,7 +23,7 @@ def test_partitions_are_spread_over_the_lanes_to_a_leader(tmp_path: Path) -> Non
     assert all(cluster.brokers[1].partition(index).high_watermark == 1 for index in range(8))
 
 
-def test_a_closed_broker_follows_nobody(tmp_path: Path) -> None:
+def test_closed_fetchers_follow_no_partition(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2])
     cluster.create([1, 2])
     cluster.run()
@@ -34,12 +34,12 @@ def test_a_closed_broker_follows_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("M2")
-def test_a_broker_that_leaves_goes_on_until_it_is_told_otherwise(tmp_path: Path) -> None:
+def test_a_broker_that_shuts_down_keeps_following_until_it_is_stopped(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2, 3])
     cluster.create([1, 2, 3])
     cluster.run()
     leaving = cluster.brokers[3]
-    leaving.manager.fetchers.follow_no_more()
+    leaving.manager.fetchers.follow_no_new_partitions()
     cluster.produce(1, b"x")
     cluster.run()
     assert leaving.partition().local_log(as_leader=False).log_end_offset == 1
@@ -51,13 +51,13 @@ def test_a_broker_that_leaves_goes_on_until_it_is_told_otherwise(tmp_path: Path)
     assert set(cluster.brokers[2].partition().isr) == {1, 2}
 
 
-def test_another_number_of_fetchers_deals_the_partitions_anew(tmp_path: Path) -> None:
+def test_resizing_reassigns_the_partitions(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2])
     cluster.create([1, 2], partitions=8)
     cluster.run()
     fetchers = cluster.brokers[2].manager.fetchers
     for num_fetchers, keys in ((3, [(1, 0), (1, 1), (1, 2)]), (1, [(1, 0)])):
-        fetchers.spread_over(num_fetchers)
+        fetchers.resize(num_fetchers)
         assert sorted(fetchers._fetchers) == keys
         assert sum(len(fetcher) for fetcher in fetchers._fetchers.values()) == 8
         for index in range(8):

@@ -30,7 +30,7 @@ def follow(
     return cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
 
 
-def test_progress_commits_and_the_answer_tells_it(tmp_path: Path) -> None:
+def test_a_follower_fetch_commits_and_returns_the_high_watermark(tmp_path: Path) -> None:
     cluster = led(tmp_path)
     cluster.produce(1, b"a", acks=1)
     cluster.run()
@@ -54,13 +54,15 @@ def test_a_follower_that_caught_up_joins_the_isr(tmp_path: Path) -> None:
     ("replica", "epochs", "error"),
     [(9, [1], Error.NOT_LEADER_OR_FOLLOWER), (2, [5, 4], Error.NOT_LEADER_OR_FOLLOWER), (2, [5, -1, 6], Error.NONE)],
 )
-def test_strangers_and_ghosts(tmp_path: Path, replica: int, epochs: list[int], error: Error) -> None:
+def test_unknown_replicas_and_old_broker_epochs_are_rejected(
+    tmp_path: Path, replica: int, epochs: list[int], error: Error
+) -> None:
     cluster = led(tmp_path)
     answers = [follow(cluster, replica, 0, broker_epoch=epoch) for epoch in epochs]
     assert partition_data(answers[-1].value).error_code == error
 
 
-def test_a_follower_that_registered_anew_is_another_one_also_where_nothing_is_read(tmp_path: Path) -> None:
+def test_a_new_broker_epoch_is_recorded_for_unchanged_partitions_too(tmp_path: Path) -> None:
     """Otherwise every ISR with this broker has its old broker epoch, and the controller rejects them all (KIP-903)."""
     cluster = led(tmp_path)
     manager = cluster.brokers[1].manager
@@ -88,7 +90,7 @@ def test_a_follower_waits_for_appends_not_for_the_high_watermark(tmp_path: Path)
     assert len(partition_data(answer.value).records or b"") > 0
 
 
-def test_a_diverging_follower_is_not_believed(tmp_path: Path) -> None:
+def test_the_offset_of_a_diverging_follower_is_not_recorded(tmp_path: Path) -> None:
     cluster = led(tmp_path)
     cluster.produce(1, b"a", acks=1)
     cluster.run()
@@ -114,7 +116,7 @@ def test_a_new_partition_does_not_wait_for_the_end_of_an_old_fetch(tmp_path: Pat
     assert cluster.clock.now_ms() - started <= 20
 
 
-def test_whom_a_leader_expects_is_parked_briefly(tmp_path: Path) -> None:
+def test_an_expected_follower_is_parked_briefly(tmp_path: Path) -> None:
     cluster = led(tmp_path, partitions=2)
     follow(cluster, 3, 0)
     parked = follow(cluster, 2, 0, wait=500)
@@ -128,7 +130,7 @@ def test_whom_a_leader_expects_is_parked_briefly(tmp_path: Path) -> None:
     assert parked.done
 
 
-def test_nobody_is_expected_once_leadership_is_gone(tmp_path: Path) -> None:
+def test_no_follower_is_expected_after_leadership_ends(tmp_path: Path) -> None:
     cluster = led(tmp_path, partitions=2)
     cluster.elect(2, index=1, isr=[1, 2, 3])
     follow(cluster, 2, 0)
@@ -137,7 +139,7 @@ def test_nobody_is_expected_once_leadership_is_gone(tmp_path: Path) -> None:
     assert not parked.done
 
 
-def test_the_longer_nobody_comes_the_longer_fetches_may_wait(tmp_path: Path) -> None:
+def test_the_longest_wait_grows_while_expected_fetches_are_missing(tmp_path: Path) -> None:
     cluster = led(tmp_path, partitions=2)
     progress = cluster.brokers[1].manager._fetches._progress
     waits = []

@@ -42,7 +42,7 @@ def test_a_follower_outside_of_the_isr_has_to_prove_itself() -> None:
     assert not follower(in_sync=False).is_caught_up(101, START, LAG)
 
 
-def test_a_new_leader_knows_nothing_and_an_old_one_keeps_what_it_knew() -> None:
+def test_a_new_leader_resets_follower_offsets_and_an_old_one_keeps_them() -> None:
     state = follower()
     state.record_fetch(70, 5, 100, START + 10)
     state.broker_epoch = 9

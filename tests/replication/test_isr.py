@@ -24,8 +24,8 @@ class Sender:
     def __init__(self) -> None:
         self.sent: list[tuple[AlterPartitionRequest, Answer]] = []
 
-    def send(self, request: AlterPartitionRequest, on_answer: Answer) -> None:
-        self.sent.append((request, on_answer))
+    def send(self, request: AlterPartitionRequest, on_response: Answer) -> None:
+        self.sent.append((request, on_response))
 
 
 class Bench:
@@ -38,7 +38,7 @@ class Bench:
         self.sender = Sender()
         self.broker_epoch = 5
         broker = self.cluster.brokers[1]
-        self.changes = IsrChanges(1, lambda: self.broker_epoch, self.sender, broker.manager.engine.deadlines)
+        self.changes = IsrChanges(1, lambda: self.broker_epoch, self.sender, broker.manager.scheduler.deadlines)
         self.partitions = [broker.partition(index) for index in range(3)]
         for partition in self.partitions:
             partition.record_follower_fetch(2, 0, 0)
@@ -53,25 +53,25 @@ class Bench:
             self.changes.submit(partition, propose_shrink(partition, self.cluster.clock.now_ms() + 40_000, 30_000))
         self.changes.dispatch()
 
-    def answer(self, error: Error = Error.NONE, skip: int | None = None) -> None:
-        request, on_answer = self.sender.sent[-1]
+    def response(self, error: Error = Error.NONE, skip: int | None = None) -> None:
+        request, on_response = self.sender.sent[-1]
         topics = []
         for topic in request.topics:
             entries = [
                 AlterPartitionResponse.PartitionData(
-                    partition_index=asked.partition_index,
+                    partition_index=request_partition.partition_index,
                     error_code=error,
-                    leader_epoch=asked.leader_epoch,
-                    isr=[state.broker_id for state in asked.new_isr_with_epochs],
-                    partition_epoch=asked.partition_epoch + 1,
+                    leader_epoch=request_partition.leader_epoch,
+                    isr=[state.broker_id for state in request_partition.new_isr_with_epochs],
+                    partition_epoch=request_partition.partition_epoch + 1,
                 )
-                for asked in topic.partitions
-                if asked.partition_index != skip
+                for request_partition in topic.partitions
+                if request_partition.partition_index != skip
             ]
             topics.append(AlterPartitionResponse.TopicData(topic_id=topic.topic_id, partitions=entries))
-        on_answer(AlterPartitionResponse(topics=topics))
+        on_response(AlterPartitionResponse(topics=topics))
 
-    def asked(self) -> list[list[int]]:
+    def requested(self) -> list[list[int]]:
         return [
             [p.partition_index for topic in request.topics for p in topic.partitions] for request, _ in self.sender.sent
         ]
@@ -82,10 +82,10 @@ def test_one_request_in_flight_the_rest_is_collected(tmp_path: Path) -> None:
     bench.shrink(0)
     bench.shrink(1)
     bench.shrink(2)
-    assert bench.asked() == [[0]]
-    bench.answer()
-    assert bench.asked() == [[0], [1, 2]]
-    bench.answer()
+    assert bench.requested() == [[0]]
+    bench.response()
+    assert bench.requested() == [[0], [1, 2]]
+    bench.response()
     assert [partition.isr for partition in bench.partitions] == [(1, 2)] * 3
     assert len(bench.sender.sent) == 2
 
@@ -95,10 +95,13 @@ def test_the_request_names_epochs(tmp_path: Path) -> None:
     bench.partitions[0].followers[2].broker_epoch = 8
     bench.shrink(0)
     request = bench.sender.sent[0][0]
-    [asked] = request.topics[0].partitions
+    [request_partition] = request.topics[0].partitions
     assert (request.broker_id, request.broker_epoch) == (1, 5)
-    assert [(state.broker_id, state.broker_epoch) for state in asked.new_isr_with_epochs] == [(1, 5), (2, 8)]
-    assert (asked.leader_epoch, asked.partition_epoch) == (0, 0)
+    assert [(state.broker_id, state.broker_epoch) for state in request_partition.new_isr_with_epochs] == [
+        (1, 5),
+        (2, 8),
+    ]
+    assert (request_partition.leader_epoch, request_partition.partition_epoch) == (0, 0)
 
 
 def test_a_failed_request_is_repeated_with_the_broker_epoch_of_then(tmp_path: Path) -> None:
@@ -111,16 +114,16 @@ def test_a_failed_request_is_repeated_with_the_broker_epoch_of_then(tmp_path: Pa
     assert [request.broker_epoch for request, _ in bench.sender.sent] == [5, 6]
     bench.sender.sent[1][1](Error.REQUEST_TIMED_OUT)
     bench.cluster.advance(RETRY_MS)
-    bench.answer()
+    bench.response()
     assert bench.partitions[0].isr == (1, 2)
 
 
-def test_partitions_that_were_not_answered_are_asked_again(tmp_path: Path) -> None:
+def test_partitions_missing_in_the_response_are_retried(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.shrink(0, 1)
-    bench.answer(skip=1)
+    bench.response(skip=1)
     bench.cluster.advance(RETRY_MS)
-    assert bench.asked() == [[0, 1], [1]]
+    assert bench.requested() == [[0, 1], [1]]
 
 
 def test_a_proposal_that_was_overtaken_is_not_repeated(tmp_path: Path) -> None:
@@ -142,20 +145,18 @@ def test_nothing_is_sent_after_the_end(tmp_path: Path) -> None:
     assert len(bench.sender.sent) == 1
 
 
-def test_a_controller_that_cannot_store_it_is_asked_until_it_can_and_the_log_says_so_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_alter_partition_is_retried_and_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "signalbox.replication.isr")
     bench = Bench(tmp_path)
     bench.shrink(0)
     for _ in range(20):
         bench.sender.sent[-1][1](AlterPartitionResponse(error_code=Error.KAFKA_STORAGE_ERROR))
         bench.cluster.advance(RETRY_MS)
-    bench.answer()
-    assert bench.asked() == [[0]] * 21
+    bench.response()
+    assert bench.requested() == [[0]] * 21
     assert bench.partitions[0].isr == (1, 2)
-    said = [each.message for each in caplog.records]
-    assert said == [
+    log_messages = [each.message for each in caplog.records]
+    assert log_messages == [
         "AlterPartition returned KAFKA_STORAGE_ERROR and is retried",
         "AlterPartition is answered again",
         "ISR updated to [1, 2] for 1 partitions: flights-0",

@@ -53,9 +53,9 @@ class Bench:
         self._looks.release()
         for _ in range(10):  # the store responds at once
             await asyncio.sleep(0)
-        return await self.told()
+        return await self.partitions()
 
-    async def told(self) -> list[list[TopicPartition]]:
+    async def partitions(self) -> list[list[TopicPartition]]:
         tree = await self.store.read_tree(ISR_CHANGES)
         return [decode_isr_change(path, entry.data) for path, entry in sorted(tree.items()) if path != ISR_CHANGES]
 
@@ -72,7 +72,7 @@ def run(scenario: Callable[[Bench], Awaitable[None]]) -> None:
     asyncio.run(within())
 
 
-def test_changes_are_gathered_until_it_is_quiet_for_five_seconds() -> None:
+def test_changes_are_batched_until_five_seconds_without_a_change() -> None:
     async def scenario(bench: Bench) -> None:
         bench.announcements.add([U0, T0])
         assert await bench.look() == []
@@ -89,10 +89,10 @@ def test_changes_are_gathered_until_it_is_quiet_for_five_seconds() -> None:
     run(scenario)
 
 
-def test_a_storm_is_told_of_once_a_minute() -> None:
+def test_continuous_changes_are_announced_once_a_minute() -> None:
     async def scenario(bench: Bench) -> None:
         looks = 0
-        while not await bench.told():
+        while not await bench.partitions():
             bench.announcements.add([T0])
             await bench.look()
             looks += 1
@@ -106,7 +106,7 @@ def test_a_storm_is_told_of_once_a_minute() -> None:
     run(scenario)
 
 
-def test_what_could_not_be_told_is_told_later() -> None:
+def test_a_failed_announcement_is_retried() -> None:
     async def scenario(bench: Bench) -> None:
         bench.store.away = True
         bench.announcements.add([T0])
@@ -118,11 +118,11 @@ def test_what_could_not_be_told_is_told_later() -> None:
     run(scenario)
 
 
-def test_nothing_is_told_after_the_end() -> None:
+def test_nothing_is_announced_after_stop() -> None:
     async def scenario(bench: Bench) -> None:
         bench.announcements.add([T0])
         await bench.look()
         await bench.announcements.stop()
-        assert await bench.told() == []
+        assert await bench.partitions() == []
 
     run(scenario)

@@ -9,12 +9,12 @@ import pytest
 from signalbox.protocol.error_table import Error
 from signalbox.replication.isr_decisions import (
     AlteredPartition,
-    Verdict,
+    NextAction,
+    apply_response,
     propose_expansion,
     propose_leave,
     propose_recovered,
     propose_shrink,
-    take_answer,
 )
 from signalbox.replication.isr_state import RECOVERING, IsrState
 from signalbox.replication.partition import Partition
@@ -58,14 +58,14 @@ def test_a_shrink_moves_the_high_watermark_when_it_is_confirmed(tmp_path: Path) 
     proposal = propose_shrink(partition, cluster.clock.now_ms() + LAG + 1, LAG)
     assert proposal is not None
     assert partition.high_watermark == 0
-    assert take_answer(partition, proposal, altered(partition, [1, 2])) is Verdict.DONE
+    assert apply_response(partition, proposal, altered(partition, [1, 2])) is NextAction.DONE
     assert (partition.isr, partition.high_watermark, partition.partition_epoch) == ((1, 2), 2, 9)
 
 
 @pytest.mark.parametrize(
     ("offset", "alive", "joins"), [(2, True, True), (1, True, False), (0, True, False), (2, False, False)]
 )
-def test_who_joins(tmp_path: Path, offset: int, alive: bool, joins: bool) -> None:
+def test_when_a_follower_joins_the_isr(tmp_path: Path, offset: int, alive: bool, joins: bool) -> None:
     cluster, partition = led(tmp_path, [1])
     if not alive:
         cluster.view.alive.discard(2)
@@ -75,7 +75,7 @@ def test_who_joins(tmp_path: Path, offset: int, alive: bool, joins: bool) -> Non
     assert (2 in partition.maximal_isr) is joins
 
 
-def test_nobody_joins_with_less_than_the_leader_had_when_it_was_elected(tmp_path: Path) -> None:
+def test_a_follower_below_the_leader_epoch_start_does_not_join(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path, [1, 3])
     cluster.elect(1, isr=[1, 3])
     partition.record_follower_fetch(2, 1, 0)
@@ -112,8 +112,8 @@ def test_rejections(tmp_path: Path, error: Error) -> None:
     partition.record_follower_fetch(2, 2, 0)
     proposal = propose_expansion(partition, partition.followers[2], cluster.view)
     assert proposal is not None
-    verdict = take_answer(partition, proposal, altered(partition, [], error))
-    assert verdict is (Verdict.RETRY if error in RETRIED else Verdict.DONE)
+    verdict = apply_response(partition, proposal, altered(partition, [], error))
+    assert verdict is (NextAction.RETRY if error in RETRIED else NextAction.DONE)
     assert partition.isr == (1,)
     assert partition.maximal_isr == ({1} if error in TAKEN_BACK else {1, 2})
 
@@ -126,21 +126,21 @@ def test_late_answers_do_not_count(tmp_path: Path, change: str) -> None:
     partition.record_follower_fetch(2, 2, 0)
     proposal = propose_expansion(partition, partition.followers[2], cluster.view)
     assert proposal is not None
-    answer = altered(partition, [1, 2])
+    response = altered(partition, [1, 2])
     if change == "older partition epoch":
-        answer.partition_epoch = 0
+        response.partition_epoch = 0
     elif change == "other leader epoch":
-        answer.leader_epoch = 7
+        response.leader_epoch = 7
     elif change == "no longer leader":
         cluster.elect(2, isr=[2])
     else:
         cluster.elect(1, isr=[1, 3])
     before = partition.isr
-    assert take_answer(partition, proposal, answer) is Verdict.DONE
+    assert apply_response(partition, proposal, response) is NextAction.DONE
     assert partition.isr == before
 
 
-def test_a_recovering_leader_says_when_it_has_recovered(tmp_path: Path) -> None:
+def test_a_recovering_leader_reports_its_recovery(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path, [1])
     assert propose_recovered(partition) is None
     partition.set_isr(IsrState((1,), RECOVERING))
@@ -149,7 +149,7 @@ def test_a_recovering_leader_says_when_it_has_recovered(tmp_path: Path) -> None:
     proposal = propose_recovered(partition)
     assert proposal is not None
     assert (proposal.isr, proposal.leader_recovery_state) == ((1,), 0)
-    assert take_answer(partition, proposal, altered(partition, [1])) is Verdict.DONE
+    assert apply_response(partition, proposal, altered(partition, [1])) is NextAction.DONE
     assert partition.isr_state.leader_recovery_state == 0
 
 
@@ -157,20 +157,22 @@ def test_a_recovering_leader_says_when_it_has_recovered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "verdict", "pending"),
     [
-        (Error.NONE, Verdict.DONE, True),  # pending until LeaderAndIsr arrives
-        (Error.INELIGIBLE_REPLICA, Verdict.DONE, False),
-        (Error.INVALID_REQUEST, Verdict.DONE, False),  # from a controller of Apache Kafka
-        (Error.FENCED_LEADER_EPOCH, Verdict.DONE, False),
-        (Error.NOT_CONTROLLER, Verdict.RETRY, True),
+        (Error.NONE, NextAction.DONE, True),  # pending until LeaderAndIsr arrives
+        (Error.INELIGIBLE_REPLICA, NextAction.DONE, False),
+        (Error.INVALID_REQUEST, NextAction.DONE, False),  # from a controller of Apache Kafka
+        (Error.FENCED_LEADER_EPOCH, NextAction.DONE, False),
+        (Error.NOT_CONTROLLER, NextAction.RETRY, True),
     ],
 )
-def test_a_leader_asks_for_an_isr_without_itself(tmp_path: Path, error: Error, verdict: Verdict, pending: bool) -> None:
+def test_a_leader_asks_for_an_isr_without_itself(
+    tmp_path: Path, error: Error, verdict: NextAction, pending: bool
+) -> None:
     _, partition = led(tmp_path, [1, 2])
     proposal = propose_leave(partition)
     assert proposal is not None
     assert (proposal.isr, partition.maximal_isr) == ((2,), frozenset({1, 2}))
     assert propose_leave(partition) is None, "one change at a time"
-    assert take_answer(partition, proposal, altered(partition, [1, 2], error)) is verdict
+    assert apply_response(partition, proposal, altered(partition, [1, 2], error)) is verdict
     assert (partition.isr_state.pending is proposal, partition.isr) == (pending, (1, 2))
 
 
@@ -185,5 +187,5 @@ def test_a_follower_asks_for_an_isr_without_itself(tmp_path: Path) -> None:
     proposal = propose_leave(partition)
     assert proposal is not None
     assert (proposal.isr, proposal.leader_epoch) == ((2,), partition.leader_epoch)
-    assert take_answer(partition, proposal, altered(partition, [], Error.INVALID_REQUEST)) is Verdict.DONE
+    assert apply_response(partition, proposal, altered(partition, [], Error.INVALID_REQUEST)) is NextAction.DONE
     assert partition.isr_state.pending is None

@@ -13,10 +13,10 @@ def test_an_expansion_binds_at_once_and_a_shrink_only_when_confirmed() -> None:
     assert state.propose(ProposedIsr((1,), 0, 0)).isr == (1, 2)
 
 
-def test_a_rejected_proposal_leaves_what_was_confirmed() -> None:
+def test_a_rejected_proposal_keeps_the_confirmed_isr() -> None:
     state = IsrState((1, 2), 1)
     assert state.propose(ProposedIsr((1,), 0, 0)).committed() == state
 
 
-def test_proposals_are_told_apart_by_identity() -> None:
+def test_proposals_are_compared_by_identity() -> None:
     assert ProposedIsr((1,), 0, 0) != ProposedIsr((1,), 0, 0)

@@ -84,7 +84,7 @@ def test_a_failed_attempt_is_an_answer_and_the_next_request_tries_again() -> Non
     asyncio.run(scenario())
 
 
-def test_a_broken_connection_fails_what_was_under_way() -> None:
+def test_a_lost_connection_fails_requests_in_flight() -> None:
     async def scenario() -> None:
         dialler, answers, hung_up = Dialler(), list[Any](), list[int]()
         channel = ReconnectingChannels(dialler, hung_up.append).open(4)
@@ -119,7 +119,7 @@ def test_a_closed_channel_is_silent() -> None:
     asyncio.run(scenario())
 
 
-def test_reconnecting_fails_what_is_under_way_and_the_next_request_dials_again() -> None:
+def test_reconnecting_fails_requests_in_flight_and_the_next_request_connects() -> None:
     async def scenario() -> None:
         dialler, answers, hung_up = Dialler(), list[Any](), list[int]()
         channel = ReconnectingChannels(dialler, hung_up.append).open(4)

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 from signalbox.replication.leader_offsets import LeaderOffsets
-from signalbox.replication.ports import Answered
+from signalbox.replication.ports import OnResponse
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 
 class Channel:
     def __init__(self) -> None:
-        self.sent: list[tuple[ListOffsetsRequest, Answered]] = []
+        self.sent: list[tuple[ListOffsetsRequest, OnResponse]] = []
 
-    def send(self, request: Any, on_answer: Answered) -> None:
-        self.sent.append((request, on_answer))
+    def send(self, request: Any, on_response: OnResponse) -> None:
+        self.sent.append((request, on_response))
 
     def reconnect(self) -> None:
         raise AssertionError("only the fetcher reconnects")
@@ -46,9 +46,9 @@ def test_both_or_nothing(tmp_path: Path, answers: tuple[Any, Any], result: tuple
     cluster.create([1])
     partition = cluster.brokers[1].partition()
     followed, channel, found = FollowedPartition(partition, partition.local_log()), Channel(), list[Any]()
-    LeaderOffsets(followed, 2, lambda state, range_: found.append((state, range_))).ask(channel)
-    for (request, on_answer), answer in zip(channel.sent, answers, strict=True):
+    LeaderOffsets(followed, 2, lambda state, range_: found.append((state, range_))).send_requests(channel)
+    for (request, on_response), response in zip(channel.sent, answers, strict=True):
         assert found == []
         assert request.topics[0].partitions[0].current_leader_epoch == 0
-        on_answer(answer)
+        on_response(response)
     assert found == [(followed, result)]

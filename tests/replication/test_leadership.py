@@ -70,7 +70,7 @@ def test_only_a_newer_leader_epoch_counts(tmp_path: Path, leader_epoch: int, err
     assert cluster.brokers[1].partition().is_leader is (error is not Error.NONE)
 
 
-def test_a_former_controller_is_rejected_as_a_whole(tmp_path: Path) -> None:
+def test_requests_of_a_former_controller_are_rejected(tmp_path: Path) -> None:
     cluster = cluster_of_one(tmp_path)
     lead_and_follow(cluster, state(), controller_epoch=3)
     stale = Error.STALE_CONTROLLER_EPOCH
@@ -115,13 +115,15 @@ def test_a_follower_of_a_leader_that_is_not_alive_keeps_its_state(tmp_path: Path
 @pytest.mark.parametrize("version", range(8))
 def test_leader_and_isr_at_every_version(tmp_path: Path, version: int) -> None:
     cluster = cluster_of_one(tmp_path)
-    asked = State(topic_name=TOPIC if version < 2 else "", leader=1, isr=[1], replicas=[1], is_new=version >= 1)
+    request_state = State(topic_name=TOPIC if version < 2 else "", leader=1, isr=[1], replicas=[1], is_new=version >= 1)
     request = LeaderAndIsrRequest(controller_epoch=1)
     if version < 2:
-        request.ungrouped_partition_states = [asked]
+        request.ungrouped_partition_states = [request_state]
     else:
         request.topic_states = [
-            LeaderAndIsrRequest.LeaderAndIsrTopicState(topic_name=TOPIC, topic_id=TOPIC_ID, partition_states=[asked])
+            LeaderAndIsrRequest.LeaderAndIsrTopicState(
+                topic_name=TOPIC, topic_id=TOPIC_ID, partition_states=[request_state]
+            )
         ]
     manager = cluster.brokers[1].manager
     response = over_the_wire(manager.become_leader_or_follower(over_the_wire(request, version), version), version)
@@ -139,7 +141,7 @@ def test_leader_and_isr_at_every_version(tmp_path: Path, version: int) -> None:
     ("leader_epoch", "error"),
     [(-2, Error.NONE), (-1, Error.NONE), (6, Error.NONE), (5, Error.NONE), (4, Error.FENCED_LEADER_EPOCH)],
 )
-def test_a_replica_is_deleted_unless_the_order_is_old(tmp_path: Path, leader_epoch: int, error: Error) -> None:
+def test_a_replica_is_deleted_unless_the_leader_epoch_is_old(tmp_path: Path, leader_epoch: int, error: Error) -> None:
     cluster = cluster_of_one(tmp_path)
     lead_and_follow(cluster, state(leader_epoch=5))
     response = cluster.stop_replica(1, delete=True, leader_epoch=leader_epoch)
@@ -197,17 +199,17 @@ def test_others_are_served_between_two_partitions(tmp_path: Path) -> None:
     manager = cluster.brokers[1].manager
     led_after: list[int] = []
 
-    def order() -> None:
+    def instruction() -> None:
         lead_and_follow(cluster, *(state(index=index) for index in range(3)))
 
-    work = CooperativeTask(order)
+    work = CooperativeTask(instruction)
     while not work.dead:
         work.switch()
         led_after.append(sum(manager.current_leader(TOPIC, index)[0] == 1 for index in range(3)))
     assert sorted(set(led_after)) == [0, 1, 2, 3]
 
 
-def test_what_was_queued_between_two_partitions_is_below_the_new_leader_epoch(tmp_path: Path) -> None:
+def test_batches_queued_between_two_partitions_are_below_the_new_leader_epoch(tmp_path: Path) -> None:
     cluster = cluster_of_one(tmp_path)
     manager = cluster.brokers[1].manager
     lead_and_follow(cluster, *(state(index=index) for index in range(2)))
@@ -221,7 +223,7 @@ def test_what_was_queued_between_two_partitions_is_below_the_new_leader_epoch(tm
     partition = manager.partition(TOPIC, 1)
     assert partition is not None
     assert partition.log is not None
-    assert (outcome.done, outcome.tickets[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
+    assert (outcome.done, outcome.appends[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
 
 
 def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> None:
@@ -246,7 +248,7 @@ def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> No
     assert borne == {offset: log.body.epochs.epoch_of(offset) for offset in borne}
 
 
-def test_a_broker_that_stops_carries_nothing_out_any_more(tmp_path: Path) -> None:
+def test_a_closed_broker_executes_no_instructions(tmp_path: Path) -> None:
     cluster = cluster_of_one(tmp_path)
     manager = cluster.brokers[1].manager
     work = CooperativeTask(lambda: lead_and_follow(cluster, *(state(index=index) for index in range(2))))
@@ -269,7 +271,7 @@ def asked_for_log_ends(cluster: MemoryCluster, *states: State) -> dict[int, tupl
 
 
 @pytest.mark.spec("D3")
-def test_without_a_leader_a_broker_says_where_its_log_ends(tmp_path: Path) -> None:
+def test_without_a_leader_the_response_has_the_log_end(tmp_path: Path) -> None:
     cluster = cluster_of_one(tmp_path)
     cluster.create([1])
     cluster.produce(1, b"x", b"y")

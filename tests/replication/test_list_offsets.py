@@ -38,12 +38,12 @@ def ask(
     leader_epoch: int = -1, index: int = 0, times: int = 1, broker: int = 1, topic: str = TOPIC, level: int = 0,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """(error, timestamp, offset, leader epoch)."""
-    asked = ListOffsetsRequest.ListOffsetsPartition(
+    request_partition = ListOffsetsRequest.ListOffsetsPartition(
         partition_index=index, timestamp=timestamp, current_leader_epoch=leader_epoch
     )
     request = ListOffsetsRequest(
         replica_id=replica,
-        topics=[ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[asked] * times)],
+        topics=[ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=[request_partition] * times)],
         isolation_level=level if version >= 2 else 0,
     )
     manager = cluster.brokers[broker].manager
@@ -79,7 +79,7 @@ def test_codes_exist_from_a_version_on(tmp_path: Path, timestamp: int, since: in
     assert served == list(range(since, 12))
 
 
-def test_clients_see_what_is_committed_and_brokers_everything(tmp_path: Path) -> None:
+def test_clients_get_the_high_watermark_and_brokers_the_log_end(tmp_path: Path) -> None:
     cluster = with_times(tmp_path, followers=True)
     cluster.brokers[1].partition().record_follower_fetch(2, 2, 0)
     assert [ask(cluster, -1, replica=replica)[2] for replica in (CONSUMER, DEBUGGER, FOLLOWER)] == [2, 4, 4]

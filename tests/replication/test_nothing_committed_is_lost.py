@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.records.record_batch import decode_records
-from signalbox.replication import followed
+from signalbox.replication import followed_partition
 from signalbox.replication.truncation import EpochLog, truncation_offset
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, PartitionRow
 
@@ -151,7 +151,7 @@ def test_a_truncation_that_is_off_by_one_is_noticed(tmp_path: Path, monkeypatch:
     def off_by_one(log: EpochLog, leader_epoch: int, leader_end_offset: int) -> int:
         return truncation_offset(log, leader_epoch, leader_end_offset) + 1
 
-    monkeypatch.setattr(followed, "truncation_offset", off_by_one)
+    monkeypatch.setattr(followed_partition, "truncation_offset", off_by_one)
     run = History(tmp_path)
     run.cut(2, 1)
     run.cut(3, 1)

@@ -13,7 +13,7 @@ from tests.replication.memory_cluster import TOPIC, MemoryCluster, over_the_wire
 pytestmark = pytest.mark.spec("D1")
 
 
-def three_reigns(tmp_path: Path) -> MemoryCluster:
+def three_leader_epochs(tmp_path: Path) -> MemoryCluster:
     """Epoch 0 has offsets 0 and 1, epoch 2 has offset 2, epoch 3 has no records."""
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1])
@@ -28,11 +28,11 @@ def three_reigns(tmp_path: Path) -> MemoryCluster:
 def ask(
     cluster: MemoryCluster, epoch: int, current: int = -1, index: int = 0, version: int = 4
 ) -> tuple[int, int, int]:
-    asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
+    request_partition = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
         partition=index, leader_epoch=epoch, current_leader_epoch=current
     )
     request = OffsetForLeaderEpochRequest(
-        topics=[OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=TOPIC, partitions=[asked])]
+        topics=[OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=TOPIC, partitions=[request_partition])]
     )
     manager = cluster.brokers[1].manager
     entry = (
@@ -47,12 +47,12 @@ def ask(
 @pytest.mark.parametrize(
     ("epoch", "answer"), [(0, (0, 0, 2)), (1, (0, 0, 2)), (2, (0, 2, 3)), (3, (0, 3, 3)), (4, (0, -1, -1))]
 )
-def test_end_of_a_reign(tmp_path: Path, epoch: int, answer: tuple[int, int, int], version: int) -> None:
-    assert ask(three_reigns(tmp_path), epoch, version=version) == answer
+def test_end_offset_of_a_leader_epoch(tmp_path: Path, epoch: int, answer: tuple[int, int, int], version: int) -> None:
+    assert ask(three_leader_epochs(tmp_path), epoch, version=version) == answer
 
 
 def test_errors(tmp_path: Path) -> None:
-    cluster = three_reigns(tmp_path)
+    cluster = three_leader_epochs(tmp_path)
     assert ask(cluster, 0, current=2)[0] == Error.FENCED_LEADER_EPOCH
     assert ask(cluster, 0, current=9)[0] == Error.UNKNOWN_LEADER_EPOCH
     assert ask(cluster, 0, index=4)[0] == Error.UNKNOWN_TOPIC_OR_PARTITION

@@ -31,18 +31,18 @@ def state(partition: Partition, *, partition_epoch: int, leader_epoch: int = 0, 
 
 
 @pytest.mark.parametrize(
-    ("asked", "error"),
+    ("request_epoch", "error"),
     [(-1, None), (2, None), (1, Error.FENCED_LEADER_EPOCH), (3, Error.UNKNOWN_LEADER_EPOCH)],
 )
-def test_requests_are_fenced_by_the_epoch_they_believe_in(tmp_path: Path, asked: int, error: Error | None) -> None:
+def test_requests_are_fenced_by_their_leader_epoch(tmp_path: Path, request_epoch: int, error: Error | None) -> None:
     cluster, partition = led(tmp_path)
     cluster.elect(1, isr=[1])
     cluster.elect(1, isr=[1])
     if error is None:
-        assert partition.local_log(asked) is partition.log
+        assert partition.local_log(request_epoch) is partition.log
     else:
         with pytest.raises(KafkaError) as raised:
-            partition.local_log(asked)
+            partition.local_log(request_epoch)
         assert raised.value.error is error
 
 
@@ -62,11 +62,11 @@ def test_it_stands_still_while_too_few_are_in_sync(tmp_path: Path) -> None:
     cluster.elect(1, isr=[1])
     append(cluster, b"0")
     assert (partition.high_watermark, partition.has_enough_in_sync) == (0, False)
-    partition.take_settings(TopicSettings(min_insync_replicas=1))
+    partition.apply_settings(TopicSettings(min_insync_replicas=1))
     assert (partition.high_watermark, partition.has_enough_in_sync) == (1, True)
 
 
-def test_more_replicas_than_there_are_cannot_be_asked_for(tmp_path: Path) -> None:
+def test_min_insync_replicas_is_limited_to_the_replica_count(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1], min_insync_replicas=5)
     cluster.create([1])
     append(cluster, b"0")
@@ -83,7 +83,7 @@ def test_an_older_partition_epoch_changes_nothing(tmp_path: Path) -> None:
     assert (partition.is_leader, partition.leader_epoch, partition.stamp) == (True, 3, stamp)
 
 
-def test_the_same_leader_epoch_keeps_what_followers_told(tmp_path: Path) -> None:
+def test_the_same_leader_epoch_keeps_follower_offsets(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
     append(cluster, b"0")
     partition.record_follower_fetch(2, 1, 0)
@@ -114,7 +114,7 @@ def test_every_change_of_role_moves_the_stamp(tmp_path: Path) -> None:
     assert stamps == sorted(set(stamps))
 
 
-def test_what_waits_ends_when_leadership_does(tmp_path: Path) -> None:
+def test_waiting_requests_end_with_leadership(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
     cluster.view.alive.add(2)
     outcome = cluster.produce(1, b"0")
@@ -128,7 +128,7 @@ def test_what_waits_ends_when_leadership_does(tmp_path: Path) -> None:
     assert partition.local_log(as_leader=False) is partition.log
 
 
-def test_an_offline_partition_says_so(tmp_path: Path) -> None:
+def test_an_offline_partition_returns_storage_error(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
     outcome = cluster.produce(1, b"0")
     cluster.run()
@@ -140,16 +140,16 @@ def test_an_offline_partition_says_so(tmp_path: Path) -> None:
     assert repr(partition) == f"<Partition {TOPIC}-0 follower of -1, leader epoch 0>"
 
 
-def test_a_follower_never_takes_back_what_was_committed(tmp_path: Path) -> None:
+def test_the_high_watermark_of_a_follower_never_decreases(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
     append(cluster, *[b"x"] * 5)
     assert partition.log is not None
     partition.become_follower(state(partition, partition_epoch=1, leader_epoch=1, leader=2), partition.log)
-    told = []
+    advances = []
     for high_watermark, log_start in ((3, 0), (2, 0), (9, 1), (4, 4)):
         partition.follow_leader(high_watermark, log_start)
-        told.append((partition.high_watermark, partition.log.log_start_offset))
-    assert told == [(3, 0), (3, 0), (5, 1), (5, 4)]
+        advances.append((partition.high_watermark, partition.log.log_start_offset))
+    assert advances == [(3, 0), (3, 0), (5, 1), (5, 4)]
 
 
 def test_the_low_watermark_counts_living_replicas(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ def parked(cluster: MemoryCluster, offset: int, replica: tuple[int, int] = (-1, 
     return cluster.brokers[1].manager.fetch(request, FETCH_VERSION)
 
 
-def test_followers_hear_of_appends_and_consumers_of_commits(tmp_path: Path) -> None:
+def test_appends_wake_followers_and_commits_wake_consumers(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.view.alive.update({2, 3})
     cluster.create([1, 2, 3])
@@ -29,7 +29,7 @@ def test_followers_hear_of_appends_and_consumers_of_commits(tmp_path: Path) -> N
     assert consumer.done
 
 
-def test_everybody_hears_of_a_new_leader(tmp_path: Path) -> None:
+def test_a_new_leader_wakes_all_waiters(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.view.alive.update({2, 3})
     cluster.create([1, 2, 3])

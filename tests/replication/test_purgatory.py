@@ -55,7 +55,7 @@ def test_many_events_of_a_turn_are_one_look() -> None:
     assert not operation.expired
 
 
-def test_nobody_is_looked_at_without_an_event() -> None:
+def test_no_operation_is_attempted_without_an_event() -> None:
     bench, operation = Bench(), Operation()
     bench.purgatory.park(operation, (bench.list,), 500)
     bench.turns.end()
@@ -73,16 +73,16 @@ def test_the_deadline_ends_it() -> None:
 
 def test_a_dropped_operation_is_gone_even_when_it_was_marked() -> None:
     bench, operation = Bench(), Operation()
-    waiting = bench.purgatory.park(operation, (bench.list,), 500)
+    parked = bench.purgatory.park(operation, (bench.list,), 500)
     bench.purgatory.wake(bench.list)
-    bench.purgatory.drop(waiting)
-    bench.purgatory.drop(waiting)
+    bench.purgatory.drop(parked)
+    bench.purgatory.drop(parked)
     bench.turns.end()
     bench.pass_ms(500)
     assert (operation.looks, operation.expired, bench.purgatory.size) == (0, False, 0)
 
 
-def test_what_a_completion_wakes_is_looked_at_in_the_same_round() -> None:
+def test_operations_woken_by_a_completion_are_attempted_in_the_same_round() -> None:
     bench, second, second_list = Bench(), Operation(), WatchList()
 
     class First(Operation):

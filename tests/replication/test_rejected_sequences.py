@@ -39,7 +39,7 @@ def cluster(tmp_path: Path) -> MemoryCluster:
     return cluster
 
 
-def test_a_leader_between_two_terms_accepts_nothing_behind_what_it_rejected(cluster: MemoryCluster) -> None:
+def test_a_reelected_leader_accepts_nothing_behind_a_rejected_batch(cluster: MemoryCluster) -> None:
     cluster.elect(2)
     assert error_of(send(cluster, 1, 1)) is Error.NOT_LEADER_OR_FOLLOWER
     cluster.elect(1)
@@ -49,7 +49,7 @@ def test_a_leader_between_two_terms_accepts_nothing_behind_what_it_rejected(clus
     assert not cluster.brokers[1].partition().rejected.by_producer, "the producer has caught up"
 
 
-def test_a_producer_nobody_knows_yet_must_begin_with_what_was_rejected(cluster: MemoryCluster) -> None:
+def test_an_unknown_producer_must_begin_with_the_rejected_batch(cluster: MemoryCluster) -> None:
     cluster.elect(2)
     assert error_of(send(cluster, 1, 0, producer=7)) is Error.NOT_LEADER_OR_FOLLOWER
     cluster.elect(1)
@@ -58,7 +58,7 @@ def test_a_producer_nobody_knows_yet_must_begin_with_what_was_rejected(cluster: 
     assert [sent(cluster, 1, number, producer=7) for number in (0, 1)] == [Error.NONE] * 2
 
 
-def test_a_batch_that_another_leader_took_is_missed_no_more(cluster: MemoryCluster) -> None:
+def test_a_batch_that_another_leader_appended_is_not_missing(cluster: MemoryCluster) -> None:
     cluster.elect(2)
     assert error_of(send(cluster, 1, 1)) is Error.NOT_LEADER_OR_FOLLOWER
     assert sent(cluster, 2, 1) is Error.NONE
@@ -66,7 +66,7 @@ def test_a_batch_that_another_leader_took_is_missed_no_more(cluster: MemoryClust
     assert sent(cluster, 1, 2) is Error.NONE
 
 
-def test_a_repeated_batch_is_answered_with_its_first_offset_all_the_same(cluster: MemoryCluster) -> None:
+def test_a_duplicate_batch_is_still_answered_with_its_first_offset(cluster: MemoryCluster) -> None:
     cluster.elect(2)
     assert error_of(send(cluster, 1, 1)) is Error.NOT_LEADER_OR_FOLLOWER
     cluster.elect(1)
@@ -74,7 +74,7 @@ def test_a_repeated_batch_is_answered_with_its_first_offset_all_the_same(cluster
     assert cluster.brokers[1].partition().high_watermark == 1
 
 
-def test_a_new_producer_epoch_leaves_what_was_rejected_behind(cluster: MemoryCluster) -> None:
+def test_a_new_producer_epoch_clears_the_rejection(cluster: MemoryCluster) -> None:
     cluster.elect(2)
     assert error_of(send(cluster, 1, 1)) is Error.NOT_LEADER_OR_FOLLOWER
     cluster.elect(1)
@@ -92,7 +92,7 @@ def test_too_few_replicas_in_sync_keep_the_order_too(tmp_path: Path) -> None:
     assert [sent(cluster, 1, number) for number in (1, 2)] == [Error.NONE] * 2
 
 
-def test_what_was_cut_from_the_log_must_come_again_first(cluster: MemoryCluster) -> None:
+def test_truncated_batches_must_be_retried_first(cluster: MemoryCluster) -> None:
     cluster.cut |= {(2, 1), (1, 2)}
     cluster.advance(1_000)  # the fetch that waits at the leader ends
     lost = [send(cluster, 1, number) for number in (1, 2)]
@@ -117,7 +117,7 @@ def test_a_producer_that_comes_before_leader_and_isr_keeps_its_order(tmp_path: P
     assert [sent(cluster, 1, number) for number in (0, 1)] == [Error.NONE] * 2
 
 
-def test_a_restarted_broker_keeps_the_order_of_what_came_before_leader_and_isr(cluster: MemoryCluster) -> None:
+def test_a_restarted_broker_keeps_the_order_of_batches_before_leader_and_isr(cluster: MemoryCluster) -> None:
     cluster.kill(1)
     cluster.start(1)
     assert error_of(send(cluster, 1, 1)) is Error.NOT_LEADER_OR_FOLLOWER
@@ -126,7 +126,7 @@ def test_a_restarted_broker_keeps_the_order_of_what_came_before_leader_and_isr(c
     assert [sent(cluster, 1, number) for number in (0, 1, 2)] == [Error.NONE] * 3, "the first is a repetition"
 
 
-def test_a_log_that_begins_anew_misses_all_it_had(cluster: MemoryCluster) -> None:
+def test_an_emptied_log_expects_all_its_batches_again(cluster: MemoryCluster) -> None:
     assert sent(cluster, 1, 1) is Error.NONE
     partition = cluster.brokers[1].partition()
     cluster.elect(2)
@@ -142,7 +142,7 @@ def test_a_new_leader_that_meets_a_later_batch_first_waits_for_the_one_before(cl
     assert [sent(cluster, 2, number) for number in (1, 2, 3)] == [Error.NONE] * 3
 
 
-def test_a_gap_behind_what_the_new_leader_took_itself_is_no_predecessors(cluster: MemoryCluster) -> None:
+def test_a_gap_behind_own_appends_of_the_new_leader_is_an_error(cluster: MemoryCluster) -> None:
     cluster.elect(2)
     assert sent(cluster, 2, 1) is Error.NONE
     assert error_of(send(cluster, 2, 3)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -186,7 +186,7 @@ def test_sequences_go_round() -> None:
     assert not rejected.by_producer
 
 
-def test_what_is_old_what_has_no_sequence_and_what_is_no_batch_is_not_kept() -> None:
+def test_old_batches_and_batches_without_sequence_are_not_recorded() -> None:
     rejected = RejectedSequences()
     rejected.note(batch_of(b"x"), Error.NOT_LEADER_OR_FOLLOWER, {}, 0)
     rejected.note(b"short", Error.NOT_LEADER_OR_FOLLOWER, {}, 0)

@@ -9,14 +9,14 @@ from signalbox.replication.replica_dependencies import Scheduler
 from tests.replication.manual_time import ManualTimers, ManualTurns
 
 
-def engine() -> tuple[Scheduler, ManualClock, ManualTimers]:
+def scheduler() -> tuple[Scheduler, ManualClock, ManualTimers]:
     clock = ManualClock()
     timers = ManualTimers(clock)
     return Scheduler(clock, timers, ManualTurns(), lambda work: work()), clock, timers
 
 
 def test_periodic_work_goes_on_until_the_end() -> None:
-    made, clock, timers = engine()
+    made, clock, timers = scheduler()
     ticks: list[float] = []
     made.every(100, lambda: ticks.append(clock.monotonic()))
     for _ in range(5):
@@ -30,7 +30,7 @@ def test_periodic_work_goes_on_until_the_end() -> None:
 
 
 def test_a_long_round_is_cut_into_slices() -> None:
-    made, _, timers = engine()
+    made, _, timers = scheduler()
     seen: list[int] = []
     ended: list[int] = []
     made.in_slices(range(450), seen.append, lambda: ended.append(len(seen)))
@@ -41,14 +41,14 @@ def test_a_long_round_is_cut_into_slices() -> None:
 
 
 def test_a_short_round_is_one_slice() -> None:
-    made, _, timers = engine()
+    made, _, timers = scheduler()
     seen: list[int] = []
     made.in_slices([1, 2], seen.append, lambda: seen.append(-1))
     assert (seen, timers.armed) == ([1, 2, -1], [])
 
 
 def test_periodic_work_survives_a_failure() -> None:
-    made, clock, timers = engine()
+    made, clock, timers = scheduler()
     ticks: list[int] = []
 
     def work() -> None:

@@ -104,7 +104,7 @@ def test_defaults_of_topic_configs_arrive_at_every_partition(tmp_path: Path) -> 
     assert partition.log.config.retention_ms == 5
 
 
-def test_configs_that_changed_while_nobody_hosted_the_log_hold_when_it_is_hosted(tmp_path: Path) -> None:
+def test_configs_changed_while_the_log_was_not_hosted_are_applied(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1])
     cluster.create([1])
     cluster.tell()
@@ -131,7 +131,7 @@ def test_high_watermarks_survive_a_restart(tmp_path: Path) -> None:
     assert (log.high_watermark, log.log_end_offset) == (3, 3)
 
 
-def test_a_closed_manager_is_quiet(tmp_path: Path) -> None:
+def test_a_closed_manager_does_no_periodic_work(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path)
     cluster.create([1, 2, 3])
     cluster.run()
@@ -139,4 +139,4 @@ def test_a_closed_manager_is_quiet(tmp_path: Path) -> None:
         broker.manager.close()
         assert broker.timers.armed == []
     cluster.run()
-    assert not cluster.brokers[1].manager.engine.deadlines
+    assert not cluster.brokers[1].manager.scheduler.deadlines

@@ -81,7 +81,7 @@ def test_a_follower_knows_its_lag_and_its_bytes(tmp_path: Path) -> None:
     assert "MaxLag" not in found
 
 
-def test_a_topic_counts_what_is_appended_read_rejected_and_failed(tmp_path: Path) -> None:
+def test_topic_stats_count_appends_reads_rejections_and_failures(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path)
     cluster.create([1, 2], partitions=2)
     cluster.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from signalbox.protocol.messages.fetch import FetchRequest
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 from signalbox.replication.replica_session import ReplicaSession
 from tests.replication.memory_cluster import MemoryCluster
 
@@ -22,54 +22,54 @@ class Bench:
         """(session id, epoch, partitions named, partitions forgotten) of the next request."""
         request = FetchRequest()
         self.session.fill(request)
-        named = [asked.partition for topic in request.topics for asked in topic.partitions]
+        partitions = [fetch_partition.partition for topic in request.topics for fetch_partition in topic.partitions]
         forgotten = [index for topic in request.forgotten_topics_data for index in topic.partitions]
-        return request.session_id, request.session_epoch, named, forgotten
+        return request.session_id, request.session_epoch, partitions, forgotten
 
 
 def test_a_life(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     for followed in bench.followed[:2]:
-        bench.session.want(followed)
+        bench.session.add(followed)
     assert bench.request() == (0, 0, [0, 1], [])
-    bench.session.answered(33)
+    bench.session.on_response(33)
     assert bench.request() == (33, 1, [], [])
-    bench.session.answered(33)
-    bench.session.want(bench.followed[1])
-    bench.session.want(bench.followed[2])
+    bench.session.on_response(33)
+    bench.session.add(bench.followed[1])
+    bench.session.add(bench.followed[2])
     bench.session.drop(bench.followed[0])
     assert bench.request() == (33, 2, [1, 2], [0])
-    bench.session.answered(33)
-    bench.session.failed()
+    bench.session.on_response(33)
+    bench.session.on_session_error()
     assert bench.request() == (33, 0, [1, 2], [])
-    bench.session.lost()
+    bench.session.on_connection_lost()
     assert bench.request() == (0, 0, [1, 2], [])
 
 
 def test_dropped_and_wanted_again_between_two_requests(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    bench.session.want(bench.followed[0])
+    bench.session.add(bench.followed[0])
     bench.request()
-    bench.session.answered(33)
+    bench.session.on_response(33)
     bench.session.drop(bench.followed[0])
-    bench.session.want(bench.followed[0])
+    bench.session.add(bench.followed[0])
     assert bench.request() == (33, 1, [0], [])
 
 
-def test_a_leader_without_room_for_a_session_is_told_everything_each_time(tmp_path: Path) -> None:
+def test_without_a_session_each_fetch_has_all_partitions(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    bench.session.want(bench.followed[0])
+    bench.session.add(bench.followed[0])
     for _ in range(2):
         assert bench.request() == (0, 0, [0], [])
-        bench.session.answered(0)
+        bench.session.on_response(0)
 
 
-def test_answers_count_for_what_the_leader_was_told(tmp_path: Path) -> None:
+def test_responses_are_only_for_requested_partitions(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    bench.session.want(bench.followed[0])
-    assert not bench.followed[0].told
+    bench.session.add(bench.followed[0])
+    assert not bench.followed[0].requested
     bench.request()
-    assert bench.followed[0].told
+    assert bench.followed[0].requested
     assert bench.session.get(bench.followed[0].key) is bench.followed[0]
     bench.session.drop(bench.followed[0])
     assert (bench.session.get(bench.followed[0].key), len(bench.session)) == (None, 0)
@@ -77,9 +77,9 @@ def test_answers_count_for_what_the_leader_was_told(tmp_path: Path) -> None:
 
 def test_the_epoch_wraps(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    bench.session.want(bench.followed[0])
+    bench.session.add(bench.followed[0])
     bench.request()
-    bench.session.answered(33)
+    bench.session.on_response(33)
     bench.session._epoch = 2**31 - 1
-    bench.session.answered(33)
+    bench.session.on_response(33)
     assert bench.request()[:2] == (33, 1)

@@ -27,9 +27,9 @@ class Listener:
         self.heard.append(("resigned", topic_partition, leader_epoch))
 
 
-def test_listeners_hear_of_elections_resignations_and_deletions(tmp_path: Path) -> None:
+def test_listeners_are_notified_of_elections_resignations_and_deletions(tmp_path: Path) -> None:
     cluster, listener = MemoryCluster(tmp_path, [1, 2]), Listener()
-    cluster.brokers[1].manager._neighbours.listeners.append(listener)
+    cluster.brokers[1].manager._dependencies.listeners.append(listener)
     cluster.create([1, 2])
     cluster.tell()
     cluster.elect(2)
@@ -41,7 +41,7 @@ def test_listeners_hear_of_elections_resignations_and_deletions(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("known", "error"), [(True, Error.NOT_LEADER_OR_FOLLOWER), (False, Error.UNKNOWN_TOPIC_OR_PARTITION)]
 )
-def test_who_waits_on_a_replica_that_goes_is_told_whether_the_partition_lives_elsewhere(
+def test_waiters_on_a_deleted_replica_get_an_error_that_depends_on_the_topic(
     tmp_path: Path, known: bool, error: Error
 ) -> None:
     cluster = MemoryCluster(tmp_path, [1], min_insync_replicas=1)
@@ -85,7 +85,7 @@ def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> No
     cluster, listener = MemoryCluster(tmp_path, [2]), Listener()
     disk = FaultyFileSystem()
     broker = cluster.start(1, disk)
-    broker.manager._neighbours.listeners.append(listener)
+    broker.manager._dependencies.listeners.append(listener)
     cluster.create([1, 2], partitions=2)
     cluster.run()
     waiting = cluster.produce(1, b"x", index=1)
@@ -94,7 +94,7 @@ def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> No
     failed = cluster.produce(1, b"x", acks=1)
     broker.turns.end()
     assert failed.value[0].error == Error.KAFKA_STORAGE_ERROR
-    broker.manager.logs_failed()
+    broker.manager.on_log_failure()
     assert not broker.partition(1).is_offline, "it may be in the midst of something: the turn has to end"
     broker.turns.end()
     assert [broker.partition(index).is_offline for index in range(2)] == [True, True]
@@ -112,7 +112,7 @@ def test_a_follower_whose_disk_fails_stops_fetching(tmp_path: Path) -> None:
     cluster.produce(1, b"x", acks=1)
     cluster.run()
     assert broker.partition().is_offline
-    assert len(broker.manager.fetchers._of) == 0
+    assert len(broker.manager.fetchers._fetcher_of) == 0
 
 
 @pytest.mark.parametrize("operation", ["open", "make_directory"])
@@ -189,9 +189,7 @@ def test_a_leader_names_the_acknowledged_records_that_its_log_has_lost(
 
 
 @pytest.mark.spec("D3")
-def test_what_an_unclean_election_gives_up_is_named_by_where_the_log_ends(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unclean_election_logs_the_lost_offsets(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2])
     cluster.create([1, 2])
     acknowledge(cluster, 4)
@@ -208,7 +206,7 @@ def test_what_an_unclean_election_gives_up_is_named_by_where_the_log_ends(
 
 
 @pytest.mark.spec("D3")
-def test_a_truncated_replica_that_fetches_what_it_lost_leads_later_without_a_word(
+def test_a_truncated_replica_that_refetched_its_records_logs_no_loss(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2])

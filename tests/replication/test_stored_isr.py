@@ -65,16 +65,18 @@ class Bench:
     async def pause(self) -> None:
         self.pauses += 1
 
-    async def ask(self, *wanted: AlterPartitionRequest.PartitionData, broker_id: int = LEADER) -> Answer:
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        topic = AlterPartitionRequest.TopicData(topic_name="t", topic_id=b"t" * 16, partitions=[*wanted])
-        self.sender.send(AlterPartitionRequest(broker_id=broker_id, topics=[topic]), answer.set_result)
-        return await answer
+    async def ask(self, *partition_data: AlterPartitionRequest.PartitionData, broker_id: int = LEADER) -> Answer:
+        response: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        topic = AlterPartitionRequest.TopicData(topic_name="t", topic_id=b"t" * 16, partitions=[*partition_data])
+        self.sender.send(AlterPartitionRequest(broker_id=broker_id, topics=[topic]), response.set_result)
+        return await response
 
-    async def errors(self, *wanted: AlterPartitionRequest.PartitionData, broker_id: int = LEADER) -> list[Error]:
-        answer = await self.ask(*wanted, broker_id=broker_id)
-        assert isinstance(answer, AlterPartitionResponse)
-        return [Error.of(each.error_code) for each in answer.topics[0].partitions]
+    async def errors(
+        self, *partition_data: AlterPartitionRequest.PartitionData, broker_id: int = LEADER
+    ) -> list[Error]:
+        response = await self.ask(*partition_data, broker_id=broker_id)
+        assert isinstance(response, AlterPartitionResponse)
+        return [Error.of(partition_data.error_code) for partition_data in response.topics[0].partitions]
 
     async def state(self, partition: int = 0) -> PartitionState:
         path = partition_state_path("t", partition)
@@ -87,10 +89,10 @@ class Bench:
         await self.store.commit([Write(partition_state_path("t", partition), state.encode())])
 
 
-def wanted(isr: Iterable[int], partition: int = 0, **fields: Any) -> AlterPartitionRequest.PartitionData:
-    members = [AlterPartitionRequest.BrokerState(broker_id=member) for member in isr]
-    asked: dict[str, Any] = {"partition_index": partition, "leader_epoch": 4, "partition_epoch": 0}
-    return AlterPartitionRequest.PartitionData(new_isr_with_epochs=members, **{**asked, **fields})
+def partition_data(isr: Iterable[int], partition: int = 0, **fields: Any) -> AlterPartitionRequest.PartitionData:
+    members = [AlterPartitionRequest.BrokerState(broker_id=broker_id) for broker_id in isr]
+    request: dict[str, Any] = {"partition_index": partition, "leader_epoch": 4, "partition_epoch": 0}
+    return AlterPartitionRequest.PartitionData(new_isr_with_epochs=members, **{**request, **fields})
 
 
 def run(scenario: Callable[[Bench], Awaitable[None]]) -> None:
@@ -109,17 +111,25 @@ def run(scenario: Callable[[Bench], Awaitable[None]]) -> None:
 
 def test_a_leader_stores_its_isr_and_announces_it() -> None:
     async def scenario(bench: Bench) -> None:
-        answer = await bench.ask(wanted([1, 2]), wanted([1], partition=2))
-        assert isinstance(answer, AlterPartitionResponse)
-        [topic] = answer.topics
+        response = await bench.ask(partition_data([1, 2]), partition_data([1], partition=2))
+        assert isinstance(response, AlterPartitionResponse)
+        [topic] = response.topics
         assert (topic.topic_name, topic.topic_id) == ("t", b"t" * 16)
         assert [
-            (each.partition_index, each.error_code, each.isr, each.partition_epoch) for each in topic.partitions
+            (
+                partition_data.partition_index,
+                partition_data.error_code,
+                partition_data.isr,
+                partition_data.partition_epoch,
+            )
+            for partition_data in topic.partitions
         ] == [
             (0, 0, [1, 2], 1),
             (2, 0, [1], 1),
         ]
-        assert [(each.leader_id, each.leader_epoch) for each in topic.partitions] == [(1, 4)] * 2
+        assert [(partition_data.leader_id, partition_data.leader_epoch) for partition_data in topic.partitions] == [
+            (1, 4)
+        ] * 2
         assert await bench.state() == replace(STATE, isr=(1, 2), partition_epoch=1), "under the epoch of its election"
         assert await bench.state(1) == STATE
         assert bench.announced.partitions == [TopicPartition("t", 0), TopicPartition("t", 2)]
@@ -137,10 +147,10 @@ def test_a_leader_stores_its_isr_and_announces_it() -> None:
     ],
     ids=["another leads", "elected anew", "nobody leads", "another ISR"],
 )
-def test_who_was_deposed_or_does_not_know_the_last_word_writes_nothing(now: PartitionState, error: Error) -> None:
+def test_a_deposed_leader_or_an_old_partition_epoch_writes_nothing(now: PartitionState, error: Error) -> None:
     async def scenario(bench: Bench) -> None:
         await bench.write(now)
-        assert await bench.errors(wanted([1, 2])) == [error]
+        assert await bench.errors(partition_data([1, 2])) == [error]
         assert await bench.state() == replace(now, partition_epoch=1)
         assert bench.announced.partitions == []
 
@@ -156,7 +166,7 @@ def test_who_was_deposed_or_does_not_know_the_last_word_writes_nothing(now: Part
     ],
     ids=["another leads", "another ISR", "its own earlier try"],
 )
-def test_what_comes_between_the_look_and_the_write_stands(between: PartitionState, outcome: Error) -> None:
+def test_a_concurrent_write_is_kept(between: PartitionState, outcome: Error) -> None:
     async def scenario(bench: Bench) -> None:
         commit, came = bench.store.commit, list[list[Outcome]]()
 
@@ -166,7 +176,7 @@ def test_what_comes_between_the_look_and_the_write_stands(between: PartitionStat
             return await commit(*arguments)
 
         bench.store.commit = commit_after_it  # type: ignore[method-assign]
-        assert await bench.errors(wanted([1, 2])) == [outcome]
+        assert await bench.errors(partition_data([1, 2])) == [outcome]
         assert await bench.state() == replace(between, partition_epoch=1)
 
     run(scenario)
@@ -174,43 +184,45 @@ def test_what_comes_between_the_look_and_the_write_stands(between: PartitionStat
 
 def test_another_broker_and_an_unknown_partition() -> None:
     async def scenario(bench: Bench) -> None:
-        assert await bench.errors(wanted([1, 2]), broker_id=2) == [Error.FENCED_LEADER_EPOCH]
-        assert await bench.errors(wanted([1], partition=9), wanted([1, 2])) == [
+        assert await bench.errors(partition_data([1, 2]), broker_id=2) == [Error.FENCED_LEADER_EPOCH]
+        assert await bench.errors(partition_data([1], partition=9), partition_data([1, 2])) == [
             Error.UNKNOWN_TOPIC_OR_PARTITION,
             Error.NONE,
         ]
         await bench.store.commit([Write(partition_state_path("t", 1), b"?")])
-        assert await bench.errors(wanted([1], partition=1)) == [Error.OPERATION_NOT_ATTEMPTED]
+        assert await bench.errors(partition_data([1], partition=1)) == [Error.OPERATION_NOT_ATTEMPTED]
 
     run(scenario)
 
 
 def test_no_replica_can_take_itself_out() -> None:
     async def scenario(bench: Bench) -> None:
-        assert await bench.errors(wanted([2])) == [Error.INVALID_REQUEST]
+        assert await bench.errors(partition_data([2])) == [Error.INVALID_REQUEST]
 
     run(scenario)
 
 
-def test_an_answer_that_was_lost_is_given_when_it_is_asked_again() -> None:
+def test_a_retry_after_a_lost_response_succeeds() -> None:
     async def scenario(bench: Bench) -> None:
         bench.store.lost_answers = 1
-        assert await bench.ask(wanted([1, 2])) is Error.NETWORK_EXCEPTION
+        assert await bench.ask(partition_data([1, 2])) is Error.NETWORK_EXCEPTION
         assert bench.pauses == 1
-        answer = await bench.ask(wanted([1, 2]))
-        assert isinstance(answer, AlterPartitionResponse)
-        assert [(each.isr, each.partition_epoch) for each in answer.topics[0].partitions] == [([1, 2], 1)]
+        response = await bench.ask(partition_data([1, 2]))
+        assert isinstance(response, AlterPartitionResponse)
+        assert [
+            (partition_data.isr, partition_data.partition_epoch) for partition_data in response.topics[0].partitions
+        ] == [([1, 2], 1)]
         assert (await bench.state()).partition_epoch == 1, "stored once"
         assert bench.announced.partitions == [TopicPartition("t", 0)]
 
     run(scenario)
 
 
-def test_a_leader_that_has_recovered_says_so() -> None:
+def test_a_recovered_leader_stores_its_recovery() -> None:
     async def scenario(bench: Bench) -> None:
         await bench.write(replace(STATE, isr=(1,), recovery=LeaderRecoveryState.RECOVERING))
-        asked = wanted([1], partition_epoch=1, leader_recovery_state=RECOVERED)
-        assert await bench.errors(asked) == [Error.NONE]
+        request = partition_data([1], partition_epoch=1, leader_recovery_state=RECOVERED)
+        assert await bench.errors(request) == [Error.NONE]
         assert (await bench.state()).recovery == RECOVERED != RECOVERING
 
     run(scenario)
@@ -220,7 +232,7 @@ def test_a_broker_whose_session_has_ended_writes_nothing() -> None:
     async def scenario(bench: Bench) -> None:
         session_id = await bench.store.open_session()
         bench.store._shared.expire(session_id)
-        assert await bench.ask(wanted([1, 2])) is Error.NETWORK_EXCEPTION
+        assert await bench.ask(partition_data([1, 2])) is Error.NETWORK_EXCEPTION
         await bench.store.open_session()
         assert await bench.state() == STATE
 
@@ -230,8 +242,8 @@ def test_a_broker_whose_session_has_ended_writes_nothing() -> None:
 def test_nothing_is_answered_after_the_end() -> None:
     async def scenario(bench: Bench) -> None:
         answered: list[Answer] = []
-        asked = AlterPartitionRequest.TopicData(topic_name="t", partitions=[wanted([1])])
-        bench.sender.send(AlterPartitionRequest(broker_id=1, topics=[asked]), answered.append)
+        request = AlterPartitionRequest.TopicData(topic_name="t", partitions=[partition_data([1])])
+        bench.sender.send(AlterPartitionRequest(broker_id=1, topics=[request]), answered.append)
         await bench.sender.stop()
         assert (answered, bench.announced.stopped) == ([], True)
         assert await bench.state() == STATE

@@ -27,32 +27,34 @@ RECORDS = 30
 def values(**changes: int) -> dict[str, Any]:
     """The throttle configs of a broker. By default the window allows a burst of one second's rate."""
     keys = {"num": "replication.quota.window.num", "leader": LEADER_RATE, "follower": FOLLOWER_RATE}
-    read, faults = REPLICATION_CONFIG.read({keys[name]: str(value) for name, value in {"num": 2, **changes}.items()})
+    read, faults = REPLICATION_CONFIG.read(
+        {keys[set_partitions]: str(value) for set_partitions, value in {"num": 2, **changes}.items()}
+    )
     assert faults == []
     return dict(read)
 
 
 def throttles(clock: ManualClock, **changes: int) -> Throttles:
     made = Throttles.of(1, clock.monotonic)
-    made.take_rates(values(**changes))
+    made.apply_rates(values(**changes))
     return made
 
 
 def test_whose_copying_counts() -> None:
     made = throttles(ManualClock(), leader=100)
-    made.take_topic("t", {LEADER_REPLICAS: "0:1,1:2,2:1", FOLLOWER_REPLICAS: "*"})
-    made.take_topic("none", {"retention.ms": "5"})
+    made.apply_topic("t", {LEADER_REPLICAS: "0:1,1:2,2:1", FOLLOWER_REPLICAS: "*"})
+    made.apply_topic("none", {"retention.ms": "5"})
     assert [made.leader.covers("t", partition) for partition in range(4)] == [True, False, True, False]
     assert [made.follower.covers("t", partition) for partition in (0, 99)] == [True, True]
     assert not made.leader.covers("none", 0)
-    made.take_topic("t", {})
+    made.apply_topic("t", {})
     assert not made.leader.covers("t", 0)
     assert not made.follower.covers("t", 0)
 
 
-def test_a_config_that_nobody_here_would_store_is_told_of_and_not_obeyed(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_stored_config_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     made = throttles(ManualClock(), leader=100)
-    made.take_topic("t", {LEADER_REPLICAS: "everybody"})
+    made.apply_topic("t", {LEADER_REPLICAS: "everybody"})
     assert not made.leader.covers("t", 0)
     assert LEADER_REPLICAS in caplog.text
 
@@ -60,20 +62,20 @@ def test_a_config_that_nobody_here_would_store_is_told_of_and_not_obeyed(caplog:
 def test_beyond_the_rate_until_the_debt_is_paid() -> None:
     clock = ManualClock()
     made = throttles(clock, leader=100)
-    made.take_topic("t", {LEADER_REPLICAS: "*"})
+    made.apply_topic("t", {LEADER_REPLICAS: "*"})
     assert (made.leader.is_set, made.follower.is_set) == (True, False)
     made.leader.record("t", 0, 100)
-    assert not made.leader.holds_back("t", 0), "a second's worth at once"
+    assert not made.leader.is_throttled("t", 0), "a second's worth at once"
     made.leader.record("t", 1, 100)
     made.leader.record("other", 0, 1_000_000)
-    assert made.leader.holds_back("t", 0)
-    assert not made.leader.holds_back("other", 0)
+    assert made.leader.is_throttled("t", 0)
+    assert not made.leader.is_throttled("other", 0)
     assert made.leader.wait_ms() == 500
     clock.advance(1_000)
-    assert not made.leader.holds_back("t", 0)
+    assert not made.leader.is_throttled("t", 0)
     made.leader.record("t", 0, 1_000)
-    made.take_rates(values())
-    assert not made.leader.holds_back("t", 0), "no rate, no throttle"
+    made.apply_rates(values())
+    assert not made.leader.is_throttled("t", 0), "no rate, no throttle"
     assert (made.leader.is_set, made.follower.is_set) == (False, False)
 
 
@@ -88,8 +90,8 @@ def catching_up(tmp_path: Path, leader: int | None = None, follower: int | None 
     cluster.run()
     for broker_id, rates in ((1, {"leader": leader}), (2, {"follower": follower})):
         made = cluster.brokers[broker_id].manager.throttles
-        made.take_rates(values(**{name: rate for name, rate in rates.items() if rate is not None}))
-        made.take_topic(TOPIC, {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"})
+        made.apply_rates(values(**{set_partitions: rate for set_partitions, rate in rates.items() if rate is not None}))
+        made.apply_topic(TOPIC, {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"})
     cluster.cut.clear()
     return cluster
 
@@ -121,7 +123,7 @@ def test_a_replica_that_catches_up_is_copied_at_the_rate(tmp_path: Path, side: s
 
 
 @pytest.mark.parametrize("side", ["leader", "follower"])
-def test_who_is_in_sync_is_never_held_back(tmp_path: Path, side: str) -> None:
+def test_in_sync_replicas_are_never_throttled(tmp_path: Path, side: str) -> None:
     cluster = catching_up(tmp_path, **{side: 3 * SIZE})
     cluster.advance(20_000)
     assert cluster.brokers[1].partition().isr == (1, 2)

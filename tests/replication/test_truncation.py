@@ -32,10 +32,10 @@ class Epochs:
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
         if not self.starts or leader_epoch > self.last_epoch:
             return -1, -1
-        known = [epoch for epoch in self.starts if epoch <= leader_epoch]
+        epochs = [epoch for epoch in self.starts if epoch <= leader_epoch]
         later = [start for epoch, start in self.starts.items() if epoch > leader_epoch]
         end = min(later, default=self.log_end_offset)
-        return (max(known), end) if known else (leader_epoch, min(self.starts.values()))
+        return (max(epochs), end) if epochs else (leader_epoch, min(self.starts.values()))
 
     def cut(self, offset: int) -> None:
         self.log_end_offset = min(offset, self.log_end_offset)

@@ -15,7 +15,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
 from signalbox.replication.unpacking import Unpackings
 from signalbox.storage.background import Done, Work
-from signalbox.storage.batch_admission import Admitted, Steps, batch_rules, begin_admission
+from signalbox.storage.batch_admission import AdmissionSteps, Admitted, batch_rules, begin_admission
 from signalbox.storage.log_config import LogConfig
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 from tests.storage.workbench import NOW_MS
@@ -48,9 +48,9 @@ def packed(name: bytes = b"k", size: int = UNPACKED_AT_ONCE_BYTES + 1) -> bytes:
     return encode_batch([Record(key=name, value=bytes(size), timestamp=NOW_MS)], compression="zstd")
 
 
-def begun(batch: bytes | None = None, config: LogConfig = COMPACTED) -> Steps:
+def begun(batch: bytes | None = None, config: LogConfig = COMPACTED) -> AdmissionSteps:
     steps = begin_admission(batch or packed(), config, batch_rules(config), NOW_MS)
-    assert isinstance(steps, Steps)
+    assert isinstance(steps, AdmissionSteps)
     return steps
 
 
@@ -87,7 +87,7 @@ def test_too_much_that_waits_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
-def test_what_is_wrong_with_an_unpacked_batch(config: LogConfig) -> None:
+def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
     threads, outcomes = HeldThreads(), list[Any]()
     unpackings = Unpackings(threads, at_once)
     unpackings.add(begun(packed(size=17 * 2**20), config), 100, outcomes.append)
@@ -145,7 +145,7 @@ def test_a_request_that_timed_out_meanwhile_is_not_appended(tmp_path: Path) -> N
     assert log.next_offset == 0
 
 
-def test_what_follows_a_request_that_timed_out_meanwhile_is_rejected_like_it(tmp_path: Path) -> None:
+def test_batches_after_a_timed_out_request_are_rejected_too(tmp_path: Path) -> None:
     cluster, threads = compacting(tmp_path)
     manager = cluster.brokers[1].manager
 

@@ -4,7 +4,7 @@ from signalbox.storage.append_info import EMPTY_SLICE, LogAppendInfo, LogSlice
 
 def test_a_repeated_batch_shows_its_first_offsets() -> None:
     info = LogAppendInfo(10, 12, 100, 0)
-    info.repeats(4, 6, 1000)
+    info.mark_duplicate(4, 6, 1000)
     assert (info.first_offset, info.last_offset, info.duplicate) == (4, 6, True)
     assert info.log_append_time_ms == -1
     assert repr(info) == "LogAppendInfo(4..6, 100 bytes, duplicate)"

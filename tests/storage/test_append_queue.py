@@ -13,24 +13,24 @@ from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, records, reopened
 
-Told = list[tuple[int, Error | None]]
+Callbacks = list[tuple[int, Error | None]]
 
 
-def queue(log: Log, data: bytes | bytearray | memoryview, told: Told) -> LogAppendInfo:
+def queue(log: Log, data: bytes | bytearray | memoryview, callbacks: Callbacks) -> LogAppendInfo:
     def on_written(info: LogAppendInfo, error: KafkaError | None) -> None:
-        told.append((info.first_offset, None if error is None else error.error))
+        callbacks.append((info.first_offset, None if error is None else error.error))
 
     return log.append_as_leader(data, 0, NOW_MS, on_written)
 
 
 def test_a_batch_counts_at_once_and_is_readable_after_the_flush(tmp_path: Path) -> None:
-    log, told = new_log(tmp_path), Told()
-    info = queue(log, batch(3), told)
+    log, callbacks = new_log(tmp_path), Callbacks()
+    info = queue(log, batch(3), callbacks)
     assert (info.first_offset, info.last_offset, info.log_append_time_ms) == (0, 2, -1)
-    assert (log.next_offset, log.log_end_offset, told) == (3, 0, [])
+    assert (log.next_offset, log.log_end_offset, callbacks) == (3, 0, [])
     assert len(log.read(0, 1000)) == 0
     log.flush_appends()
-    assert (log.log_end_offset, told) == (3, [(0, None)])
+    assert (log.log_end_offset, callbacks) == (3, [(0, None)])
     assert offsets(log) == [0, 1, 2]
 
 
@@ -67,7 +67,7 @@ def test_a_group_is_one_write(tmp_path: Path) -> None:
     assert disk.calls == {"pwrite": 3}
 
 
-def test_those_who_wait_are_told_after_the_log_has_moved_on(tmp_path: Path) -> None:
+def test_callbacks_run_after_the_log_end_has_advanced(tmp_path: Path) -> None:
     log, events = new_log(tmp_path), []
     log.on_advanced = lambda: events.append(("advanced", log.log_end_offset))
     log.append_as_leader(batch(2), 0, NOW_MS, lambda info, error: events.append(("written", log.log_end_offset)))
@@ -75,19 +75,17 @@ def test_those_who_wait_are_told_after_the_log_has_moved_on(tmp_path: Path) -> N
     assert events == [("advanced", 2), ("written", 2)]
 
 
-def test_one_who_fails_to_listen_keeps_the_news_from_nobody_else(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    log, told = new_log(tmp_path), Told()
+def test_a_failed_callback_does_not_stop_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log, callbacks = new_log(tmp_path), Callbacks()
 
     def fail(*_: object) -> None:
         raise ValueError("a mistake")
 
     log.on_advanced = fail
     log.append_as_leader(batch(1), 0, NOW_MS, fail)
-    queue(log, batch(1), told)
+    queue(log, batch(1), callbacks)
     log.flush_appends()
-    assert told == [(1, None)]
+    assert callbacks == [(1, None)]
     assert offsets(log) == [0, 1]
     assert caplog.text.count("ValueError: a mistake") == 2
 
@@ -109,24 +107,24 @@ def test_an_answer_may_append_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("capacity", [0, 50, 150, 10_000], ids=["nothing", "within one", "within two", "within large"])
-def test_a_full_disk_fails_the_whole_group_and_the_directory(tmp_path: Path, capacity: int) -> None:
+def test_a_full_disk_fails_the_group_and_the_directory(tmp_path: Path, capacity: int) -> None:
     disk = FaultyFileSystem()
-    log, told = new_log(tmp_path, file_system=disk), Told()
+    log, callbacks = new_log(tmp_path, file_system=disk), Callbacks()
     append(log, batch(2, producer_id=7))
     written = log.body.segments.active.written
     disk.capacity_bytes = capacity
-    queue(log, batch(1, producer_id=7, sequence=2), told)
-    queue(log, batch(1, producer_id=7, sequence=3), told)
-    queue(log, batch(1, producer_id=8, size=20_000), told)
+    queue(log, batch(1, producer_id=7, sequence=2), callbacks)
+    queue(log, batch(1, producer_id=7, sequence=3), callbacks)
+    queue(log, batch(1, producer_id=8, size=20_000), callbacks)
     with pytest.raises(KafkaError) as failed:
         log.flush_appends()
     assert failed.value.error == Error.KAFKA_STORAGE_ERROR
-    assert [error for _, error in told] == [Error.KAFKA_STORAGE_ERROR] * 3
+    assert [error for _, error in callbacks] == [Error.KAFKA_STORAGE_ERROR] * 3
     assert (log.next_offset, log.log_end_offset, log.online) == (2, 2, False)
     assert log.body.producers.entries[7].last_sequence == 1
     assert 8 not in log.body.producers.entries
     assert log.body.segments.active.size == written
-    for call in (lambda: log.read(0, 100), lambda: queue(log, batch(1), told), lambda: log.truncate_to(1)):
+    for call in (lambda: log.read(0, 100), lambda: queue(log, batch(1), callbacks), lambda: log.truncate_to(1)):
         with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
             call()
     again = reopened(tmp_path)
@@ -136,35 +134,35 @@ def test_a_full_disk_fails_the_whole_group_and_the_directory(tmp_path: Path, cap
 
 def test_an_io_error_while_rolling_rejects_the_batch_and_keeps_the_others(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
-    log, told = new_log(tmp_path, LogConfig(segment_bytes=300), disk), Told()
-    queue(log, batch(1, producer_id=7, size=150), told)
+    log, callbacks = new_log(tmp_path, LogConfig(segment_bytes=300), disk), Callbacks()
+    queue(log, batch(1, producer_id=7, size=150), callbacks)
     disk.fail("open", errno.EIO, ".log")
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
-        queue(log, batch(1, producer_id=7, size=150, sequence=1), told)
+        queue(log, batch(1, producer_id=7, size=150, sequence=1), callbacks)
     assert log.complete_group() is None
-    assert told == [(0, None)]
+    assert callbacks == [(0, None)]
     assert offsets(reopened(tmp_path)) == [0]
 
 
-def test_flush_messages_syncs_before_anybody_is_told(tmp_path: Path) -> None:
+def test_flush_messages_syncs_before_the_callbacks(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
-    log, told = new_log(tmp_path, LogConfig(flush_messages=3), disk), Told()
-    queue(log, batch(2), told)
+    log, callbacks = new_log(tmp_path, LogConfig(flush_messages=3), disk), Callbacks()
+    queue(log, batch(2), callbacks)
     log.flush_appends()
     assert "fsync" not in disk.calls
-    queue(log, batch(1), told)
+    queue(log, batch(1), callbacks)
     log.flush_appends()
     assert (disk.calls["fsync"], log.body.recovery_point) == (1, 3)
     disk.fail("fsync", errno.EIO)
-    queue(log, batch(3), told)
+    queue(log, batch(3), callbacks)
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
         log.flush_appends()
-    assert [error for _, error in told] == [None, None, Error.KAFKA_STORAGE_ERROR]
+    assert [error for _, error in callbacks] == [None, None, Error.KAFKA_STORAGE_ERROR]
 
 
-def begun(log: Log, told: Told, size: int = 300_000) -> CooperativeTask:
+def group(log: Log, callbacks: Callbacks, size: int = 300_000) -> CooperativeTask:
     """A large batch: its first piece is in the file, its last piece is not."""
-    work = CooperativeTask(lambda: queue(log, bytearray(batch(1, size=size)), told))
+    work = CooperativeTask(lambda: queue(log, bytearray(batch(1, size=size)), callbacks))
     work.switch()
     assert not work.dead
     assert log.log_end_offset < log.next_offset
@@ -173,51 +171,51 @@ def begun(log: Log, told: Told, size: int = 300_000) -> CooperativeTask:
 
 @pytest.mark.spec("C5")
 def test_nothing_of_a_large_batch_counts_before_its_last_piece(tmp_path: Path) -> None:
-    log, told = new_log(tmp_path), Told()
+    log, callbacks = new_log(tmp_path), Callbacks()
     append(log, batch(1))
-    work = begun(log, told)
+    work = group(log, callbacks)
     assert (offsets(log), log.log_end_offset) == ([0], 1)
     while not work.dead:
         work.switch()
     log.flush_appends()
-    assert (told, offsets(log)) == ([(1, None)], [0, 1])
+    assert (callbacks, offsets(log)) == ([(1, None)], [0, 1])
     assert offsets(reopened(tmp_path)) == [0, 1]
 
 
 @pytest.mark.parametrize("size", [20, 300_000], ids=["small", "large"])
-def test_who_appends_meanwhile_comes_behind_it(tmp_path: Path, size: int) -> None:
-    log, told = new_log(tmp_path), Told()
-    work = begun(log, told)
-    queue(log, batch(2, size=size), told)
+def test_an_append_during_a_partial_write_comes_after_it(tmp_path: Path, size: int) -> None:
+    log, callbacks = new_log(tmp_path), Callbacks()
+    work = group(log, callbacks)
+    queue(log, batch(2, size=size), callbacks)
     while not work.dead:
         work.switch()
     log.flush_appends()
-    assert (told, offsets(log)) == ([(0, None), (1, None)], [0, 1, 2])
+    assert (callbacks, offsets(log)) == ([(0, None), (1, None)], [0, 1, 2])
     assert offsets(reopened(tmp_path)) == [0, 1, 2]
 
 
-def test_who_flushes_or_cuts_meanwhile_finishes_it_first(tmp_path: Path) -> None:
-    log, told = new_log(tmp_path), Told()
-    work = begun(log, told)
+def test_a_flush_or_truncation_completes_a_partial_write_first(tmp_path: Path) -> None:
+    log, callbacks = new_log(tmp_path), Callbacks()
+    work = group(log, callbacks)
     log.flush_appends()
-    assert (told, log.log_end_offset) == ([(0, None)], 1)
+    assert (callbacks, log.log_end_offset) == ([(0, None)], 1)
     log.truncate_to(0)
     while not work.dead:
         work.switch()
     append(log, batch(1))
-    assert (told, offsets(log)) == ([(0, None)], [0])
+    assert (callbacks, offsets(log)) == ([(0, None)], [0])
 
 
 def test_a_large_batch_whose_later_piece_fails_is_taken_back(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
-    log, told = new_log(tmp_path, file_system=disk), Told()
+    log, callbacks = new_log(tmp_path, file_system=disk), Callbacks()
     append(log, batch(1))
     size_bytes = log.size_bytes
-    work = begun(log, told)
+    work = group(log, callbacks)
     disk.fail("pwrite", errno.ENOSPC)
     while not work.dead:
         work.switch()
     with pytest.raises(KafkaError):
         log.flush_appends()
-    assert (told, log.log_end_offset, log.next_offset) == ([(1, Error.KAFKA_STORAGE_ERROR)], 1, 1)
+    assert (callbacks, log.log_end_offset, log.next_offset) == ([(1, Error.KAFKA_STORAGE_ERROR)], 1, 1)
     assert next(tmp_path.rglob("*.log")).stat().st_size == size_bytes

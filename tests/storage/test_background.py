@@ -8,27 +8,27 @@ def boom() -> None:
     raise OSError(5, "broken")
 
 
-def test_inline_work_is_done_at_once_and_its_error_told() -> None:
-    told: list[BaseException | None] = []
+def test_inline_work_runs_at_once_and_reports_its_error() -> None:
+    errors: list[BaseException | None] = []
     background = InlineBackground()
-    background.run(lambda: None, told.append)
-    background.run(boom, told.append)
+    background.run(lambda: None, errors.append)
+    background.run(boom, errors.append)
     background.close()
-    assert told[0] is None
-    assert isinstance(told[1], OSError)
+    assert errors[0] is None
+    assert isinstance(errors[1], OSError)
 
 
-def test_a_thread_does_the_work_and_the_loop_hears_of_it() -> None:
+def test_work_runs_in_a_thread_and_done_is_called_on_the_loop() -> None:
     calls: list[Callable[[], None]] = []
     ran_in: list[int] = []
-    told: list[BaseException | None] = []
+    errors: list[BaseException | None] = []
     background = ThreadBackground(calls.append)
-    background.run(lambda: ran_in.append(threading.get_ident()), told.append)
-    background.run(boom, told.append)
+    background.run(lambda: ran_in.append(threading.get_ident()), errors.append)
+    background.run(boom, errors.append)
     background.close()
     assert ran_in != [threading.get_ident()]
-    assert told == []  # the thread itself calls no callback
+    assert errors == []  # the thread itself calls no callback
     for call in calls:
         call()
-    assert told[0] is None
-    assert isinstance(told[1], OSError)
+    assert errors[0] is None
+    assert isinstance(errors[1], OSError)

@@ -6,12 +6,12 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import check_crc, read_batch_header, write_batch_header
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.storage.batch_admission import (
-    Steps,
+    AdmissionSteps,
     admit_batch,
     batch_rules,
     begin_admission,
     finish_admission,
-    needs_care,
+    needs_full_validation,
 )
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, batch
@@ -41,8 +41,8 @@ def rejection(data: bytes, config: LogConfig) -> Error:
         (LogConfig(compression_type="zstd"), True),
     ],
 )
-def test_which_topics_need_care(config: LogConfig, careful: bool) -> None:
-    assert needs_care(config) == careful
+def test_which_topics_need_full_validation(config: LogConfig, careful: bool) -> None:
+    assert needs_full_validation(config) == careful
 
 
 def test_the_brokers_clock_is_stamped_and_signed(tmp_path: object) -> None:
@@ -54,11 +54,11 @@ def test_the_brokers_clock_is_stamped_and_signed(tmp_path: object) -> None:
 
 
 @pytest.mark.parametrize("came", ["none", "gzip", "snappy", "lz4", "zstd"])
-@pytest.mark.parametrize("wanted", ["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"])
-def test_a_topic_may_want_its_own_compression(came: str, wanted: str) -> None:
+@pytest.mark.parametrize("target", ["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"])
+def test_a_topic_may_want_its_own_compression(came: str, target: str) -> None:
     data = batch(3, size=200, producer_id=5, sequence=8, compression=came)
-    stored, _ = admit(data, LogConfig(compression_type=wanted))
-    expected = came if wanted == "producer" else ("none" if wanted == "uncompressed" else wanted)
+    stored, _ = admit(data, LogConfig(compression_type=target))
+    expected = came if target == "producer" else ("none" if target == "uncompressed" else target)
     assert stored[22] & 7 == ["none", "gzip", "snappy", "lz4", "zstd"].index(expected)
     assert list(decode_records(stored)) == list(decode_records(data))
     assert stored[43:57] == data[43:57]
@@ -102,7 +102,7 @@ def test_a_client_may_not_write_in_a_transaction() -> None:
     ("max_message_bytes", "unpacked_bytes"),
     [(1000, 16 * MIB), (MIB, 16 * MIB), (3 * MIB, 48 * MIB), (2**31 - 1, 256 * MIB)],
 )
-def test_how_much_a_topic_unpacks(max_message_bytes: int, unpacked_bytes: int) -> None:
+def test_decompression_limit_of_a_topic(max_message_bytes: int, unpacked_bytes: int) -> None:
     assert batch_rules(LogConfig(max_message_bytes=max_message_bytes)).max_unpacked_bytes == unpacked_bytes
 
 
@@ -115,7 +115,7 @@ def test_a_bomb_is_rejected_where_it_would_be_unpacked(codec: str) -> None:
     assert admit(bomb, LogConfig(max_message_bytes=2 * MIB, compression_type="gzip"))
 
 
-def test_what_a_batch_is_packed_into_must_be_allowed_too() -> None:
+def test_a_recompressed_batch_must_fit_max_message_bytes() -> None:
     data = encode_batch([Record(value=bytes(20_000), timestamp=NOW_MS)], compression="zstd")
     config = LogConfig(max_message_bytes=10_000, compression_type="uncompressed")
     assert rejection(data, config) is Error.MESSAGE_TOO_LARGE
@@ -141,19 +141,19 @@ def test_a_compacted_topic_does_not_read_millions_of_records() -> None:
 
 
 @pytest.mark.parametrize("config", [LogConfig(cleanup_policy=("compact",)), LogConfig(compression_type="lz4")])
-def test_what_unpacks_to_much_is_admitted_in_steps(config: LogConfig) -> None:
-    def packed(size: int) -> bytes:
+def test_a_batch_with_large_decompressed_size_is_admitted_in_steps(config: LogConfig) -> None:
+    def compressed(size: int) -> bytes:
         return encode_batch([Record(key=b"k", value=bytes(size), timestamp=NOW_MS)], compression="gzip")
 
-    assert not isinstance(begin_admission(packed(60_000), config, batch_rules(config), NOW_MS), Steps)
-    data = bytearray(packed(100_000))
-    begun = begin_admission(memoryview(data), config, batch_rules(config), NOW_MS)
-    assert isinstance(begun, Steps)
+    assert not isinstance(begin_admission(compressed(60_000), config, batch_rules(config), NOW_MS), AdmissionSteps)
+    data = bytearray(compressed(100_000))
+    admission = begin_admission(memoryview(data), config, batch_rules(config), NOW_MS)
+    assert isinstance(admission, AdmissionSteps)
     data[:] = bytes(len(data))  # the buffer is reused
-    stored, header, _ = finish_admission(begun)
+    stored, header, _ = finish_admission(admission)
     assert header[12] == 1
     assert [len(record.value or b"") for record in decode_records(stored)] == [100_000]
-    begun = begin_admission(packed(100_000), config, batch_rules(config), NOW_MS)
-    assert isinstance(begun, Steps)
+    admission = begin_admission(compressed(100_000), config, batch_rules(config), NOW_MS)
+    assert isinstance(admission, AdmissionSteps)
     with pytest.raises(KafkaError, match="the thread failed"):
-        begun.go_on(KafkaError(Error.CORRUPT_MESSAGE, "the thread failed"))
+        admission.resume(KafkaError(Error.CORRUPT_MESSAGE, "the thread failed"))

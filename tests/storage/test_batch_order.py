@@ -201,15 +201,15 @@ def test_truncation_ends_where_the_last_batch_ends(tmp_path: Path) -> None:
 def test_a_clean_shutdown_whose_end_is_gone_does_not_count_as_one(tmp_path: Path) -> None:
     places = lived(tmp_path)
     reopened(tmp_path, SMALL).close()
-    assert not reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=2 * BATCHES)).body.lost_its_end
+    assert not reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=2 * BATCHES)).body.has_unexpected_end
     flip(places[-1], 36)
-    assert reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=2 * BATCHES)).body.lost_its_end
+    assert reopened(tmp_path, SMALL, LastRun(clean=True, recovery_point=2 * BATCHES)).body.has_unexpected_end
 
 
 def test_where_the_epochs_of_batches_are_their_own_word(tmp_path: Path) -> None:
     """From this offset on the high watermark does not count: the leader's response may truncate the log there."""
     places = lived(tmp_path)
-    assert reopened(tmp_path, SMALL).body.known_to > 2 * BATCHES
+    assert reopened(tmp_path, SMALL).body.epochs_verified_to > 2 * BATCHES
     flip(places[-1], 127)
     log = reopened(tmp_path, SMALL)
-    assert (log.last_leader_epoch, log.body.known_to) == (EPOCHS[-1] + 1, 2 * BATCHES - 2)
+    assert (log.last_leader_epoch, log.body.epochs_verified_to) == (EPOCHS[-1] + 1, 2 * BATCHES - 2)

@@ -35,7 +35,7 @@ def reader(data: bytes, pieces: list[int] | None = None):  # type: ignore[no-unt
 def test_an_intact_segment_passes_whatever_the_pieces(size: int) -> None:
     looked = check()
     while looked.position < len(DATA):
-        needed = looked.wanted(DATA[looked.position : looked.position + 61], len(DATA))
+        needed = looked.bytes_needed(DATA[looked.position : looked.position + 61], len(DATA))
         piece = DATA[looked.position : looked.position + max(needed, size)]
         assert looked.check(piece, len(DATA)) is None
     assert (looked.order.next_offset, looked.bytes_checked) == (110, len(DATA))
@@ -78,7 +78,7 @@ def test_a_length_that_cannot_be_is_not_read() -> None:
     assert max(sizes) <= len(DATA)
 
 
-def test_what_lies_before_the_log_start_is_not_looked_at() -> None:
+def test_batches_before_the_log_start_are_not_checked() -> None:
     data = bytearray(DATA)
     data[80] ^= 1
     assert check(from_offset=102).run(reader(bytes(data)), len(data), len(data)) is None

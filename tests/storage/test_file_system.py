@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.storage.faulty_file_system import FaultyFileSystem
-from signalbox.storage.file_system import RealFileSystem, replace_file, write_whole
+from signalbox.storage.file_system import RealFileSystem, replace_file, write_fully
 
 
 class StutteringFileSystem(RealFileSystem):
@@ -17,12 +17,12 @@ class StutteringFileSystem(RealFileSystem):
 def test_short_writes_are_continued(tmp_path: Path) -> None:
     disk = StutteringFileSystem()
     fd = disk.open(str(tmp_path / "file"), create=True)
-    write_whole(disk, fd, b"0123456789", 2)
+    write_fully(disk, fd, b"0123456789", 2)
     disk.close(fd)
     assert (tmp_path / "file").read_bytes() == b"\0\0" + b"0123456789"
 
 
-def test_opening_what_is_not_there_fails_without_create(tmp_path: Path) -> None:
+def test_opening_a_missing_file_fails_without_create(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         RealFileSystem().open(str(tmp_path / "missing"))
 
@@ -37,7 +37,7 @@ def test_files_and_empty_folders_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_a_file_is_replaced_as_a_whole(tmp_path: Path, sync: bool) -> None:
+def test_a_file_is_replaced_atomically(tmp_path: Path, sync: bool) -> None:
     path = tmp_path / "checkpoint"
     replace_file(RealFileSystem(), str(path), b"a long first content", sync)
     replace_file(RealFileSystem(), str(path), b"short", sync)

@@ -33,7 +33,7 @@ def test_a_broken_file_counts_as_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("requested_epoch", "answer"),
     [
         (-1, (-1, -1)),
         (0, (0, 10)),  # older than the first known epoch: where that one begins
@@ -44,8 +44,8 @@ def test_a_broken_file_counts_as_none(tmp_path: Path) -> None:
         (7, (-1, -1)),
     ],
 )
-def test_where_a_reign_ends(tmp_path: Path, asked: int, answer: tuple[int, int]) -> None:
-    assert epochs(tmp_path, (1, 10), (4, 20), (6, 30)).end_offset_for(asked, 99) == answer
+def test_end_offset_of_a_leader_epoch(tmp_path: Path, requested_epoch: int, answer: tuple[int, int]) -> None:
+    assert epochs(tmp_path, (1, 10), (4, 20), (6, 30)).end_offset_for(requested_epoch, 99) == answer
 
 
 def test_nothing_is_known_of_an_empty_log(tmp_path: Path) -> None:
@@ -64,34 +64,34 @@ def test_nothing_is_known_of_an_empty_log(tmp_path: Path) -> None:
         ((-1, 90), [(1, 10), (4, 20)]),
     ],
 )
-def test_a_new_reign_replaces_what_contradicts_it(
+def test_a_new_leader_epoch_replaces_conflicting_entries(
     tmp_path: Path, assigned: tuple[int, int], expected: list[tuple[int, int]]
 ) -> None:
-    known = epochs(tmp_path, (1, 10), (4, 20))
-    known.assign(*assigned)
-    assert listed(known) == expected
+    leader_epochs = epochs(tmp_path, (1, 10), (4, 20))
+    leader_epochs.assign(*assigned)
+    assert listed(leader_epochs) == expected
 
 
 def test_later_epochs_met_in_the_log_are_noted_once(tmp_path: Path) -> None:
-    known = epochs(tmp_path, (1, 10))
-    known.assign_if_later(1, 11)
-    known.assign_if_later(0, 12)
-    known.assign_if_later(2, 13)
-    assert listed(known) == [(1, 10), (2, 13)]
+    leader_epochs = epochs(tmp_path, (1, 10))
+    leader_epochs.assign_if_later(1, 11)
+    leader_epochs.assign_if_later(0, 12)
+    leader_epochs.assign_if_later(2, 13)
+    assert listed(leader_epochs) == [(1, 10), (2, 13)]
 
 
 def test_truncation_from_both_ends(tmp_path: Path) -> None:
-    known = epochs(tmp_path, (1, 10), (4, 20), (6, 30))
-    assert known.truncate_from_end(30)
-    assert not known.truncate_from_end(21)
-    assert listed(known) == [(1, 10), (4, 20)]
-    assert known.truncate_from_start(15)
-    assert not known.truncate_from_start(15)
-    assert listed(known) == [(1, 15), (4, 20)]
-    assert known.truncate_from_start(50)
-    assert listed(known) == [(4, 50)]
+    leader_epochs = epochs(tmp_path, (1, 10), (4, 20), (6, 30))
+    assert leader_epochs.truncate_from_end(30)
+    assert not leader_epochs.truncate_from_end(21)
+    assert listed(leader_epochs) == [(1, 10), (4, 20)]
+    assert leader_epochs.truncate_from_start(15)
+    assert not leader_epochs.truncate_from_start(15)
+    assert listed(leader_epochs) == [(1, 15), (4, 20)]
+    assert leader_epochs.truncate_from_start(50)
+    assert listed(leader_epochs) == [(4, 50)]
 
 
 def test_the_epoch_of_an_offset(tmp_path: Path) -> None:
-    known = epochs(tmp_path, (1, 10), (4, 20))
-    assert [known.epoch_of(offset) for offset in (9, 10, 19, 20, 99)] == [-1, 1, 1, 4, 4]
+    leader_epochs = epochs(tmp_path, (1, 10), (4, 20))
+    assert [leader_epochs.epoch_of(offset) for offset in (9, 10, 19, 20, 99)] == [-1, 1, 1, 4, 4]

@@ -193,7 +193,7 @@ def test_deleting_records_moves_the_log_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("D7")
-def test_retention_by_time_deletes_whole_old_segments_and_rolls_the_last(tmp_path: Path) -> None:
+def test_retention_by_time_deletes_old_segments_and_rolls_the_last(tmp_path: Path) -> None:
     log = filled(tmp_path, config=LogConfig(segment_bytes=600, retention_ms=1000))
     log.high_watermark = 60
     assert log.run_retention(NOW_MS + 1000) == 0
@@ -325,7 +325,7 @@ TestLogMachine = LogMachine.TestCase
 TestLogMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 
 
-def test_truncation_at_the_end_forgets_a_reign_without_batches(tmp_path: Path) -> None:
+def test_truncation_at_the_end_removes_a_leader_epoch_without_batches(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     log.append_as_leader(batch(3), 1, NOW_MS)
     log.flush_appends()

@@ -24,12 +24,12 @@ from signalbox.storage.log_config import LogConfig
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, reopened
 
-Told = list[tuple[int, Error | None]]
+Callbacks = list[tuple[int, Error | None]]
 
 
-def queue(log: Log, data: bytes | bytearray | memoryview, told: Told) -> LogAppendInfo:
+def queue(log: Log, data: bytes | bytearray | memoryview, callbacks: Callbacks) -> LogAppendInfo:
     def on_written(info: LogAppendInfo, error: KafkaError | None) -> None:
-        told.append((info.first_offset, None if error is None else error.error))
+        callbacks.append((info.first_offset, None if error is None else error.error))
 
     return log.append_as_leader(data, 0, NOW_MS, on_written)
 
@@ -47,14 +47,14 @@ def test_leader_epoch_and_offset_are_in_the_file(tmp_path: Path) -> None:
 
 
 def test_a_repeated_batch_is_answered_with_its_first_offsets(tmp_path: Path) -> None:
-    log, told = new_log(tmp_path), Told()
+    log, callbacks = new_log(tmp_path), Callbacks()
     first = batch(3, producer_id=7)
     append(log, batch(2), first)
-    again = queue(log, first, told)
+    again = queue(log, first, callbacks)
     assert (again.first_offset, again.last_offset, again.duplicate) == (2, 4, True)
-    assert told == []
+    assert callbacks == []
     log.flush_appends()
-    assert (told, log.log_end_offset) == ([(2, None)], 5)
+    assert (callbacks, log.log_end_offset) == ([(2, None)], 5)
 
 
 def test_a_repeated_batch_keeps_its_first_append_time(tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_a_repeated_batch_keeps_its_first_append_time(tmp_path: Path) -> None:
 
 
 def test_a_batch_repeated_before_it_is_written_waits_for_the_write(tmp_path: Path) -> None:
-    log, told = new_log(tmp_path), Told()
-    queue(log, batch(1, producer_id=7), told)
-    assert queue(log, batch(1, producer_id=7), told).duplicate
+    log, callbacks = new_log(tmp_path), Callbacks()
+    queue(log, batch(1, producer_id=7), callbacks)
+    assert queue(log, batch(1, producer_id=7), callbacks).duplicate
     log.flush_appends()
-    assert (told, log.log_end_offset) == ([(0, None), (0, None)], 1)
+    assert (callbacks, log.log_end_offset) == ([(0, None), (0, None)], 1)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def leaders_file(path: Path, config: LogConfig, sizes: list[int]) -> tuple[Log, 
 
 
 @pytest.mark.parametrize("sizes", [[20] * 12, [9000] * 6, [20, 9000, 20, 20]])
-def test_a_follower_becomes_the_leaders_twin(tmp_path: Path, sizes: list[int]) -> None:
+def test_a_follower_log_becomes_identical_to_its_leaders(tmp_path: Path, sizes: list[int]) -> None:
     config = LogConfig(segment_bytes=40_000 if max(sizes) > 100 else 500)
     leader, data = leaders_file(tmp_path / "leader", config, sizes)
     (tmp_path / "follower").mkdir()
@@ -178,7 +178,7 @@ def test_a_damaged_piece_changes_nothing(tmp_path: Path, at: int) -> None:
     assert (follower.next_offset, follower.body.producers.entries) == (0, {})
 
 
-def test_what_the_follower_has_already_is_rejected(tmp_path: Path) -> None:
+def test_batches_that_the_follower_already_has_are_rejected(tmp_path: Path) -> None:
     _, data = leaders_file(tmp_path / "leader", LogConfig(), [20, 20])
     (tmp_path / "follower").mkdir()
     follower = new_log(tmp_path / "follower")
@@ -220,7 +220,7 @@ def test_a_fetched_batch_that_does_not_continue_the_log_changes_nothing(
 
 @pytest.mark.parametrize("operation", ["open", "pwrite", "fsync", "rename"])
 @pytest.mark.parametrize("skip", range(6))
-def test_a_disk_that_fails_between_two_batches_leaves_a_whole_log(tmp_path: Path, operation: str, skip: int) -> None:
+def test_a_disk_failure_between_two_batches_leaves_an_intact_log(tmp_path: Path, operation: str, skip: int) -> None:
     config = LogConfig(segment_bytes=500)
     _, data = leaders_file(tmp_path / "leader", config, [20] * 30)
     (tmp_path / "follower").mkdir()
@@ -264,7 +264,7 @@ NEAR = st.sampled_from([-2, -1, 0, 1, 2, 3, 4, 5, 7, 8, 16, 64, 100, 3000, NOW_M
     size=st.sampled_from([20, 0, 500]),
     compression=st.sampled_from(["none", "none", "lz4", "zstd"]),
 )
-def test_what_passes_at_a_glance_passes_the_careful_check_and_the_other_way_round(
+def test_fast_validation_agrees_with_full_validation(
     changes: dict[str, int], signed: bool, cut: int, producer_id: int, count: int, size: int, compression: str
 ) -> None:
     config = LogConfig(max_message_bytes=2000)
@@ -277,7 +277,7 @@ def test_what_passes_at_a_glance_passes_the_careful_check_and_the_other_way_roun
         struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
     final = bytes(data[: len(data) - cut])
     with tempfile.TemporaryDirectory() as folder:
-        glance = new_log(Path(folder), config)._passes(final, unpack_header(final, 0), NOW_MS)
+        glance = new_log(Path(folder), config)._passes_fast_validation(final, unpack_header(final, 0), NOW_MS)
     try:
         header = validate_batches(final, batch_rules(config), now_ms=NOW_MS)[0]
     except KafkaError:

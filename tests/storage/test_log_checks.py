@@ -47,9 +47,9 @@ def test_a_corrupt_batch_is_reported(tmp_path: Path, at: int) -> None:
     flip(log, 3 * size + at)
     for _ in range(2):
         assert log.check_at(6) is not None
-    [found] = reports
-    assert found is not None
-    assert found[:3] == (6, 0, 3 * size)
+    [location] = reports
+    assert location is not None
+    assert location[:3] == (6, 0, 3 * size)
 
 
 @pytest.mark.spec("D3")
@@ -72,9 +72,9 @@ def test_a_read_that_finds_no_batch_for_its_offset_is_corrupt(tmp_path: Path, at
 def test_truncation_before_the_corrupt_batch_leaves_an_intact_log(tmp_path: Path, at: int) -> None:
     log, size = filled(tmp_path)
     flip(log, 2 * size + at, segment=1)
-    found = log.check_at(16)
-    assert found is not None
-    assert found.offset == 14
+    location = log.check_at(16)
+    assert location is not None
+    assert location.offset == 14
     log.truncate_corruption(14)
     assert (log.log_end_offset, log.corruption) == (14, None)
     append(log, batch(2), epoch=1)
@@ -97,7 +97,7 @@ def test_an_epoch_without_batches_is_not_corrupt(tmp_path: Path) -> None:
     assert log.corruption is None
 
 
-def test_truncation_forgets_what_it_took_away(tmp_path: Path) -> None:
+def test_truncation_clears_corruption_that_it_removed(tmp_path: Path) -> None:
     log, size = filled(tmp_path)
     flip(log, 3 * size + 80)
     assert log.check_at(6) is not None

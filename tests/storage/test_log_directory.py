@@ -24,19 +24,19 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
     second.unlock()
 
 
-def test_the_first_error_takes_it_offline_and_is_told_once(tmp_path: Path) -> None:
-    told: list[LogDirectory] = []
+def test_the_first_error_takes_it_offline_and_is_reported_once(tmp_path: Path) -> None:
+    offline: list[LogDirectory] = []
     disk = Disk(FaultyFileSystem(), OpenFiles())
-    directory = LogDirectory(str(tmp_path), disk, InlineBackground(), ManualClock(), told.append)
+    directory = LogDirectory(str(tmp_path), disk, InlineBackground(), ManualClock(), offline.append)
     assert directory.online
     with pytest.raises(KafkaError) as failed, directory.guard("writing"):
         raise OSError(errno.EIO, "broken")
     assert failed.value.error == Error.KAFKA_STORAGE_ERROR
-    assert (directory.online, told) == (False, [directory])
+    assert (directory.online, offline) == (False, [directory])
     ran = False
     with pytest.raises(KafkaError, match="writing"), directory.guard("something else"):
         ran = True
-    assert (ran, told) == (False, [directory])
+    assert (ran, offline) == (False, [directory])
     directory.fail(OSError(errno.EIO, "again"), "later")
     assert "writing" in str(directory.offline_reason)
 

@@ -31,13 +31,13 @@ def files(path: Path) -> dict[str, bytes]:
 def test_a_torn_tail_is_cut_wherever_it_was_torn(tmp_path: Path) -> None:
     lived(tmp_path)
     active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
-    base, whole = int(active.stem), active.read_bytes()
+    base_offset, whole = int(active.stem), active.read_bytes()
     size = len(batch(2, producer_id=7))
     assert len(whole) == 5 * size
     for cut in range(len(whole) + 1):
         active.write_bytes(whole[:cut])
         log = reopened(tmp_path, SMALL)
-        end = base + cut // size * 2
+        end = base_offset + cut // size * 2
         assert (log.log_end_offset, active.stat().st_size) == (end, cut // size * size)
         assert log.body.producers.entries[7].last_sequence == end - 1
         assert log.body.epochs.start_offsets[-1] < end
@@ -77,7 +77,7 @@ def test_a_damaged_older_segment_takes_the_later_ones_with_it(tmp_path: Path) ->
     assert offsets(reopened(tmp_path, SMALL)) == list(range(int(second.stem) + 10))
 
 
-def test_only_what_lies_behind_the_recovery_point_is_read(tmp_path: Path) -> None:
+def test_recovery_reads_only_behind_the_recovery_point(tmp_path: Path) -> None:
     lived(tmp_path)
     first, *_, last = sorted((tmp_path / str(TP)).glob("*.log"))
     data = bytearray(first.read_bytes())

@@ -65,7 +65,7 @@ def test_a_partitions_life(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_killed_broker_keeps_what_was_written(tmp_path: Path) -> None:
+def test_written_records_survive_sigkill(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     log = logs.create(TP, TOPIC_ID, LogConfig())
     append(log, batch(3), batch(2))
@@ -80,13 +80,13 @@ def test_a_killed_broker_keeps_what_was_written(tmp_path: Path) -> None:
     again.close()
 
 
-def test_one_flush_serves_all_logs_and_tells_everybody(tmp_path: Path) -> None:
+def test_one_flush_writes_all_logs_and_calls_all_callbacks(tmp_path: Path) -> None:
     disk = FaultyFileSystem()
     logs = manager(tmp_path, file_system=disk)
-    told: list[tuple[TopicPartition, int]] = []
+    acknowledged: list[tuple[TopicPartition, int]] = []
 
     def note(partition: TopicPartition) -> OnWritten:
-        return lambda info, error: told.append((partition, info.first_offset))
+        return lambda info, error: acknowledged.append((partition, info.first_offset))
 
     for partition in (TP, OTHER):
         log = logs.create(partition, TOPIC_ID, LogConfig())
@@ -96,7 +96,7 @@ def test_one_flush_serves_all_logs_and_tells_everybody(tmp_path: Path) -> None:
     disk.calls.clear()
     logs.flush_appends()
     assert disk.calls == {"pwrite": 2}
-    assert told == [(partition, offset) for partition in (TP, OTHER) for offset in range(3)]
+    assert acknowledged == [(partition, offset) for partition in (TP, OTHER) for offset in range(3)]
     logs.flush_appends()
     assert disk.calls == {"pwrite": 2}
     logs.close()
@@ -110,14 +110,14 @@ def test_one_failing_directory_does_not_stop_the_other(tmp_path: Path) -> None:
     logs.start("cluster-a", 1)
     first, second = logs.create(TP, TOPIC_ID, LogConfig()), logs.create(OTHER, TOPIC_ID, LogConfig())
     assert first.body.directory is not second.body.directory
-    told: list[Error | None] = []
+    acknowledged: list[Error | None] = []
     disk.fail("pwrite", errno.ENOSPC, first.body.folder + "/00000000000000000000.log")
     for log in (first, second):
         log.append_as_leader(
-            batch(1), 0, NOW_MS, lambda info, error: told.append(None if error is None else error.error)
+            batch(1), 0, NOW_MS, lambda info, error: acknowledged.append(None if error is None else error.error)
         )
     logs.flush_appends()
-    assert told == [Error.KAFKA_STORAGE_ERROR, None]
+    assert acknowledged == [Error.KAFKA_STORAGE_ERROR, None]
     assert (logs.is_offline(TP), logs.is_offline(OTHER), logs.has_online_directory) == (True, False, True)
     assert offline == [first.body.directory]
     with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR"):
@@ -183,7 +183,7 @@ def test_the_topic_id_of_a_folder_counts(tmp_path: Path) -> None:
     again.close()
 
 
-def test_somebody_elses_directory_is_rejected(tmp_path: Path) -> None:
+def test_a_directory_of_another_node_is_rejected(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     with pytest.raises(LogDirectoryLocked):
         manager(tmp_path)
@@ -208,7 +208,7 @@ def test_a_broker_without_a_working_directory_does_not_start(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("place", "problem"), [("", errno.EEXIST), ("below", errno.ENOTDIR)])
-def test_a_file_is_no_log_directory_and_that_is_said_once(
+def test_a_file_as_log_directory_is_reported_once(
     tmp_path: Path, place: str, problem: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "a").write_text("a file")
@@ -217,7 +217,7 @@ def test_a_file_is_no_log_directory_and_that_is_said_once(
         manager(path)
     assert str(rejected.value) == (
         f"log.dirs ({path}): cannot be used: {path}: {os.strerror(problem)}. "
-        "Name a folder that this broker can make and write to"
+        "Name a folder that this broker can create and write to"
     )
     assert not caplog.records
 
@@ -253,7 +253,7 @@ def test_a_log_start_survives_a_kill(tmp_path: Path) -> None:
     again.close()
 
 
-def test_checkpoints_never_outlive_what_they_speak_of(tmp_path: Path) -> None:
+def test_checkpoints_are_never_above_the_log_end(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     log = logs.create(TP, TOPIC_ID, LogConfig())
     append(log, batch(50))
@@ -293,7 +293,7 @@ def test_silent_producers_expire(tmp_path: Path) -> None:
     logs.close()
 
 
-def test_flush_due_syncs_what_is_overdue(tmp_path: Path) -> None:
+def test_flush_due_syncs_overdue_logs(tmp_path: Path) -> None:
     clock = ManualClock()
     logs = manager(tmp_path, clock=clock)
     log = logs.create(TP, TOPIC_ID, LogConfig(flush_ms=500))
@@ -317,8 +317,8 @@ def test_checkpoints_of_high_watermarks_alone(tmp_path: Path) -> None:
     logs.close()
 
 
-def test_nothing_that_was_told_is_lost_to_sigkill(tmp_path: Path) -> None:
-    told = 0
+def test_acknowledged_appends_survive_sigkill(tmp_path: Path) -> None:
+    acknowledged = 0
     for _ in range(3):
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.storage.appending_process", str(tmp_path)],
@@ -326,18 +326,18 @@ def test_nothing_that_was_told_is_lost_to_sigkill(tmp_path: Path) -> None:
             text=True,
         )
         assert process.stdout is not None
-        goal = told + 2_000
-        while told < goal:
-            told = int(process.stdout.readline())
+        goal = acknowledged + 2_000
+        while acknowledged < goal:
+            acknowledged = int(process.stdout.readline())
         process.kill()
         process.communicate()
         logs = manager(tmp_path)
         log = logs.get(TP)
         assert log is not None
-        assert log.log_end_offset >= told
+        assert log.log_end_offset >= acknowledged
         assert offsets(log) == list(range(log.log_end_offset))
         assert log.body.producers.entries[7].last_sequence == log.log_end_offset - 1
-        told = log.log_end_offset
+        acknowledged = log.log_end_offset
         die(logs)
 
 
@@ -391,12 +391,12 @@ def test_committed_records_that_a_log_has_lost_are_named(tmp_path: Path, caplog:
     die(intact)
     segment = next((tmp_path / str(TP)).glob("*.log"))
     segment.write_bytes(segment.read_bytes()[: segment.stat().st_size * 2 // 5])
-    cut = manager(tmp_path)
-    found = cut.get(TP)
+    trimmed = manager(tmp_path)
+    found = trimmed.get(TP)
     assert found is not None
     assert (found.log_end_offset, found.high_watermark, found.previous_high_watermark) == (4, 4, 8)
     assert (
         "Log of flights-0 ends below its high watermark (log end offset=4, high watermark=8): records from offset 4 to "
         "7 are gone from this replica" in caplog.text
     )
-    die(cut)
+    die(trimmed)

@@ -22,8 +22,8 @@ from tests.storage.workbench import NOW_MS, TOPIC_ID, TP, append, batch, records
 SMALL_SEGMENTS = LogConfig(segment_bytes=4_096, index_interval_bytes=256, file_delete_delay_ms=0)
 
 
-class ByHand:
-    """A background whose jobs run one by one, when the test calls `go_on`."""
+class ManualBackground:
+    """A background whose jobs run one by one, when the test calls `resume`."""
 
     def __init__(self) -> None:
         self.jobs: deque[tuple[Work, Done]] = deque()
@@ -31,7 +31,7 @@ class ByHand:
     def run(self, work: Work, done: Done) -> None:
         self.jobs.append((work, done))
 
-    def go_on(self) -> bool:
+    def resume(self) -> bool:
         """Runs one job. False when there is none."""
         if not self.jobs:
             return False
@@ -45,16 +45,16 @@ class ByHand:
         return True
 
     def close(self) -> None:
-        while self.go_on():
+        while self.resume():
             pass
 
 
-class RunningBroker:
+class BrokerLogs:
     """A broker's logs in two directories; the log under test is created in the first."""
 
     def __init__(self, folder: Path, file_system: FaultyFileSystem | None = None) -> None:
         self.folder = folder
-        self.background = ByHand()
+        self.background = ManualBackground()
         self.clock = ManualClock()
         self.file_system = file_system or FaultyFileSystem()
         self.logs = self._opened()
@@ -80,9 +80,9 @@ class RunningBroker:
 
     def end(self) -> None:
         """Runs everything that is waiting, removals too."""
-        while self.background.go_on() or self.logs.run_retention():
+        while self.background.resume() or self.logs.run_retention():
             pass
-        while self.background.go_on():
+        while self.background.resume():
             pass
 
     def restarted(self, *, clean: bool) -> Log:
@@ -100,8 +100,8 @@ class RunningBroker:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> RunningBroker:
-    return RunningBroker(tmp_path)
+def broker_logs(tmp_path: Path) -> BrokerLogs:
+    return BrokerLogs(tmp_path)
 
 
 @pytest.fixture(autouse=True)
@@ -115,174 +115,178 @@ def values(log: Log) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_a_log_moves_while_it_is_appended_to(house: RunningBroker, clean: bool) -> None:
-    log = house.log
+def test_a_log_moves_while_it_is_appended_to(broker_logs: BrokerLogs, clean: bool) -> None:
+    log = broker_logs.log
     for number in range(40):
         append(log, batch(5, producer_id=7, sequence=5 * number, epoch=1), epoch=1)
     log.high_watermark = 150
-    house.move()
-    while house.background.go_on():
-        if list(house.logs.moves):
+    broker_logs.move()
+    while broker_logs.background.resume():
+        if list(broker_logs.logs.moves):
             append(log, batch(1, producer_id=7, sequence=log.log_end_offset, epoch=1), epoch=1)
-    assert log.body.directory.path == house.path("b")
+    assert log.body.directory.path == broker_logs.path("b")
     end = log.log_end_offset
     assert (end > 203, log.high_watermark) == (True, 150)
-    moved = values(log)
-    assert len(moved) == end
+    on_moved = values(log)
+    assert len(on_moved) == end
     append(log, batch(2, producer_id=7, sequence=end, epoch=1), epoch=1)
     assert log.producers[7].next_sequence == end + 2
-    house.end()
-    assert (house.folders("a"), house.folders("b")) == ([], ["flights-0"])
-    log = house.restarted(clean=clean)
-    assert log.body.directory.path == house.path("b")
-    assert values(log)[:end] == moved
+    broker_logs.end()
+    assert (broker_logs.folders("a"), broker_logs.folders("b")) == ([], ["flights-0"])
+    log = broker_logs.restarted(clean=clean)
+    assert log.body.directory.path == broker_logs.path("b")
+    assert values(log)[:end] == on_moved
     assert (log.log_end_offset, log.topic_id, log.producers[7].next_sequence) == (end + 2, TOPIC_ID, end + 2)
     assert log.end_offset_for_epoch(1) == (1, end + 2)
 
 
-def test_a_reader_keeps_what_it_holds(house: RunningBroker) -> None:
-    append(house.log, batch(5))
-    held = house.log.read(0, 1 << 20)
-    house.move()
-    house.end()
-    assert house.folders("a") == []
-    now = house.log.read(0, 1 << 20)
+def test_a_reader_keeps_what_it_holds(broker_logs: BrokerLogs) -> None:
+    append(broker_logs.log, batch(5))
+    held = broker_logs.log.read(0, 1 << 20)
+    broker_logs.move()
+    broker_logs.end()
+    assert broker_logs.folders("a") == []
+    now = broker_logs.log.read(0, 1 << 20)
     assert bytes(held.records.read()) == bytes(now.records.read())  # type: ignore[union-attr]
 
 
-def test_how_far_it_is(house: RunningBroker) -> None:
+def test_progress_of_a_move(broker_logs: BrokerLogs) -> None:
     for _ in range(40):
-        append(house.log, batch(5))
-    house.move()
-    [move] = house.logs.moves
-    assert (move.target.path, 0 < move.size_bytes < house.log.size_bytes) == (house.path("b"), True)
+        append(broker_logs.log, batch(5))
+    broker_logs.move()
+    [move] = broker_logs.logs.moves
+    assert (move.target.path, 0 < move.size_bytes < broker_logs.log.size_bytes) == (broker_logs.path("b"), True)
     assert 0 < move.offset_lag <= 200
-    house.end()
-    assert list(house.logs.moves) == []
+    broker_logs.end()
+    assert list(broker_logs.logs.moves) == []
 
 
-def test_an_empty_log_moves(house: RunningBroker) -> None:
-    house.move()
-    house.end()
-    append(house.log, batch(3))
-    assert (house.log.body.directory.path, house.log.log_end_offset) == (house.path("b"), 3)
-    assert house.restarted(clean=True).log_end_offset == 3
+def test_an_empty_log_moves(broker_logs: BrokerLogs) -> None:
+    broker_logs.move()
+    broker_logs.end()
+    append(broker_logs.log, batch(3))
+    assert (broker_logs.log.body.directory.path, broker_logs.log.log_end_offset) == (broker_logs.path("b"), 3)
+    assert broker_logs.restarted(clean=True).log_end_offset == 3
 
 
-def test_records_deleted_meanwhile_stay_deleted(house: RunningBroker) -> None:
+def test_records_deleted_meanwhile_stay_deleted(broker_logs: BrokerLogs) -> None:
     for _ in range(60):
-        append(house.log, batch(5))
-    house.log.high_watermark = 300
-    house.move()
+        append(broker_logs.log, batch(5))
+    broker_logs.log.high_watermark = 300
+    broker_logs.move()
     for _ in range(3):
-        house.background.go_on()
-    house.log.delete_records_before(251)
-    house.end()
-    log = house.log
-    assert (log.body.directory.path, log.log_start_offset, log.log_end_offset) == (house.path("b"), 251, 300)
+        broker_logs.background.resume()
+    broker_logs.log.delete_records_before(251)
+    broker_logs.end()
+    log = broker_logs.log
+    assert (log.body.directory.path, log.log_start_offset, log.log_end_offset) == (broker_logs.path("b"), 251, 300)
     first = log.body.segments[0].base_offset
-    assert {int(each.stem) for each in (house.folder / "b" / "flights-0").glob("*.log")} >= {first}
-    log = house.restarted(clean=False)
+    assert {int(each.stem) for each in (broker_logs.folder / "b" / "flights-0").glob("*.log")} >= {first}
+    log = broker_logs.restarted(clean=False)
     assert (log.log_start_offset, log.log_end_offset) == (251, 300)
 
 
-def test_a_truncation_begins_the_copy_anew(house: RunningBroker) -> None:
+def test_a_truncation_restarts_the_copy(broker_logs: BrokerLogs) -> None:
     for number in range(40):
-        append(house.log, batch(5, epoch=number // 10), epoch=number // 10)
-    house.move()
+        append(broker_logs.log, batch(5, epoch=number // 10), epoch=number // 10)
+    broker_logs.move()
     for _ in range(4):
-        house.background.go_on()
-    house.log.truncate_to(60)
+        broker_logs.background.resume()
+    broker_logs.log.truncate_to(60)
     for _ in range(10):
-        append(house.log, batch(5, epoch=9, timestamp=NOW_MS + 9_000), epoch=9)
-    expected = values(house.log)
-    house.end()
-    assert house.log.body.directory.path == house.path("b")
-    assert (values(house.log), house.log.log_end_offset, house.log.last_leader_epoch) == (expected, 110, 9)
-    assert (house.folders("a"), house.folders("b")) == ([], ["flights-0"])
+        append(broker_logs.log, batch(5, epoch=9, timestamp=NOW_MS + 9_000), epoch=9)
+    expected = values(broker_logs.log)
+    broker_logs.end()
+    assert broker_logs.log.body.directory.path == broker_logs.path("b")
+    assert (values(broker_logs.log), broker_logs.log.log_end_offset, broker_logs.log.last_leader_epoch) == (
+        expected,
+        110,
+        9,
+    )
+    assert (broker_logs.folders("a"), broker_logs.folders("b")) == ([], ["flights-0"])
 
 
-def test_a_deleted_log_takes_its_copy_along(house: RunningBroker) -> None:
-    append(house.log, *(batch(5) for _ in range(40)))
-    house.move()
-    house.background.go_on()
-    house.logs.delete(TP)
-    house.end()
-    house.logs.run_retention()
-    house.end()
-    assert (house.folders("a"), house.folders("b"), house.logs.get(TP)) == ([], [], None)
+def test_deleting_a_log_deletes_its_copy(broker_logs: BrokerLogs) -> None:
+    append(broker_logs.log, *(batch(5) for _ in range(40)))
+    broker_logs.move()
+    broker_logs.background.resume()
+    broker_logs.logs.delete(TP)
+    broker_logs.end()
+    broker_logs.logs.run_retention()
+    broker_logs.end()
+    assert (broker_logs.folders("a"), broker_logs.folders("b"), broker_logs.logs.get(TP)) == ([], [], None)
 
 
-def test_a_move_to_where_it_is_ends_the_one_to_elsewhere(house: RunningBroker) -> None:
-    append(house.log, *(batch(5) for _ in range(40)))
-    house.move()
-    house.background.go_on()
-    house.move("a")
-    house.end()
-    assert house.log.body.directory.path == house.path("a")
-    assert (house.folders("a"), house.folders("b")) == (["flights-0"], [])
+def test_a_move_to_where_it_is_ends_the_one_to_elsewhere(broker_logs: BrokerLogs) -> None:
+    append(broker_logs.log, *(batch(5) for _ in range(40)))
+    broker_logs.move()
+    broker_logs.background.resume()
+    broker_logs.move("a")
+    broker_logs.end()
+    assert broker_logs.log.body.directory.path == broker_logs.path("a")
+    assert (broker_logs.folders("a"), broker_logs.folders("b")) == (["flights-0"], [])
 
 
 @pytest.mark.parametrize("after", range(1, 9))
-def test_a_process_that_dies_in_between_loses_nothing(house: RunningBroker, after: int) -> None:
-    append(house.log, *(batch(5) for _ in range(40)))
-    expected = values(house.log)
-    house.move()
+def test_a_process_that_dies_in_between_loses_nothing(broker_logs: BrokerLogs, after: int) -> None:
+    append(broker_logs.log, *(batch(5) for _ in range(40)))
+    expected = values(broker_logs.log)
+    broker_logs.move()
     for _ in range(after):
-        house.background.go_on()
-    log = house.restarted(clean=False)
+        broker_logs.background.resume()
+    log = broker_logs.restarted(clean=False)
     assert values(log) == expected
-    house.end()
-    assert sorted(house.folders("a") + house.folders("b")) == ["flights-0"]
+    broker_logs.end()
+    assert sorted(broker_logs.folders("a") + broker_logs.folders("b")) == ["flights-0"]
 
 
-def test_found_twice_the_one_that_went_on_is_kept(house: RunningBroker, tmp_path: Path) -> None:
-    append(house.log, batch(5))
-    house.move()
-    house.end()
+def test_of_two_copies_the_newer_is_kept(broker_logs: BrokerLogs, tmp_path: Path) -> None:
+    append(broker_logs.log, batch(5))
+    broker_logs.move()
+    broker_logs.end()
     old = tmp_path / "a" / "flights-0"
-    append(house.log, batch(5))
+    append(broker_logs.log, batch(5))
     old.mkdir()
     for file in (tmp_path / "b" / "flights-0").glob("*0.log"):
         (old / file.name).write_bytes(file.read_bytes()[: len(file.read_bytes()) // 2])
-    log = house.restarted(clean=False)
-    assert (log.body.directory.path, log.log_end_offset) == (house.path("b"), 10)
-    house.end()
-    assert house.folders("a") == []
+    log = broker_logs.restarted(clean=False)
+    assert (log.body.directory.path, log.log_end_offset) == (broker_logs.path("b"), 10)
+    broker_logs.end()
+    assert broker_logs.folders("a") == []
 
 
-def test_what_cannot_be_moved(house: RunningBroker) -> None:
+def test_moves_that_are_rejected(broker_logs: BrokerLogs) -> None:
     def rejected(topic_partition: TopicPartition, path: str) -> Error:
         with pytest.raises(KafkaError) as rejection:
-            house.logs.moves.move(topic_partition, path)
+            broker_logs.logs.moves.move(topic_partition, path)
         return rejection.value.error
 
     assert rejected(TP, "/elsewhere") is Error.LOG_DIR_NOT_FOUND
     unborn = TopicPartition("flights", 9)
-    assert rejected(unborn, house.path("b")) is Error.REPLICA_NOT_AVAILABLE
-    assert house.logs.create(unborn, TOPIC_ID, SMALL_SEGMENTS).body.directory.path == house.path("b")
-    house.logs.directories[1].fail(OSError("gone"), "a test")
-    assert rejected(TP, house.path("b")) is Error.KAFKA_STORAGE_ERROR
-    assert rejected(unborn, house.path("a")) is Error.KAFKA_STORAGE_ERROR
+    assert rejected(unborn, broker_logs.path("b")) is Error.REPLICA_NOT_AVAILABLE
+    assert broker_logs.logs.create(unborn, TOPIC_ID, SMALL_SEGMENTS).body.directory.path == broker_logs.path("b")
+    broker_logs.logs.directories[1].fail(OSError("gone"), "a test")
+    assert rejected(TP, broker_logs.path("b")) is Error.KAFKA_STORAGE_ERROR
+    assert rejected(unborn, broker_logs.path("a")) is Error.KAFKA_STORAGE_ERROR
 
 
-def test_a_directory_that_fails_as_a_target_costs_nothing_here(house: RunningBroker) -> None:
-    append(house.log, *(batch(5) for _ in range(40)))
-    house.move()
-    house.background.go_on()
-    house.logs.directories[1].fail(OSError("gone"), "a test")
-    house.end()
-    append(house.log, batch(5))
-    assert (house.log.body.directory.path, house.log.log_end_offset) == (house.path("a"), 205)
-    assert list(house.logs.moves) == []
+def test_a_directory_that_fails_as_a_target_costs_nothing_here(broker_logs: BrokerLogs) -> None:
+    append(broker_logs.log, *(batch(5) for _ in range(40)))
+    broker_logs.move()
+    broker_logs.background.resume()
+    broker_logs.logs.directories[1].fail(OSError("gone"), "a test")
+    broker_logs.end()
+    append(broker_logs.log, batch(5))
+    assert (broker_logs.log.body.directory.path, broker_logs.log.log_end_offset) == (broker_logs.path("a"), 205)
+    assert list(broker_logs.logs.moves) == []
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_order_of_things(house: RunningBroker, seed: int) -> None:
+def test_random_operations_during_a_move(broker_logs: BrokerLogs, seed: int) -> None:
     """Appends, truncations, deletions, moves in both directions and copy rounds, compared with a list."""
     dice, expected, start = random.Random(seed), list[bytes]([]), 0
     for step in range(300):
-        log = house.log
+        log = broker_logs.log
         match dice.randrange(12):
             case 0:
                 end = dice.randrange(max(start, len(expected) - 8), len(expected) + 1)
@@ -293,19 +297,19 @@ def test_any_order_of_things(house: RunningBroker, seed: int) -> None:
                 start = dice.randrange(start, len(expected) + 1)
                 log.delete_records_before(start)
             case 2:
-                house.move(dice.choice("ab"))
+                broker_logs.move(dice.choice("ab"))
             case 3 | 4 | 5 | 6:
-                house.background.go_on()
+                broker_logs.background.resume()
             case _:
                 value = b"%d" % step
                 append(log, batch(1, size=dice.randrange(1, 400), timestamp=NOW_MS + step))
                 expected.append(value)
-    found = [record.offset for record in records(house.log)]
+    found = [record.offset for record in records(broker_logs.log)]
     assert found == list(range(start, len(expected)))
-    times = [record.timestamp for record in records(house.log)]
+    times = [record.timestamp for record in records(broker_logs.log)]
     assert times == [NOW_MS + int(value) for value in expected[start:]]
-    house.end()
-    again = [record.timestamp for record in records(house.restarted(clean=seed % 2 == 0))]
+    broker_logs.end()
+    again = [record.timestamp for record in records(broker_logs.restarted(clean=seed % 2 == 0))]
     # Log start offsets are checkpointed now and then: after a kill the log may begin earlier, as without any move.
     assert again[len(again) - len(times) :] == times
     assert seed % 2 or again == times

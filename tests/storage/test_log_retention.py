@@ -42,7 +42,9 @@ EVER = LogConfig(retention_ms=-1)
         (LogConfig(retention_ms=-1, retention_bytes=0), 20, NOW_MS, 4),  # never the active segment
     ],
 )
-def test_what_may_go(tmp_path: Path, config: LogConfig, high_watermark: int, now_ms: int, expected: int) -> None:
+def test_which_segments_retention_deletes(
+    tmp_path: Path, config: LogConfig, high_watermark: int, now_ms: int, expected: int
+) -> None:
     log = five_segments(tmp_path)
     log.update_config(config)
     assert len(deletable_segments(log.body, high_watermark, log.log_end_offset, now_ms)) == expected
@@ -60,7 +62,7 @@ def test_an_empty_log_has_nothing_to_delete(tmp_path: Path) -> None:
     assert deletable_segments(log.body, 0, 0, NOW_MS + 10**12) == []
 
 
-def test_what_went_is_in_the_log_with_its_offsets_and_reason(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_deleted_segments_are_logged_with_offsets_and_reason(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log = five_segments(tmp_path)
     log.high_watermark = 20
     with caplog.at_level("INFO"):

@@ -35,7 +35,7 @@ def flip(log: Log, segment: int, position: int) -> None:
 def run_pass(scrub: LogScrub) -> None:
     scrub.begin()
     while (piece := scrub.next_piece()) is not None:
-        scrub.take(piece.bytes.read())
+        scrub.check_piece(piece.bytes.read())
 
 
 def test_a_pass_checks_every_byte_of_every_log(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_segment_that_lacks_its_end_is_found(tmp_path: Path) -> None:
     assert log.corruption[:3] == (8, 0, 4 * len(batch(2)))
 
 
-def test_what_was_deleted_at_the_start_is_not_asked_for(tmp_path: Path) -> None:
+def test_deleted_records_at_the_log_start_are_not_checked(tmp_path: Path) -> None:
     log = filled(tmp_path / "a")
     log.high_watermark = 24
     log.delete_records_before(13)
@@ -133,14 +133,14 @@ def test_logs_that_change_meanwhile_are_not_called_corrupt(
         elif kind == "roll":
             log.roll()
         elif kind == "close":
-            log.body.let_go()
+            log.body.close_files()
 
     scrub.begin()
     while (piece := scrub.next_piece()) is not None:
         change()
         data = piece.bytes.read()
         change()
-        scrub.take(data)
+        scrub.check_piece(data)
         change()
     run_pass(scrub)
     assert log.corruption is None

@@ -13,14 +13,14 @@ from signalbox.storage.meta_properties import (
 )
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_written_values_are_read_back(tmp_path: Path) -> None:
     meta = MetaProperties("q1Sh-9_ISia_zwGINzRvyQ", 3, new_uuid())
     write_meta_properties(RealFileSystem(), str(tmp_path), meta)
     assert read_meta_properties(str(tmp_path)) == meta
     assert "version=1\n" in (tmp_path / "meta.properties").read_text()
 
 
-def test_a_new_directory_says_nothing(tmp_path: Path) -> None:
+def test_a_new_directory_has_no_properties(tmp_path: Path) -> None:
     assert read_meta_properties(str(tmp_path)) is None
 
 
@@ -51,18 +51,17 @@ def test_a_damaged_file_is_a_fault(tmp_path: Path, content: bytes, problem: str)
     assert text.endswith(". Restore the file, or give the broker a folder of its own that is empty")
 
 
-def test_the_wrong_owner_is_told_which_key_to_change() -> None:
+def test_a_wrong_owner_error_names_the_key_to_change() -> None:
     found = MetaProperties("abc", 7)
     check_owner("/data", found, "abc", 7)
     with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "other", 7)
     assert str(rejected.value) == (
-        "log.dirs (/data): /data/meta.properties says cluster.id=abc, but metadata.store is of cluster other. "
+        "log.dirs (/data): /data/meta.properties has cluster.id=abc, but metadata.store is of cluster other. "
         "Give the broker its own folder, or point metadata.store at the cluster the data came from"
     )
     with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "abc", 8)
     assert str(rejected.value) == (
-        "log.dirs (/data): /data/meta.properties says the folder is of node 7, but node.id is 8. "
-        "Correct node.id or log.dirs"
+        "log.dirs (/data): /data/meta.properties has node id 7, but node.id is 8. Correct node.id or log.dirs"
     )

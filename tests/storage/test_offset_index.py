@@ -28,7 +28,7 @@ def test_loaded_as_saved(tmp_path: Path) -> None:
     assert again.entries() == [(109, 557), (120, 900)]
 
 
-def test_saving_adds_what_is_new_and_cuts_what_is_gone(tmp_path: Path) -> None:
+def test_save_appends_new_entries_and_truncates_removed_ones(tmp_path: Path) -> None:
     made = index(tmp_path, (109, 557), (120, 900), (130, 1200))
     made.save(DISK)
     made.truncate_to_position(900)
@@ -52,7 +52,7 @@ def test_the_last_indexed_batch_before_an_end(tmp_path: Path, end: int, entry: t
 
 
 @pytest.mark.parametrize("content", [b"1234567", bytes(range(1, 9)) + bytes(8)], ids=["cut off", "zero tail"])
-def test_what_is_no_index_is_rejected(tmp_path: Path, content: bytes) -> None:
+def test_invalid_index_files_are_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "00000000000000000100.index").write_bytes(content)
     with pytest.raises(ValueError, match=r"100\.index"):
         index(tmp_path).load(DISK, len(content))

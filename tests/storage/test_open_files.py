@@ -15,7 +15,7 @@ class Holder:
         self.released += 1
 
 
-def test_a_file_closes_when_nobody_refers_to_it(tmp_path: Path) -> None:
+def test_a_file_closes_with_its_last_reference(tmp_path: Path) -> None:
     file = OpenFile(RealFileSystem(), str(tmp_path / "log"), create=True)
     fd, reader = file.fd, file
     del file

@@ -10,7 +10,7 @@ from signalbox.storage.partition_folders import PartitionFolder, partition_folde
 from signalbox.storage.partition_metadata import write_topic_id
 
 
-def test_what_lies_in_a_log_directory(tmp_path: Path) -> None:
+def test_partition_folders_of_a_log_directory(tmp_path: Path) -> None:
     assert list(partition_folders(str(tmp_path / "none"))) == []
     topic_id = new_uuid()
     for name in ("t-0", "t-1", "no-partition", "t-2.0123456789abcdef0123456789abcdef-delete"):

@@ -38,7 +38,7 @@ def test_the_last_batch_of_each_producer_comes_back(tmp_path: Path) -> None:
     assert found.entries[7].coordinator_epoch == 4
 
 
-def test_a_snapshot_of_nobody() -> None:
+def test_an_empty_snapshot() -> None:
     assert decode_snapshot(encode_snapshot(ProducerStates())).entries == {}
 
 

@@ -11,7 +11,7 @@ PID = 9
 OUT_OF_ORDER = Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def known(*batches: tuple[int, int], epoch: int = 2) -> ProducerStates:
+def states_with(*batches: tuple[int, int], epoch: int = 2) -> ProducerStates:
     """A producer with consecutive batches (first, last sequence) from offset 100 on."""
     states = ProducerStates()
     offset = 100
@@ -47,7 +47,7 @@ def known(*batches: tuple[int, int], epoch: int = 2) -> ProducerStates:
 def test_admission(
     batches: list[tuple[int, int]], epoch: int, sequences: tuple[int, int], answer: Error | int | None
 ) -> None:
-    states = known(*batches)
+    states = states_with(*batches)
     if isinstance(answer, Error):
         with pytest.raises(KafkaError) as rejected:
             states.check(PID, epoch, *sequences)
@@ -58,7 +58,7 @@ def test_admission(
 
 
 def test_a_marker_keeps_the_batches_of_its_epoch_and_ends_the_transaction() -> None:
-    states = known((0, 4))
+    states = states_with((0, 4))
     states.append(PID, 2, (5, 5, 105, 0, 1000), transactional=True)
     states.append(PID, 2, (6, 6, 106, 0, 1000), transactional=True)
     assert states.entries[PID].transaction_first_offset == 105
@@ -71,7 +71,7 @@ def test_a_marker_keeps_the_batches_of_its_epoch_and_ends_the_transaction() -> N
 
 
 def test_a_marker_of_a_new_epoch_fences_and_begins_at_zero() -> None:
-    states = known((0, 4))
+    states = states_with((0, 4))
     assert states.end_transaction(PID, 3, 7, 1001) == -1
     assert states.check(PID, 3, 0, 0) is None
     with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):
@@ -80,7 +80,7 @@ def test_a_marker_of_a_new_epoch_fences_and_begins_at_zero() -> None:
         states.check(PID, 3, 1, 1)
 
 
-def test_a_marker_for_a_producer_nobody_knows_is_noted() -> None:
+def test_a_marker_of_an_unknown_producer_is_recorded() -> None:
     states = ProducerStates()
     assert states.end_transaction(PID, 0, 1, 1000) == -1
     assert states.entries[PID].last_sequence == -1
@@ -88,7 +88,7 @@ def test_a_marker_for_a_producer_nobody_knows_is_noted() -> None:
 
 
 def test_a_new_epoch_keeps_the_coordinators() -> None:
-    states = known((0, 4))
+    states = states_with((0, 4))
     states.end_transaction(PID, 2, 7, 1001)
     states.append(PID, 3, (0, 0, 110, 0, 1002))
     assert states.entries[PID].coordinator_epoch == 7
@@ -96,7 +96,7 @@ def test_a_new_epoch_keeps_the_coordinators() -> None:
 
 
 def test_silent_producers_are_forgotten_unless_a_transaction_is_open() -> None:
-    states = known((0, 4))
+    states = states_with((0, 4))
     states.append(10, 0, (0, 0, 105, 0, 1000), transactional=True)
     states.append(11, 0, (0, 0, 106, 0, 1500))
     assert states.expire(now_ms=2000, expiration_ms=1000) == 1
@@ -104,11 +104,11 @@ def test_silent_producers_are_forgotten_unless_a_transaction_is_open() -> None:
 
 
 def test_an_append_is_taken_back() -> None:
-    states = known((0, 4))
+    states = states_with((0, 4))
     before = states.entries[PID]
     states.append(PID, 2, (5, 5, 105, 0, 1000))
     states.append(10, 0, (0, 0, 106, 0, 1000))
-    states.put_back(10, None)
-    states.put_back(PID, before)
+    states.restore(10, None)
+    states.restore(PID, before)
     assert sorted(states.entries) == [PID]
     assert states.entries[PID].last_sequence == 4

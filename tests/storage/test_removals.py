@@ -21,7 +21,7 @@ def test_renamed_at_once_and_removed_when_due(tmp_path: Path) -> None:
     assert len(removals) == 0
 
 
-def test_folders_go_with_what_is_in_them(tmp_path: Path) -> None:
+def test_folders_are_removed_with_their_content(tmp_path: Path) -> None:
     folder = tmp_path / "t-0.abc-delete"
     (folder / "inner").mkdir(parents=True)
     (folder / "inner" / "file").touch()
@@ -32,7 +32,7 @@ def test_folders_go_with_what_is_in_them(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_is_said_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_removal_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     disk = FaultyFileSystem()
     disk.fail("remove")
     clock = ManualClock()

@@ -26,7 +26,7 @@ def filled(path: Path, count: int, on: Disk | None = None, interval: int = 300) 
 
 def reopened(path: Path, on: Disk | None = None) -> Segment:
     segment = Segment(str(path), 0, on or disk(), 300)
-    segment.found_on_disk((path / "00000000000000000000.log").stat().st_size)
+    segment.use_existing_file((path / "00000000000000000000.log").stat().st_size)
     return segment
 
 
@@ -104,11 +104,11 @@ def test_a_reader_keeps_the_file_that_the_segment_gave_up(tmp_path: Path) -> Non
     assert len(piece.read()) == 10
 
 
-def test_cutting_forgets_what_lies_behind(tmp_path: Path) -> None:
+def test_truncation_removes_later_entries(tmp_path: Path) -> None:
     segment = filled(tmp_path, 40)
     found = segment.locate(60)
     assert found is not None
-    segment.cut(found[0], 60)
+    segment.truncate_at(found[0], 60)
     assert segment.size == segment.written == found[0] == (tmp_path / "00000000000000000000.log").stat().st_size
     assert segment.max_timestamp == NOW_MS + 192
     assert segment.locate(59) == (found[0] - found[1], found[1], 57)

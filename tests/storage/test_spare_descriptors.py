@@ -108,7 +108,7 @@ CHANGES: dict[str, Callable[[Log], object]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_is_done_whole_or_not_begun(tmp_path: Path, spare: SpareDescriptors, name: str) -> None:
+def test_a_change_completes_or_does_not_begin(tmp_path: Path, spare: SpareDescriptors, name: str) -> None:
     """With half of the spare descriptors left the change completes. With fewer it is rejected, and succeeds later."""
     results = []
     for folder, left in (("enough", _COUNT), ("half", _COUNT // 2), ("short", _COUNT // 2 - 1)):

@@ -21,7 +21,7 @@ from signalbox.storage.store_position_file import read_store_position, remember_
 POSITION = StorePosition("wYkG3pUoQKGSVyx4OZH8Kg", 12, 3)
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_written_values_are_read_back(tmp_path: Path) -> None:
     assert read_store_position(str(tmp_path)) is None
     write_store_position(RealFileSystem(), str(tmp_path), POSITION)
     assert read_store_position(str(tmp_path)) == POSITION

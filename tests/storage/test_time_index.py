@@ -50,7 +50,7 @@ def test_truncation_drops_the_offset_and_later(tmp_path: Path, offset: int, left
 
 
 @pytest.mark.parametrize("content", [b"123", bytes(range(1, 13)) + bytes(12)], ids=["cut off", "zero tail"])
-def test_what_is_no_index_is_rejected(tmp_path: Path, content: bytes) -> None:
+def test_invalid_index_files_are_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "00000000000000000100.timeindex").write_bytes(content)
     with pytest.raises(ValueError, match=r"100\.timeindex"):
         index(tmp_path).load(DISK, len(content))

@@ -20,8 +20,8 @@ def test_records_are_found_within_batches_of_any_compression(tmp_path: Path, com
     log = log_of(tmp_path, *range(0, 200, 10), compression=compression)
     for number in range(20):
         for within in range(3):
-            found = log.offset_for_timestamp(NOW_MS + number * 10 + within)
-            assert found == (NOW_MS + number * 10 + within, number * 3 + within, number // 4)
+            result = log.offset_for_timestamp(NOW_MS + number * 10 + within)
+            assert result == (NOW_MS + number * 10 + within, number * 3 + within, number // 4)
     assert log.offset_for_timestamp(NOW_MS + 5) == (NOW_MS + 10, 3, 0)
     assert log.offset_for_timestamp(0) == (NOW_MS, 0, 0)
     assert log.offset_for_timestamp(NOW_MS + 193) is None
@@ -30,18 +30,18 @@ def test_records_are_found_within_batches_of_any_compression(tmp_path: Path, com
 def test_out_of_order_timestamps_give_the_first_offset(tmp_path: Path) -> None:
     log = log_of(tmp_path, 100, 0, 300, 200, 50, 400, 10, 250)
     for stamp, answer in zip([0, 50, 100, 150, 200, 301, 302, 350], [0, 0, 0, 6, 6, 7, 8, 15], strict=True):
-        found = log.offset_for_timestamp(NOW_MS + stamp)
-        assert found is not None
-        assert found.offset == answer
+        result = log.offset_for_timestamp(NOW_MS + stamp)
+        assert result is not None
+        assert result.offset == answer
 
 
 def test_deleted_records_are_not_found(tmp_path: Path) -> None:
     log = log_of(tmp_path, 0, 100, 200)
     log.high_watermark = 9
     log.delete_records_before(4)
-    found = log.offset_for_timestamp(NOW_MS)
-    assert found is not None
-    assert found.offset == 4
+    result = log.offset_for_timestamp(NOW_MS)
+    assert result is not None
+    assert result.offset == 4
 
 
 def test_the_largest_timestamp_and_its_first_record(tmp_path: Path) -> None:

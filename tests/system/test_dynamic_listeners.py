@@ -212,7 +212,7 @@ def test_another_user_may_log_in_and_no_secret_is_told(running: Running, caplog:
         ("1", {"listener.name.tls.ssl.keystore.location": "/no/such/file.pem"}, "/no/such/file.pem cannot be read"),
         ("1", {"listener.name.login.plain.sasl.jaas.config": f'nonsense "{_BOB}"'}, "listener.name.login.plain"),
         ("1", {"listener.name.login.sasl.enabled.mechanisms": "PLAIN,GSSAPI"}, "GSSAPI"),
-        ("1", {"max.connections.per.ip": "0"}, "nobody could connect"),
+        ("1", {"max.connections.per.ip": "0"}, "no client could connect"),
         ("1", {"ssl.keystore.location": "/k"}, "only per-listener using the listener prefix"),
         ("1", {"num.partitions": "3"}, "Cannot update these configs dynamically"),
         ("1", {"max.connections": "many"}, "'many' is not a whole number"),

@@ -164,7 +164,7 @@ def test_what_peers_or_the_broker_could_not_follow_is_rejected(cluster: Cluster)
                 {**properties(cluster, 1), MAP: "CLIENT:SSL,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT"},
                 "serves PLAINTEXT and",
             ),
-            ({"listeners": properties(cluster, 1)["listeners"].replace(first, "127.0.0.1:1")}, "is not bound anew"),
+            ({"listeners": properties(cluster, 1)["listeners"].replace(first, "127.0.0.1:1")}, "cannot be bound again"),
             (
                 {
                     **properties(cluster, 1, "GUEST://127.0.0.1:0"),

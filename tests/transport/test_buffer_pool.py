@@ -6,8 +6,8 @@ from signalbox.transport.buffer_pool import BufferPool
 
 
 @pytest.mark.parametrize("size", [0, 1, 4096, 4097, 65_536, 65_537, 1_048_700, 5_000_000])
-def test_a_buffer_holds_what_was_asked_for_and_can_be_written(size: int) -> None:
-    buffer = BufferPool().take(size)
+def test_a_buffer_has_the_requested_size_and_can_be_written(size: int) -> None:
+    buffer = BufferPool().acquire(size)
     assert len(buffer.view) == buffer.capacity >= size
     buffer.view[size - 1 : size] = b"x" if size else b""
     assert not buffer.view.readonly
@@ -15,11 +15,11 @@ def test_a_buffer_holds_what_was_asked_for_and_can_be_written(size: int) -> None
 
 def test_a_released_buffer_is_used_again() -> None:
     pool = BufferPool()
-    first = pool.take(1_048_700)
+    first = pool.acquire(1_048_700)
     assert pool.used_bytes == first.capacity
     pool.release(first)
     assert (pool.used_bytes, pool.idle_bytes) == (0, first.capacity)
-    assert pool.take(1_048_600) is first
+    assert pool.acquire(1_048_600) is first
 
 
 def test_a_giant_announcement_touches_no_memory() -> None:
@@ -29,27 +29,27 @@ def test_a_giant_announcement_touches_no_memory() -> None:
 
     pool = BufferPool()
     before = resident_kilobytes()
-    held = [pool.take(100_000_000) for _ in range(20)]
+    held = [pool.acquire(100_000_000) for _ in range(20)]
     assert resident_kilobytes() - before < 20_000
     assert len(held) == 20
 
 
 def test_the_pool_keeps_a_bounded_amount() -> None:
     pool = BufferPool(max_idle_bytes=10_000)
-    buffers = [pool.take(4096) for _ in range(5)]
+    buffers = [pool.acquire(4096) for _ in range(5)]
     for buffer in buffers:
         pool.release(buffer)
     assert pool.idle_bytes == 8192
 
 
-def test_trim_drops_what_was_not_needed_since_the_last_one() -> None:
+def test_trim_releases_buffers_unused_since_the_last_trim() -> None:
     pool = BufferPool()
-    buffers = [pool.take(4096) for _ in range(4)]
+    buffers = [pool.acquire(4096) for _ in range(4)]
     for buffer in buffers:
         pool.release(buffer)
     pool.trim()
     assert pool.idle_bytes == 4 * 4096
-    pool.release(pool.take(4096))
+    pool.release(pool.acquire(4096))
     pool.trim()
     assert pool.idle_bytes == 4096
     pool.trim()

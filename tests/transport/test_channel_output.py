@@ -41,7 +41,7 @@ def test_answers_to_frames_of_one_read_leave_together() -> None:
     asyncio.run(main())
 
 
-def test_nothing_overtakes_what_is_queued(tmp_path: Path) -> None:
+def test_queued_bytes_keep_their_order(tmp_path: Path) -> None:
     async def main() -> None:
         content = os.urandom(8_000_000)
         (tmp_path / "log").write_bytes(content)

@@ -49,16 +49,16 @@ def test_a_tls_channel_checks_the_host() -> None:
         owner.send(b"hello")
         assert await owner.frames.get() == framed(b"hello")
         owner.channel.close("done")
-        strangers = ssl.create_default_context()
+        untrusting = ssl.create_default_context()
         with pytest.raises(OSError, match="peer's certificate is rejected"):
-            await connect_data_channel(loop, "localhost", port, ssl_context=strangers)
+            await connect_data_channel(loop, "localhost", port, ssl_context=untrusting)
         server.close()
         loop.close()
 
     asyncio.run(main())
 
 
-def test_nobody_there() -> None:
+def test_no_server_at_the_address() -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock = listening_socket()
@@ -76,7 +76,7 @@ def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None
         loop = DataLoop(asyncio.get_running_loop())
         with monkeypatch.context() as patched:
             port = dial_themselves(patched)
-            with pytest.raises(ConnectionRefusedError, match="connection was one to itself"):
+            with pytest.raises(ConnectionRefusedError, match="socket connected to itself"):
                 await connect_data_channel(loop, "127.0.0.1", port)
         assert can_be_bound(port)
         loop.close()

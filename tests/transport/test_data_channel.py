@@ -109,7 +109,7 @@ def test_a_muted_channel_delivers_nothing_and_does_not_spin() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, 33 << 20, 2**31 - 1])
-def test_a_frame_nobody_may_send_closes_the_channel(size: int) -> None:
+def test_an_invalid_frame_size_closes_the_channel(size: int) -> None:
     async def main() -> None:
         async with data_channel() as (_, owner, client):
             client.send(size.to_bytes(4, signed=True) + b"whatever")
@@ -121,11 +121,11 @@ def test_a_frame_nobody_may_send_closes_the_channel(size: int) -> None:
     asyncio.run(main())
 
 
-def test_a_plain_port_hears_tls() -> None:
+def test_tls_on_a_plaintext_listener_is_detected() -> None:
     async def main() -> None:
         async with data_channel() as (_, owner, client):
             client.send(bytes.fromhex("160301020001 0001fc0303"))
-            assert "the peer speaks TLS" in await owner.closed
+            assert "the peer sent TLS" in await owner.closed
             assert owner.channel.fault == "tls_on_plaintext"
 
     asyncio.run(main())
@@ -290,7 +290,7 @@ def test_a_slice_between_head_and_tail(tmp_path: Path, size: int) -> None:
                 for _ in range(3):
                     head = (size + 5).to_bytes(4) + b"HH"
                     owner.channel.send_slice(head, FileSlice(file.fileno(), 7, size), b"TTT")
-                owner.channel.send_whole((2).to_bytes(4) + b"ok")
+                owner.channel.send_framed((2).to_bytes(4) + b"ok")
                 for _ in range(3):
                     assert await read_frame(client) == b"HH" + content[7:] + b"TTT"
                 assert await read_frame(client) == b"ok"

@@ -220,7 +220,7 @@ def test_an_idle_loop_does_not_turn() -> None:
     asyncio.run(main())
 
 
-def test_what_runs_alone_lets_asyncio_poll_and_nobody_else_of_the_set() -> None:
+def test_an_exclusive_task_lets_asyncio_poll_but_no_other_member() -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop(), budget_us=0)
@@ -231,7 +231,7 @@ def test_what_runs_alone_lets_asyncio_poll_and_nobody_else_of_the_set() -> None:
                 log.append("alone")
                 yield_if_due()
 
-        loop.run_soon(lambda: loop.run_alone(work))
+        loop.run_soon(lambda: loop.run_exclusively(work))
         worker.theirs.send(b"x")  # never read, so the socket stays ready
         loop.at_turn_end(lambda: log.append("end"))
         for _ in range(2):
@@ -246,11 +246,11 @@ def test_what_runs_alone_lets_asyncio_poll_and_nobody_else_of_the_set() -> None:
     asyncio.run(main())
 
 
-def test_what_fails_alone_does_not_stop_the_set(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_exclusive_task_does_not_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop())
-        loop.run_soon(lambda: loop.run_alone(lambda: log.append(str(1 // 0))))
+        loop.run_soon(lambda: loop.run_exclusively(lambda: log.append(str(1 // 0))))
         loop.run_soon(lambda: log.append("next"))
         await until(lambda: bool(log))
         assert log == ["next"]

@@ -32,8 +32,8 @@ class Input(FrameInput):
     def enough(self) -> bool:
         return bool(self.share) and len(self.delivered) % self.share == 0
 
-    def give_way(self) -> None:
-        self._give_way()
+    def defer_backlog(self) -> None:
+        self._defer_backlog()
 
     def receive(self, *frames: bytes) -> None:
         data = memoryview(b"".join(map(framed, frames)))
@@ -54,7 +54,7 @@ class Input(FrameInput):
     def _run_soon(self, callback: Callable[[], None]) -> None:
         self.turns.append(callback)
 
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         self.reads_on += 1
 
 
@@ -73,11 +73,11 @@ def test_a_muted_owner_gets_the_rest_in_a_turn_of_its_own() -> None:
     assert (channel.delivered, channel.muted, channel.reads_on) == ([b"a", b"b", b"c"], False, 1)
 
 
-def test_who_has_had_enough_gives_way_and_goes_on_in_another_turn() -> None:
+def test_an_overdue_channel_defers_its_backlog_to_another_turn() -> None:
     channel = Input()
     channel.share = 2
     channel.receive(b"a", b"b", b"c", b"d", b"e")
-    channel.give_way()
+    channel.defer_backlog()
     assert (channel.delivered, channel.muted) == ([b"a", b"b"], True), "nothing may overtake the rest"
     channel.turn()
     assert channel.delivered == [b"a", b"b", b"c", b"d"]
@@ -85,17 +85,17 @@ def test_who_has_had_enough_gives_way_and_goes_on_in_another_turn() -> None:
     assert (channel.delivered[4:], channel.muted, channel.reads_on) == ([b"e"], False, 1)
 
 
-def test_who_is_muted_or_gone_does_not_give_way_but_stops() -> None:
+def test_a_muted_or_closed_channel_stops_without_deferring_its_backlog() -> None:
     for stop in (Input.mute, Input.hold, lambda channel: channel.close("gone")):
         channel = Input()
         channel.share = 1
         channel.receive(b"a", b"b")
         stop(channel)
-        channel.give_way()
+        channel.defer_backlog()
         assert channel.turns == []
 
 
-def test_a_hold_outlives_what_the_owner_says() -> None:
+def test_a_held_channel_stays_muted_when_the_owner_unmutes() -> None:
     channel = Input()
     channel.at_frame = channel.hold
     channel.receive(b"a", b"b")
@@ -103,7 +103,7 @@ def test_a_hold_outlives_what_the_owner_says() -> None:
     channel.turn()
     assert (channel.delivered, channel.muted) == ([b"a"], True)
     channel.at_frame = lambda: None
-    channel.let_go()
+    channel.release_hold()
     channel.turn()
     assert (channel.delivered, channel.muted) == ([b"a", b"b"], False)
 
@@ -112,7 +112,7 @@ def test_the_owner_stays_muted_when_the_hold_ends() -> None:
     channel = Input()
     channel.hold()
     channel.mute()
-    channel.let_go()
+    channel.release_hold()
     assert channel.muted
     channel.unmute()
     assert (channel.muted, channel.reads_on) == (False, 1)

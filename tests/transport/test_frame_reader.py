@@ -19,9 +19,9 @@ class Reading:
         self.frames: list[bytes] = []
         self.mute_every = mute_every
         self.enough_every = enough_every
-        self.reader = FrameReader(self.pool, self.on_frame, max_frame_bytes, self.enough)
+        self.reader = FrameReader(self.pool, self.on_frame, max_frame_bytes, self.is_overdue)
 
-    def enough(self) -> bool:
+    def is_overdue(self) -> bool:
         return bool(self.enough_every) and len(self.frames) % self.enough_every == 0
 
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
@@ -82,7 +82,7 @@ def test_any_split_gives_the_same_frames(
     assert reading.finish() == payloads
 
 
-def test_what_is_left_when_it_is_enough_waits_for_resume() -> None:
+def test_an_overdue_reader_keeps_its_backlog_until_resume() -> None:
     reading = Reading(enough_every=2)
     stream = b"".join(framed(str(number).encode()) for number in range(5))
     reading.reader.feed(memoryview(bytearray(stream)), 0, len(stream))
@@ -103,7 +103,7 @@ def test_one_byte_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
-def test_sizes_that_nobody_may_send(size: int) -> None:
+def test_invalid_frame_sizes_are_rejected(size: int) -> None:
     reading = Reading(max_frame_bytes=100)
     data = size.to_bytes(4, signed=True) + b"rest"
     with pytest.raises(FrameSizeError):
@@ -139,7 +139,7 @@ def test_expected_frames_are_received_in_place() -> None:
     assert reading.frames[-1] == b""
 
 
-def test_a_muted_reader_keeps_what_is_left_and_does_not_copy_it_again() -> None:
+def test_a_muted_reader_keeps_its_backlog_without_a_second_copy() -> None:
     reading = Reading(mute_every=1)
     stream = b"".join(framed(bytes([number])) for number in range(50))
     reading.reader.feed(memoryview(bytearray(stream)), 0, len(stream))

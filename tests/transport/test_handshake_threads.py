@@ -8,7 +8,7 @@ from signalbox.transport.handshake_threads import HandshakeThreads
 
 
 @pytest.mark.spec("C1")
-def test_a_full_data_plane_does_not_keep_the_control_plane_waiting() -> None:
+def test_a_full_data_plane_does_not_delay_the_control_plane() -> None:
     threads = HandshakeThreads()
     held = threading.Event()
     waiting = [threads.data.submit(held.wait) for _ in range(100)]

@@ -28,43 +28,43 @@ def file(tmp_path: Path) -> Iterator[int]:
     os.close(descriptor)
 
 
-def throw_out(descriptor: int) -> None:
+def evict(descriptor: int) -> None:
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def test_warm_cold_and_warm_again(file: int) -> None:
+def test_a_slice_is_resident_evicted_and_prefetched(file: int) -> None:
     async def main() -> None:
-        cold, piece = PageCache(asyncio.get_running_loop()), FileSlice(file, 4096, 500_000)
+        page_cache, piece = PageCache(asyncio.get_running_loop()), FileSlice(file, 4096, 500_000)
         os.pread(file, len(CONTENT), 0)
-        assert cold.is_warm(piece)
-        throw_out(file)
-        if cold._tells:  # a file system in memory has no cold pages
-            assert not cold.is_warm(piece)
+        assert page_cache.is_resident(piece)
+        evict(file)
+        if page_cache._reports_residency:  # a file system in memory has no cold pages
+            assert not page_cache.is_resident(piece)
         done = asyncio.Event()
-        cold.warm(piece, done.set)
+        page_cache.prefetch(piece, done.set)
         await done.wait()
-        assert cold.is_warm(piece)
-        cold.close()
+        assert page_cache.is_resident(piece)
+        page_cache.close()
 
     asyncio.run(main())
 
 
-class NeverWarm(PageCache):
+class NeverResident(PageCache):
     """Pages that are evicted again before each check."""
 
-    def is_warm(self, piece: FileSlice) -> bool:
+    def is_resident(self, piece: FileSlice) -> bool:
         return False
 
 
 @pytest.mark.spec("C5")
 @pytest.mark.parametrize("size", [10_000, 30_000, 900_000])
 @pytest.mark.parametrize("gone_again", [False, True])
-def test_a_cold_slice_arrives_whole(file: int, size: int, gone_again: bool) -> None:
+def test_a_slice_outside_the_page_cache_is_sent_completely(file: int, size: int, gone_again: bool) -> None:
     async def main() -> None:
         async with data_channel() as (loop, owner, client):
             cold = _watched(loop, owner.channel, gone_again)
             os.pread(file, len(CONTENT), 0)
-            throw_out(file)
+            evict(file)
             head, tail = b"head", b"tail"
             piece = FileSlice(file, 77, size)
             owner.channel.send_frame([head, piece, tail])
@@ -80,5 +80,5 @@ def test_a_cold_slice_arrives_whole(file: int, size: int, gone_again: bool) -> N
 
 def _watched(loop: DataLoop, channel: Any, gone_again: bool) -> PageCache:
     if gone_again:
-        loop.cold_files = channel._queue._cold_files = NeverWarm(loop.asyncio_loop)
-    return loop.cold_files
+        loop.page_cache = channel._queue._page_cache = NeverResident(loop.asyncio_loop)
+    return loop.page_cache

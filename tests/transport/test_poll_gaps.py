@@ -34,7 +34,7 @@ def test_work_and_sleep_both_count(held: Callable[[float], None]) -> None:
     gaps.close()
 
 
-def test_what_comes_between_two_polls_is_not_counted() -> None:
+def test_time_inside_a_poll_is_not_counted() -> None:
     gaps = PollGaps()
     gaps.end()
     time.sleep(0.01)  # the poll itself: no request waits for it

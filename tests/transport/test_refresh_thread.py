@@ -5,7 +5,7 @@ import threading
 import time
 import weakref
 
-from signalbox.transport.refresh_thread import EARLIEST_SECONDS, start_keeper_thread
+from signalbox.transport.refresh_thread import EARLIEST_SECONDS, start_refresh_thread
 
 
 class Counting:
@@ -28,14 +28,14 @@ def thread_of(name: str) -> threading.Thread | None:
 
 
 def test_it_works_at_once_from_time_to_time_and_when_woken() -> None:
-    keeper = Counting(0.05, 3600, None)
-    start_keeper_thread(keeper, keeper.wake, "keeper-a")
+    refresher = Counting(0.05, 3600, None)
+    start_refresh_thread(refresher, refresher.wake, "keeper-a")
     for _ in range(2):
-        assert keeper.worked.acquire(timeout=10)
-    assert keeper.at[1] - keeper.at[0] >= 0.05
-    keeper.wake.set()
-    assert keeper.worked.acquire(timeout=10)
-    assert keeper.at[2] - keeper.at[1] >= EARLIEST_SECONDS  # frequent wake-ups do not run it more often
+        assert refresher.worked.acquire(timeout=10)
+    assert refresher.at[1] - refresher.at[0] >= 0.05
+    refresher.wake.set()
+    assert refresher.worked.acquire(timeout=10)
+    assert refresher.at[2] - refresher.at[1] >= EARLIEST_SECONDS  # frequent wake-ups do not run it more often
     thread = thread_of("keeper-a")
     if thread is not None:
         thread.join(10)
@@ -43,11 +43,11 @@ def test_it_works_at_once_from_time_to_time_and_when_woken() -> None:
 
 
 def test_it_ends_with_its_keeper() -> None:
-    keeper = Counting()
-    start_keeper_thread(keeper, keeper.wake, "keeper-b")
-    assert keeper.worked.acquire(timeout=10)
-    thread, forgotten = thread_of("keeper-b"), weakref.ref(keeper)
-    del keeper
+    refresher = Counting()
+    start_refresh_thread(refresher, refresher.wake, "keeper-b")
+    assert refresher.worked.acquire(timeout=10)
+    thread, forgotten = thread_of("keeper-b"), weakref.ref(refresher)
+    del refresher
     gc.collect()
     assert thread is not None
     thread.join(10)

@@ -17,7 +17,7 @@ from signalbox.transport.send_queue import SendQueue, ShortFileError
 
 CONTENT = bytes(range(256)) * 4096  # 1 MB
 ALL_WARM = PageCache(asyncio.new_event_loop())
-ALL_WARM._tells = False
+ALL_WARM._reports_residency = False
 STAGING = memoryview(bytearray(327_680))
 
 
@@ -126,11 +126,11 @@ def test_the_slice_that_was_handed_in_is_left_alone(pair: tuple[socket.socket, s
 def test_take_gives_plaintext_piece_by_piece(file: int) -> None:
     queue = SendQueue(STAGING, ALL_WARM)
     expected = put(queue, [b"head", FileSlice(file, 0, 700_000), b"tail"])
-    taken = []
+    size_taken = []
     while queue.size_bytes:
-        taken.append(queue.take(262_144))
-    assert b"".join(taken) == expected
-    assert max(map(len, taken)) < 2 * 262_144 + 10
+        size_taken.append(queue.take(262_144))
+    assert b"".join(size_taken) == expected
+    assert max(map(len, size_taken)) < 2 * 262_144 + 10
     queue.append(FileSlice(file, len(CONTENT), 10), 10)
     with pytest.raises(ShortFileError):
         queue.take(100)

@@ -53,7 +53,7 @@ async def stream_channel(*, tls: bool = False, dial_tls: bool | None = None) -> 
             server.close()
 
 
-async def answer(reader: asyncio.StreamReader) -> bytes:
+async def outgoing(reader: asyncio.StreamReader) -> bytes:
     return await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
 
 
@@ -67,7 +67,7 @@ def test_frames_and_answers(tls: bool) -> None:
                 writer.write(framed(payload))
                 assert await owner.frames.get() == payload
                 owner.send(payload, b"!")
-                assert await answer(reader) == payload + b"!"
+                assert await outgoing(reader) == payload + b"!"
             writer.close()
             assert await owner.closed == PEER_CLOSED
 
@@ -104,7 +104,7 @@ def test_a_large_file_slice_waits_for_a_slow_reader(tls: bool, tmp_path: Path) -
                 owner.send(b"head", FileSlice(file.fileno(), 0, len(content)), b"tail")
                 assert owner.channel.queued_bytes > 0
                 assert owner.channel.stalled_since is not None
-                assert await answer(reader) == b"head" + content + b"tail"
+                assert await outgoing(reader) == b"head" + content + b"tail"
                 assert owner.channel.queued_bytes == 0
 
     asyncio.run(main())
@@ -128,13 +128,13 @@ def test_a_peer_that_does_not_read_is_not_read_from_either() -> None:
             assert owner.channel.queued_bytes <= PAUSE_READING_BYTES + len(pages) + 4
             assert len(served) < 50
             for _ in requests:
-                assert len(await answer(reader)) == len(pages)
+                assert len(await outgoing(reader)) == len(pages)
             assert served == requests
 
     asyncio.run(main())
 
 
-def test_frames_nobody_may_send() -> None:
+def test_invalid_frame_sizes_close_the_channel() -> None:
     async def main() -> None:
         async with stream_channel() as (owner, (reader, writer)):
             writer.write(b"\xff\xff\xff\xff")
@@ -163,7 +163,7 @@ def test_close_after_flush(tls: bool) -> None:
             await owner.ready.wait()
             owner.send(bytes(3_000_000))
             owner.channel.close_after_flush("served")
-            assert len(await answer(reader)) == 3_000_000
+            assert len(await outgoing(reader)) == 3_000_000
             assert await reader.read() == b""
             assert await owner.closed == "served"
 

@@ -12,60 +12,60 @@ from signalbox.common.cooperative_task import is_long, own_time, yield_if_due
 from signalbox.transport.task_scheduler import TaskScheduler
 
 
-async def over(scheduler: TaskScheduler) -> None:
+async def is_complete(scheduler: TaskScheduler) -> None:
     while scheduler.waiting:  # noqa: ASYNC110 - the test waits for rounds of the loop
         await asyncio.sleep(0)
 
 
-def slices_of(name: str, count: int, told: list[str]) -> None:
+def slices_of(name: str, count: int, order: list[str]) -> None:
     for _ in range(count):
-        told.append(name)
+        order.append(name)
         yield_if_due()
 
 
 @pytest.mark.spec("C5")
 def test_the_loop_turns_between_two_slices() -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
-        scheduler.run(lambda: slices_of("long", 4, told))
-        assert told == ["long"], "the first slice runs at once"
+        scheduler.run(lambda: slices_of("long", 4, order))
+        assert order == ["long"], "the first slice runs at once"
         while scheduler.waiting:
-            asyncio.get_running_loop().call_soon(told.append, "other")
+            asyncio.get_running_loop().call_soon(order.append, "other")
             await asyncio.sleep(0)
-        assert told[:6] == ["long", "long", "other", "long", "other", "long"]
+        assert order[:6] == ["long", "long", "other", "long", "other", "long"]
 
     asyncio.run(main())
 
 
 def test_the_rest_of_something_is_long_from_its_beginning() -> None:
     async def main() -> None:
-        told: list[bool] = []
+        order: list[bool] = []
         scheduler = TaskScheduler(asyncio.get_running_loop())
-        scheduler.run(lambda: told.append(is_long()))
-        scheduler.run(lambda: told.append(is_long()), again=True)
-        assert told == [False, True]
+        scheduler.run(lambda: order.append(is_long()))
+        scheduler.run(lambda: order.append(is_long()), again=True)
+        assert order == [False, True]
 
     asyncio.run(main())
 
 
 def test_long_works_take_turns_and_short_ones_are_over_at_once() -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
-        scheduler.run(lambda: slices_of("a", 3, told))
-        scheduler.run(lambda: slices_of("b", 3, told))
-        scheduler.run(lambda: told.append("short"))
+        scheduler.run(lambda: slices_of("a", 3, order))
+        scheduler.run(lambda: slices_of("b", 3, order))
+        scheduler.run(lambda: order.append("short"))
         assert scheduler.waiting == 2
-        await over(scheduler)
-        assert told == ["a", "b", "short", "a", "b", "a", "b"]
+        await is_complete(scheduler)
+        assert order == ["a", "b", "short", "a", "b", "a", "b"]
 
     asyncio.run(main())
 
 
-def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_task_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
 
         def fails() -> None:
@@ -73,9 +73,9 @@ def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
             raise ValueError("a bug")
 
         scheduler.run(fails)
-        scheduler.run(lambda: slices_of("well", 2, told))
-        await over(scheduler)
-        assert told == ["well", "well"]
+        scheduler.run(lambda: slices_of("well", 2, order))
+        await is_complete(scheduler)
+        assert order == ["well", "well"]
 
     asyncio.run(main())
     assert "Cooperative task failed" in caplog.text
@@ -86,11 +86,11 @@ def test_a_work_knows_its_own_time_from_that_of_others() -> None:
         scheduler, took = TaskScheduler(asyncio.get_running_loop()), []
 
         def work() -> None:
-            began = own_time(time.monotonic)
+            started = own_time(time.monotonic)
             for _ in range(30):
                 _keep_the_thread(0.0002)
                 yield_if_due()
-            took.append(own_time(time.monotonic) - began)
+            took.append(own_time(time.monotonic) - started)
 
         started = time.monotonic()
         scheduler.run(work)
@@ -101,8 +101,8 @@ def test_a_work_knows_its_own_time_from_that_of_others() -> None:
         assert 0.006 <= took[0] < whole / 2
 
     asyncio.run(run())
-    began = own_time(time.monotonic)
-    assert 0 <= time.monotonic() - began < 60, "outside of a cooperative task it is any clock"
+    started = own_time(time.monotonic)
+    assert 0 <= time.monotonic() - started < 60, "outside of a cooperative task it is any clock"
 
 
 def _keep_the_thread(seconds: float) -> None:
@@ -111,15 +111,15 @@ def _keep_the_thread(seconds: float) -> None:
 
 def test_work_that_long_work_begins_gives_way_to_the_loop_alone() -> None:
     async def main() -> None:
-        told: list[str] = []
+        order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
 
         def begins() -> None:
-            scheduler.run(lambda: slices_of("inner", 3, told))
-            slices_of("outer", 2, told)
+            scheduler.run(lambda: slices_of("inner", 3, order))
+            slices_of("outer", 2, order)
 
         scheduler.run(begins)
-        await over(scheduler)
-        assert told == ["outer", "inner", "outer", "inner", "inner"]
+        await is_complete(scheduler)
+        assert order == ["outer", "inner", "outer", "inner", "inner"]
 
     asyncio.run(main())

@@ -133,7 +133,7 @@ def test_a_muted_channel_continues_with_what_is_already_decrypted() -> None:
     [
         (b"GET / HTTP/1.1\r\n\r\n", "HTTP"),
         (framed(b"\0\x12\0\0\0\0\0\x01\0\0"), "a plaintext Kafka request (ApiVersions)"),
-        (bytes(64), "bytes that are no TLS"),
+        (bytes(64), "bytes that are not TLS"),
     ],
 )
 def test_plain_text_on_a_tls_port(data: bytes, named: str) -> None:
@@ -157,7 +157,7 @@ def test_a_peer_that_leaves_during_the_handshake() -> None:
     asyncio.run(main())
 
 
-def test_closing_after_the_flush_says_goodbye() -> None:
+def test_close_after_flush_sends_close_notify() -> None:
     async def main() -> None:
         async with tls_channel() as (_, owner, client, context):
             reader, _writer = await dial(client, context)
@@ -171,7 +171,7 @@ def test_closing_after_the_flush_says_goodbye() -> None:
     asyncio.run(main())
 
 
-def test_a_frame_nobody_may_send() -> None:
+def test_an_invalid_frame_size_closes_the_channel() -> None:
     async def main() -> None:
         async with tls_channel() as (_, owner, client, context):
             _, writer = await dial(client, context)

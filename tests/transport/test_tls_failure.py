@@ -11,7 +11,7 @@ from signalbox.transport.tls_records import NotTls
 from tests.security.certificates import Authority
 from tests.security.tls.handshakes import AUTHORITY, TRUSTING, inline, shake_hands
 
-STRANGER = Authority("stranger")
+OTHER_AUTHORITY = Authority("other")
 
 
 def reason(server: TlsSettings, client: TlsSettings = TRUSTING, host: str = "localhost") -> str:
@@ -32,10 +32,10 @@ def test_why_a_handshake_failed() -> None:
     )
     assert "certificate has expired (ssl.truststore.*)" in reason(inline(AUTHORITY.expired("broker")))
     assert "certificate is not yet valid" in reason(inline(AUTHORITY.not_yet_valid("broker")))
-    assert "unable to get local issuer certificate" in reason(inline(STRANGER.identity("broker")))
+    assert "unable to get local issuer certificate" in reason(inline(OTHER_AUTHORITY.identity("broker")))
     assert "the peer sent no certificate (ssl.client.auth=required)" in reason(mutual)
     assert "unable to get local issuer" in reason(
-        mutual, inline(STRANGER.identity("user"), truststore_certificates=AUTHORITY.pem)
+        mutual, inline(OTHER_AUTHORITY.identity("user"), truststore_certificates=AUTHORITY.pem)
     )
     old, new = inline(enabled_protocols=("TLSv1.2",)), inline(enabled_protocols=("TLSv1.3",))
     assert "no TLS version in common (ssl.enabled.protocols)" in reason(new, old)
@@ -46,13 +46,13 @@ def test_why_a_handshake_failed() -> None:
     assert "no cipher suite in common (ssl.cipher.suites)" in reason(short, long)
 
 
-def test_what_is_no_tls_is_counted_apart() -> None:
-    error = NotTls("the peer sent HTTP where TLS is spoken")
+def test_plaintext_on_tls_has_its_own_label() -> None:
+    error = NotTls("the peer sent HTTP where TLS is expected")
     assert failure_kind(error) == "plaintext_on_tls"
-    assert failure_reason(error).startswith("the peer sent HTTP where TLS is spoken: check")
+    assert failure_reason(error).startswith("the peer sent HTTP where TLS is expected: check")
 
 
-def test_what_nobody_has_words_for_keeps_openssls() -> None:
+def test_an_unknown_reason_keeps_the_text_of_openssl() -> None:
     error = ssl.SSLError(1, "[SSL: SOMETHING] something")
     error.reason = "SOMETHING"
     assert failure_reason(error) == "the TLS handshake failed: SOMETHING"

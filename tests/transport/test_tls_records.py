@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.transport.tls_records import NotTls, TlsRecords, is_tls, named
+from signalbox.transport.tls_records import NotTls, TlsRecords, is_tls, protocol_name
 
 HELLO = bytes.fromhex("1603010004") + b"\x01\x00\x00\x00"
 CHANGE = bytes.fromhex("140303000101")
 
 
-def test_whole_records_only() -> None:
+def test_only_complete_records_are_returned() -> None:
     records = TlsRecords()
     records.add(HELLO + CHANGE + HELLO[:7])
     assert records.take() == HELLO + CHANGE
@@ -30,21 +30,21 @@ def test_whole_records_only() -> None:
         (b"PRI * HT", "HTTP/2"),
         (b"PROXY TC", "the PROXY protocol"),
         (b"SSH-2.0-", "SSH"),
-        (b"\0\0\0\x40\x7f\x12\0\x04", "bytes that are no TLS (00 00 00 40 7f 12 00 04)"),
-        (b"\x80\x2e\x01\x03\x01", "bytes that are no TLS (80 2e 01 03 01)"),
+        (b"\0\0\0\x40\x7f\x12\0\x04", "bytes that are not TLS (00 00 00 40 7f 12 00 04)"),
+        (b"\x80\x2e\x01\x03\x01", "bytes that are not TLS (80 2e 01 03 01)"),
     ],
 )
-def test_what_is_no_tls_is_named(head: bytes, name: str) -> None:
-    assert named(head) == name
+def test_the_protocol_of_other_bytes_is_named(head: bytes, name: str) -> None:
+    assert protocol_name(head) == name
     records = TlsRecords()
     records.add(head)
     with pytest.raises(NotTls) as raised:
         records.take()
-    assert str(raised.value) == f"the peer sent {name} where TLS is spoken"
+    assert str(raised.value) == f"the peer sent {name} where TLS is expected"
 
 
 @pytest.mark.parametrize("record", ["1703034801", "1602010004", "1503030003000000ff03030001"])
-def test_records_that_nobody_may_send(record: str) -> None:
+def test_invalid_records_are_rejected(record: str) -> None:
     records = TlsRecords()
     records.add(bytes.fromhex(record))
     with pytest.raises(NotTls):

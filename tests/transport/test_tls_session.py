@@ -94,11 +94,11 @@ def test_plaintext_goes_through() -> None:
     with_sessions(test)
 
 
-def test_a_goodbye_is_told_from_silence() -> None:
+def test_close_notify_is_distinguished_from_no_data() -> None:
     async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
         await shake_hands(server, client)
         target = memoryview(bytearray(100))
-        client.say_goodbye()
+        client.send_close_notify()
         assert server.read_into(target) == 0
         server.receive(client.outgoing())
         assert server.read_into(target) == -1
@@ -116,7 +116,7 @@ def test_a_client_certificate_is_seen() -> None:
     with_sessions(test, client_auth="required")
 
 
-def test_garbage_is_told_from_tls_without_a_thread() -> None:
+def test_bytes_that_are_not_tls_are_rejected_without_a_thread() -> None:
     async def test(server: TlsSession, _client: TlsSession, executor: Executor) -> None:
         assert isinstance(executor, ThreadPoolExecutor)
         executor.shutdown()  # a step in the thread pool would raise
@@ -141,7 +141,7 @@ def test_records_that_make_no_sense_are_an_error_of_the_handshake() -> None:
     with_sessions(test)
 
 
-def test_nothing_is_done_until_a_record_is_whole() -> None:
+def test_the_handshake_waits_for_a_complete_record() -> None:
     async def test(server: TlsSession, client: TlsSession, executor: Executor) -> None:
         loop = asyncio.get_running_loop()
         hello = await client_hello(client)
@@ -184,7 +184,7 @@ def test_bytes_that_come_while_a_step_runs_start_the_next_one() -> None:
     with_sessions(test)
 
 
-def test_what_follows_the_last_step_at_once_is_not_lost() -> None:
+def test_bytes_after_the_last_handshake_step_are_kept() -> None:
     async def test(server: TlsSession, client: TlsSession, _: Executor) -> None:
         await shake_hands(server, client, early=b"first words")
         target = memoryview(bytearray(100))

@@ -138,7 +138,7 @@ def test_a_port_without_tls() -> None:
 
 
 @pytest.mark.spec("L7")
-def test_a_client_certificate_that_was_missing_is_told_after_the_handshake() -> None:
+def test_a_missing_client_certificate_is_reported_after_the_handshake() -> None:
     """In TLS 1.3 the client completes its handshake before the server has checked the certificate."""
 
     async def main() -> None:
@@ -154,7 +154,7 @@ def test_a_client_certificate_that_was_missing_is_told_after_the_handshake() -> 
     asyncio.run(main())
 
 
-def test_whoever_gives_up_leaves_nothing_behind() -> None:
+def test_a_cancelled_handshake_closes_the_connection() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         sock = listening_socket()

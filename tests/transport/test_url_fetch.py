@@ -17,14 +17,14 @@ import pytest
 from signalbox.common.limits import MAX_CONFIG_FILE_BYTES, MAX_FETCHED_DOCUMENT_BYTES
 from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.settings import TlsSettings
-from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch, url_problem
+from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch, url_problem
 from tests.security.certificates import Authority
 from tests.security.issuer import Endpoint, answering
 from tests.transport.self_connecting import can_be_bound, dial_themselves
 
 
 def get(url: str, **more: Any) -> bytes:
-    return fetch(FetchRequest(url=url, **{"deadline_s": 5.0, **more}))
+    return fetch(UrlRequest(url=url, **{"deadline_s": 5.0, **more}))
 
 
 def problem(url: str, **more: Any) -> str:
@@ -114,9 +114,9 @@ def test_https_with_a_checked_certificate() -> None:
         trusting = client_context(TlsSettings(truststore_certificates=authority.pem))
         assert get(url, tls=lambda: trusting) == b"keys"
         assert "self" in problem(url) or "issuer" in problem(url)
-        assert "cannot be asked" in problem(endpoint.url)  # plain text on a TLS port
+        assert "cannot be reached" in problem(endpoint.url)  # plain text on a TLS port
     with Endpoint(answering(b"x")).open() as plain:
-        assert "cannot be asked" in problem(plain.url.replace("http:", "https:"), tls=ssl.create_default_context)
+        assert "cannot be reached" in problem(plain.url.replace("http:", "https:"), tls=ssl.create_default_context)
 
 
 def drip(sock: socket.socket) -> None:
@@ -130,16 +130,16 @@ def drip(sock: socket.socket) -> None:
 
 @pytest.mark.parametrize("say", [lambda sock: None, drip])
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_server_that_hangs_holds_nobody_past_the_deadline(say: Callable[[socket.socket], None], scheme: str) -> None:
+def test_a_hanging_server_does_not_exceed_the_deadline(say: Callable[[socket.socket], None], scheme: str) -> None:
     with talking(say) as url:
         started = time.monotonic()
         text = problem(url.replace("http", scheme, 1), deadline_s=0.4)
         assert time.monotonic() - started < 30
-        assert "did not answer within 0.4 s" in text or (scheme == "https" and say is drip)
+        assert "did not respond within 0.4 s" in text or (scheme == "https" and say is drip)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "response_bytes",
     [
         b"",
         b"\0" * 100,
@@ -147,10 +147,10 @@ def test_a_server_that_hangs_holds_nobody_past_the_deadline(say: Callable[[socke
         b"HTTP/1.1 2" + b"0" * 70_000 + b"\r\n\r\n",
     ],
 )
-def test_a_server_that_breaks_off_or_talks_nonsense(said: bytes) -> None:
+def test_a_server_that_breaks_off_or_talks_nonsense(response_bytes: bytes) -> None:
     def say(sock: socket.socket) -> None:
         sock.recv(1000)
-        sock.sendall(said)
+        sock.sendall(response_bytes)
         sock.shutdown(socket.SHUT_RDWR)
 
     with talking(say) as url:
@@ -160,16 +160,16 @@ def test_a_server_that_breaks_off_or_talks_nonsense(said: bytes) -> None:
 def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         port = dial_themselves(patched)
-        with pytest.raises(FetchFailed, match="connection was one to itself"):
+        with pytest.raises(FetchFailed, match="socket connected to itself"):
             get(f"http://127.0.0.1:{port}/keys")
     assert can_be_bound(port)
 
 
-def test_nobody_listens() -> None:
+def test_no_server_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert "Connection refused" in problem(f"http://127.0.0.1:{port}/")
-    assert "cannot be asked" in problem("http://no-such-host.invalid/")
+    assert "cannot be reached" in problem("http://no-such-host.invalid/")
 
 
 @pytest.mark.parametrize(
@@ -185,12 +185,12 @@ def test_nobody_listens() -> None:
         ("http://[::1/", "no URL"),
     ],
 )
-def test_what_is_no_address(url: str, words: str) -> None:
+def test_invalid_urls(url: str, words: str) -> None:
     assert words in str(url_problem(url))
     assert words in problem(url)
 
 
-def test_what_is_secret_is_not_shown() -> None:
-    request = FetchRequest(url="http://h/", deadline_s=1, headers={"Authorization": "Basic abc"}, body=b"password")
+def test_secrets_are_not_shown() -> None:
+    request = UrlRequest(url="http://h/", deadline_s=1, headers={"Authorization": "Basic abc"}, body=b"password")
     assert "abc" not in repr(request)
     assert "password" not in repr(request)

@@ -26,7 +26,7 @@ class Replicas:
         self.fetchers = self
         self.throttles = Throttles.of(1, SystemClock().monotonic)
 
-    def spread_over(self, num_fetchers: int) -> None:
+    def resize(self, num_fetchers: int) -> None:
         self.heard.append(f"{num_fetchers} fetchers")
 
     def update_topic_config(self, topic: str) -> None:
@@ -50,13 +50,13 @@ def test_throttles_of_topics_and_brokers(repository: ConfigRepository) -> None:
     leader = replicas.throttles.leader
     assert [leader.covers("t", partition) for partition in (0, 1)] == [True, False]
     leader.record("t", 0, 1_000_000)
-    assert not leader.holds_back("t", 0), "no rate is set"
+    assert not leader.is_throttled("t", 0), "no rate is set"
     low = DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of(leader__replication__throttled__rate="10").values)
     _config_changed(replicas, low, "brokers/1", {})  # type: ignore[arg-type]
     leader.record("t", 0, 1_000_000)
-    assert leader.holds_back("t", 0)
+    assert leader.is_throttled("t", 0)
     _config_changed(replicas, low, "topics/t", {})  # type: ignore[arg-type]
-    assert not leader.holds_back("t", 0)
+    assert not leader.is_throttled("t", 0)
 
 
 def test_a_running_side(cluster: Cluster) -> None:

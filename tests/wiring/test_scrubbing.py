@@ -85,7 +85,7 @@ def test_a_log_that_cannot_be_read_is_passed_over(tmp_path: Path, caplog: pytest
     class Failing(LogScrub):
         def next_piece(self) -> Piece | None:
             piece = super().next_piece()
-            if piece is not None and self._visit is not None and self._visit.log is logs[0]:
+            if piece is not None and self._log_check is not None and self._log_check.log is logs[0]:
                 piece.bytes.fd = -1
             return piece
 

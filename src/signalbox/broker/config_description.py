@@ -27,7 +27,7 @@ from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dy
 from signalbox.common.listener_key import ListenerKey, read_listener_key
 from signalbox.common.topic_config import TOPIC_CONFIG
 from signalbox.metadata.effective_config import ConfigSource
-from signalbox.storage.config_rows import in_milliseconds, stand_ins
+from signalbox.storage.config_rows import in_milliseconds, substitute_keys
 
 Synonym = tuple[str, str | None, int]
 _Level = tuple[ConfigSource, Mapping[str, str]]
@@ -146,7 +146,7 @@ class ConfigDescription:
         """Synonyms of the broker key of a topic config and of the keys that can replace it; empty when `name` itself
         has none and the others are all defaults."""
         synonyms = self._broker_synonyms(name, row)
-        for other, _ in stand_ins(name):
+        for other, _ in substitute_keys(name):
             synonyms += self._broker_synonyms(other, self._table[other])
         is_set = any(source is not ConfigSource.DEFAULT_CONFIG for _, _, source in synonyms)
         return synonyms if is_set or (synonyms and synonyms[0][0] == name) else []
@@ -191,7 +191,7 @@ def _unknown(name: str, synonyms: list[Synonym]) -> DescribedConfig:
 def _in_topic_units(row: ConfigRow, winner: Synonym) -> str | None:
     """The value in the topic config's unit: hours and minutes of a replacing key become milliseconds."""
     name, value, _ = winner
-    unit_ms = dict(stand_ins(row.synonym or "")).get(name)
+    unit_ms = dict(substitute_keys(row.synonym or "")).get(name)
     return value if unit_ms is None or value is None else str(in_milliseconds(int(value), unit_ms))
 
 

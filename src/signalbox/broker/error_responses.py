@@ -10,7 +10,7 @@ from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, ResponseMessage
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.error_shapes import Asked, Shape, changes, groups, records, top_level
+from signalbox.protocol.error_builders import ErrorBuilder, FailedRequest, changes, groups, records, top_level
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import reject_leader_and_isr
 from signalbox.security.principal import ANONYMOUS, KafkaPrincipal
@@ -21,9 +21,9 @@ _TOKEN_NAMES_REQUESTER_FROM = 3
 def error_response(request: ApiRequest, error: Error, message: str | None = None) -> ResponseMessage:
     """The API's response with `error` for every entry of the request."""
     header = request.header
-    shape = _SHAPES.get(ApiKey(header.api_key), top_level)
-    rejected = Asked(request.body, header.api_version)
-    response: ResponseMessage = shape(rejected, API_TABLE[header.api_key].response, int(error), message)
+    build = _BUILDERS.get(ApiKey(header.api_key), top_level)
+    rejected = FailedRequest(request.body, header.api_version)
+    response: ResponseMessage = build(rejected, API_TABLE[header.api_key].response, int(error), message)
     return response
 
 
@@ -35,11 +35,11 @@ def failure(request: ApiRequest, error: Error, message: str | None = None) -> Fi
     return error_response(request, error, message)
 
 
-def _leader_and_isr(rejected: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _leader_and_isr(rejected: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     return reject_leader_and_isr(rejected.body, rejected.version, Error.of(code))
 
 
-def _create_delegation_token(rejected: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _create_delegation_token(rejected: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     # Kafka returns ANONYMOUS as owner and requester when a request fails before it reads them.
     requester = ANONYMOUS if rejected.version >= _TOKEN_NAMES_REQUESTER_FROM else KafkaPrincipal("", "")
     return response(
@@ -54,10 +54,10 @@ def _create_delegation_token(rejected: Asked, response: type[Any], code: int, me
     )
 
 
-_SHAPES: dict[ApiKey, Shape] = {
-    **records.SHAPES,
-    **groups.SHAPES,
-    **changes.SHAPES,
+_BUILDERS: dict[ApiKey, ErrorBuilder] = {
+    **records.BUILDERS,
+    **groups.BUILDERS,
+    **changes.BUILDERS,
     ApiKey.LEADER_AND_ISR: _leader_and_isr,
     ApiKey.CREATE_DELEGATION_TOKEN: _create_delegation_token,
 }

@@ -61,7 +61,7 @@ class ConnectionApiVersions:
             return False
         body = template[1]
         size = len(body) + 4
-        connection.respond_whole(_SIZE_AND_ID(size, correlation_id) + body)
+        connection.respond_framed(_SIZE_AND_ID(size, correlation_id) + body)
         self.stats.add(len(frame), size, owner.monotonic() - connection.channel.active_at)
         return True
 

@@ -54,7 +54,7 @@ class FastFetch:
     ) -> None:
         self.has_quota = has_quota
         self.replicas = replicas
-        self.read_hot = replicas.read_hot
+        self.read_fast_path = replicas.read_fast_path
         self.cache = cache
         self.authorizer = authorizer
         self.monotonic = clock.monotonic
@@ -147,7 +147,7 @@ class ConnectionFetch:
             templates.forget(template.key)
             return False
         try:
-            log_slice = owner.read_hot(
+            log_slice = owner.read_fast_path(
                 partition, _OFFSET.unpack_from(frame, end)[0], template.max_bytes, template.isolation
             )
         except KafkaError:

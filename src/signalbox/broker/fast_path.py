@@ -56,7 +56,7 @@ class FastPathConnection(Protocol):
         """Send a response of head (which begins with the size of the whole response), records and tail."""
         ...
 
-    def respond_whole(self, frame: bytes) -> None:
+    def respond_framed(self, frame: bytes) -> None:
         """Send a response frame that begins with its size."""
         ...
 

@@ -63,7 +63,7 @@ class FastProduce:
         self.handler = handler
         self.now_ms = clock.now_ms
         self.monotonic = clock.monotonic
-        self.add_deadline = replicas.engine.deadlines.add
+        self.add_deadline = replicas.scheduler.deadlines.add
 
     def __call__(self, connection: FastPathConnection, version: int) -> ConnectionProduce:
         return ConnectionProduce(self, connection, version)
@@ -207,7 +207,7 @@ class ConnectionProduce:
     def _respond(self, frame: bytes, request_bytes: int) -> None:
         """`frame` begins with its size; b"": the request gets no response (acks=0)."""
         if frame:
-            self._connection.respond_whole(frame)
+            self._connection.respond_framed(frame)
             self._count(request_bytes, len(frame) - 4)
         else:
             self._connection.respond_nothing()

@@ -15,9 +15,9 @@ from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.routes import RouteTable
-from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.response_errors import has_not_controller_error
 from signalbox.security.request_context import RequestContext
 
 # As in Kafka: these return NOT_CONTROLLER before they authorize the request; the others authorize it first.
@@ -67,7 +67,7 @@ class DirectWriter:
             return await self._controller.handle(api_key, request, context)
         if self._controller.is_active:
             response = await self._controller.handle(api_key, request, context)
-            if not says_not_controller(response):
+            if not has_not_controller_error(response):
                 return response
         return await self._local.handle(api_key, request)
 

@@ -29,8 +29,8 @@ from signalbox.client.node import Node, Purpose
 from signalbox.client.route_report import RouteReport, report_routes
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
-from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.response_errors import has_not_controller_error
 
 _GRACE_SECONDS = 0.05  # the connection's own timeout fires first when both are equal
 
@@ -147,7 +147,7 @@ class ClusterClient:
             try:
                 response = await self._ask(node, message, Purpose.REQUESTS, left_ms)
                 tried.add(node.node_id)
-                if not says_not_controller(response):
+                if not has_not_controller_error(response):
                     return response
                 if self.metadata_updater.least_loaded_node(tried) is None:
                     self.metadata_updater.refresh_soon()  # a controller may have registered since

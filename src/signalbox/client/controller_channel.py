@@ -29,9 +29,9 @@ from signalbox.client.wire_frames import Chunk
 from signalbox.common.forwarding_id import FORWARDING_ID_TAG
 from signalbox.common.limits import MAX_FORWARDS_IN_FLIGHT, MAX_FORWARDS_QUEUED
 from signalbox.common.metrics import MetricName, Metrics
-from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.envelope import EnvelopeRequest
+from signalbox.protocol.response_errors import has_not_controller_error
 
 _CLOSED = "the channel to the controller is closed"
 
@@ -174,7 +174,7 @@ class ControllerChannel:
                 connection.close(f"unreadable answer: {error}")
                 self._send_again(request)
             else:
-                if says_not_controller(response):
+                if has_not_controller_error(response):
                     self._connections.denied(connection)
                     self._send_again(request)
                 elif not request.future.done():

@@ -33,7 +33,7 @@ from signalbox.security.oauth.unsecured_login import UnsecuredTokens
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER, OAuthBearerClientExchange
 from signalbox.security.tls.provider_tls import provider_context
 from signalbox.security.tls.settings import TlsConfigError
-from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch, url_problem
+from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch, url_problem
 
 URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 LOGIN_CALLBACK_KEY = "sasl.login.callback.handler.class"
@@ -149,7 +149,7 @@ def _endpoint(parts: LoginParts, url: str) -> TokenSource | None:
     )
     connect_ms, read_ms = parts.value("sasl.login.connect.timeout.ms"), parts.value("sasl.login.read.timeout.ms")
     return EndpointTokens(
-        FetchRequest(
+        UrlRequest(
             url=url,
             headers=headers,
             body=body,
@@ -163,7 +163,7 @@ def _endpoint(parts: LoginParts, url: str) -> TokenSource | None:
 class EndpointTokens:
     """A TokenSource: the token endpoint of an identity provider."""
 
-    def __init__(self, request: FetchRequest) -> None:
+    def __init__(self, request: UrlRequest) -> None:
         self._request = request
 
     def token(self) -> LoginToken:
@@ -181,7 +181,7 @@ class FileTokens:
 
     def token(self) -> LoginToken:
         try:
-            return read_login_token(fetch(FetchRequest(url=self._url, deadline_s=1)).decode())
+            return read_login_token(fetch(UrlRequest(url=self._url, deadline_s=1)).decode())
         except FetchFailed as error:
             raise TokenUnavailable(f"the token file {self._url} {error}") from None
         except UnicodeDecodeError:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from signalbox.common.backoff import Backoff
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.security.oauth.login_token import LoginToken, RefreshWindow, TokenSource, TokenUnavailable
-from signalbox.transport.refresh_thread import start_keeper_thread
+from signalbox.transport.refresh_thread import start_refresh_thread
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class TokenRefresher:
     def _ask(self) -> None:
         if not self._started:
             self._started = True
-            start_keeper_thread(self, self._wake, "access-token")
+            start_refresh_thread(self, self._wake, "access-token")
         else:
             self._wake.set()
 

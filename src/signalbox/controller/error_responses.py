@@ -1,7 +1,7 @@
 """A response that rejects a whole request, in the form of its API: NOT_CONTROLLER, or an error of the controller.
 
 One row per API that the controller decides; `dispatch.py` has the same rows, and a test compares the two. Brokers use
-the same response forms (`protocol/error_shapes`) for the APIs of clients.
+the same response forms (`protocol/error_builders`) for the APIs of clients.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from signalbox.controller.token_control import rejected_creation, rejected_expiry, rejected_renewal
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.error_shapes import Asked, top_level
-from signalbox.protocol.error_shapes.changes import SHAPES
+from signalbox.protocol.error_builders import FailedRequest, top_level
+from signalbox.protocol.error_builders.changes import BUILDERS
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownResponse
@@ -28,10 +28,10 @@ def reject(api_key: int, request: Any, error: Error, message: str | None = None)
 
 def _shaped(api_key: ApiKey) -> Rejection:
     """The response in the newest version: fields that an older version lacks are left out when it is encoded."""
-    row, shape = API_TABLE[api_key], SHAPES.get(api_key, top_level)
+    row, build = API_TABLE[api_key], BUILDERS.get(api_key, top_level)
 
     def rejection(request: Any, error: Error, message: str) -> Message:
-        answer: Message = shape(Asked(request, row.max_version), row.response, int(error), message)
+        answer: Message = build(FailedRequest(request, row.max_version), row.response, int(error), message)
         return answer
 
     return rejection

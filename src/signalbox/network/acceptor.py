@@ -1,7 +1,7 @@
 """Base of all acceptors: accepts new connections in batches, and pauses when limits are reached.
 
-When a limit is reached (`ready` returns a wait), or the system returns no socket, the listening socket is not polled
-for a while: new connections wait in the kernel's backlog, as with Kafka's blocked acceptor.
+When a limit is reached (`wait_seconds` returns a wait), or the system returns no socket, the listening socket is not
+polled for a while: new connections wait in the kernel's backlog, as with Kafka's blocked acceptor.
 """
 
 from __future__ import annotations
@@ -16,28 +16,33 @@ from typing import Any
 _SLICE_SECONDS = 0.0001
 _RETRY_SECONDS = 0.1
 
-Ready = Callable[[], float]
-Accepted = Callable[[socket.socket, Any], None]
+WaitSeconds = Callable[[], float]
+OnAccepted = Callable[[socket.socket, Any], None]
 
 log = logging.getLogger("signalbox.network.acceptor")
 
 
 class Acceptor(ABC):
-    """`ready()` returns the seconds to wait before the next accept (0: now); `accepted(sock, address)` becomes the
-    owner of the accepted socket. The listening socket belongs to the acceptor."""
+    """`wait_seconds()` returns the seconds to wait before the next accept (0: now); `on_accepted(sock, address)`
+    becomes the owner of the accepted socket. The listening socket belongs to the acceptor."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, ready: Ready, accepted: Accepted, per_turn: int
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        wait_seconds: WaitSeconds,
+        on_accepted: OnAccepted,
+        per_turn: int,
     ) -> None:
         self._asyncio_loop = loop
         self._sock = sock
-        self._ready = ready
-        self._accepted = accepted
+        self._wait_seconds = wait_seconds
+        self._on_accepted = on_accepted
         self._per_turn = per_turn
         self._started = False
         self._paused_at: float | None = None
         self._paused_before = 0.0
-        self._fails = False
+        self._is_failing = False
 
     @property
     def paused_seconds(self) -> float:
@@ -59,19 +64,19 @@ class Acceptor(ABC):
 
     @abstractmethod
     def _watch(self) -> None:
-        """Call `_take` when a new connection waits."""
+        """Call `_accept_batch` when a new connection waits."""
 
     @abstractmethod
     def _unwatch(self) -> None: ...
 
-    def _take(self) -> None:
+    def _accept_batch(self) -> None:
         """Accept one batch: at most `per_turn` connections, and no longer than a slice (a new connection with TLS costs
         ten times as much as one without)."""
         deadline = self._asyncio_loop.time() + _SLICE_SECONDS
         for _ in range(self._per_turn):
             if not self._started or self._paused_at is not None:
                 return
-            wait = self._ready()
+            wait = self._wait_seconds()
             if wait > 0:
                 self._pause(wait)
                 return
@@ -82,15 +87,15 @@ class Acceptor(ABC):
             except OSError as error:
                 self._failed(error)
                 return
-            self._fails = False
-            self._accepted(sock, address)
+            self._is_failing = False
+            self._on_accepted(sock, address)
             if self._asyncio_loop.time() >= deadline:
                 return
 
     def _failed(self, error: OSError) -> None:
         """No descriptors, no memory, or a network that is down: retried after a pause, logged once."""
-        if not self._fails:
-            self._fails = True
+        if not self._is_failing:
+            self._is_failing = True
             log.warning("Connections cannot be accepted on %s and wait: %s", self._sock.getsockname(), error)
         self._pause(_RETRY_SECONDS)
 

@@ -42,7 +42,7 @@ class AddressRates:
         bucket = self._buckets.get(address)
         if bucket is None:
             if len(self._buckets) >= MAX_QUOTA_BUCKETS:
-                self._buckets = {key: each for key, each in self._buckets.items() if not each.is_full(now)}
+                self._buckets = {key: bucket for key, bucket in self._buckets.items() if not bucket.is_full(now)}
             bucket = self._buckets[address] = CreationRate(rate)
         seconds = bucket.wait_seconds(now)
         if not seconds:

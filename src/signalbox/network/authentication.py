@@ -62,14 +62,14 @@ class Authentication:
         max_lifetimes_ms = {name: session_lifetime_ms(listener.settings, name) for name in mechanisms}
         # Weak references: a closed connection and its objects are freed at once, not by the next run of the cyclic
         # garbage collector, which would come too late in a storm of failed logins.
-        objection, on_end = WeakMethod(self._objection), WeakMethod(self._on_end)
+        rejection_reason, on_end = WeakMethod(self._rejection_reason), WeakMethod(self._on_end)
         self._session = SaslServerSession(
-            mechanisms, max_lifetimes_ms, lambda outcome: _called(objection, outcome), ports.clock
+            mechanisms, max_lifetimes_ms, lambda outcome: _call_weak(rejection_reason, outcome), ports.clock
         )
-        self._end = SessionEnd(ports.clock, lambda: _called(on_end))
-        self._proved = ANONYMOUS
+        self._end = SessionEnd(ports.clock, lambda: _call_weak(on_end))
+        self._authenticated_principal = ANONYMOUS
         self._token_id = ""
-        self._versions_asked = 0
+        self._version_requests = 0
         self.failed = False
 
     def begin(self) -> None:
@@ -79,7 +79,7 @@ class Authentication:
 
     def end(self) -> None:
         """The connection is closed: cancel the session's timer."""
-        self._end.forget()
+        self._end.cancel()
 
     def tokens_changed(self, ends_ms: Mapping[str, int | None]) -> None:
         """New expiry times (epoch ms) of delegation tokens by id; None for a removed token, whose session ends at once.
@@ -92,7 +92,7 @@ class Authentication:
             return
         self._listener.plane.expired_connections_killed += 1
         self._listener.authentications.expired.add()
-        self._connection.close("its delegation token was ended")
+        self._connection.close("its delegation token has expired or was removed")
 
     def on_frame(self, frame: memoryview, buffer: PooledBuffer | None) -> None:
         """A frame before authentication, during re-authentication, or after the session's end."""
@@ -112,7 +112,7 @@ class Authentication:
             self._listener.plane.expired_connections_killed += 1
             self._listener.authentications.expired.add()
             connection.close("the SASL session has expired (connections.max.reauth.ms, or its token's end)")
-        elif header.api_key == ApiKey.API_VERSIONS and self._may_ask_versions():
+        elif header.api_key == ApiKey.API_VERSIONS and self._may_request_versions():
             connection.submit(header, data, body_offset)
         else:
             self._on_sasl_request(header, data, body_offset)
@@ -125,11 +125,11 @@ class Authentication:
         else:
             self._connection.channel.send_frame((illegal_sasl_state(header),))
 
-    def _may_ask_versions(self) -> bool:
+    def _may_request_versions(self) -> bool:
         """Whether an ApiVersions request is answered: only before the login, and only a few times, since the response
         costs the broker more than the request costs the client."""
-        self._versions_asked += 1
-        return self._session.state is SaslState.HANDSHAKE and self._versions_asked <= _VERSIONS_BEFORE_LOGIN
+        self._version_requests += 1
+        return self._session.state is SaslState.HANDSHAKE and self._version_requests <= _VERSIONS_BEFORE_LOGIN
 
     def _begins_renewal(self, header: RequestHeader) -> bool:
         """Whether this request may start a re-authentication; if so, it has started."""
@@ -152,27 +152,27 @@ class Authentication:
     def _step(self, work: Callable[[], Reply], header: RequestHeader | None) -> None:
         """Let the session process a frame, in a thread if that may block; nothing is read meanwhile."""
 
-        def judged() -> Reply | DecodeError:
+        def process() -> Reply | DecodeError:
             try:
                 return work()
             except DecodeError as error:
                 return error
 
         if not self._session.blocking:
-            self._act(judged(), header)
+            self._apply_reply(process(), header)
             return
         self._connection.channel.mute()
-        self._listener.callbacks.run(judged, lambda reply: self._act_late(reply, header))
+        self._listener.callbacks.run(process, lambda reply: self._apply_late_reply(reply, header))
 
-    def _act_late(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
+    def _apply_late_reply(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
         channel = self._connection.channel
         if channel.closed:
             return
-        self._act(reply, header)
+        self._apply_reply(reply, header)
         if self._session.state is not SaslState.FAILED:
             channel.unmute()
 
-    def _act(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
+    def _apply_reply(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
         connection = self._connection
         if isinstance(reply, DecodeError):
             name = API_TABLE[header.api_key].name if header is not None else "the token"
@@ -205,33 +205,32 @@ class Authentication:
         )
         return build_principal(self._ports.principal_builder, evidence)
 
-    def _objection(self, outcome: Outcome) -> str | None:
+    def _rejection_reason(self, outcome: Outcome) -> str | None:
         """Why the principal of a login is rejected, or None: it cannot be built, or a re-authentication changes it."""
         before = self._connection.context.principal
         try:
-            now = self._proved = self._principal(outcome)
+            after = self._authenticated_principal = self._principal(outcome)
         except PrincipalRejected as rejection:
             return str(rejection)
-        if not self._connection.established or now == before:
+        if not self._connection.established or after == before:
             return None
-        return (
-            f"Cannot change principals during re-authentication from {before.type}.{before.name}: {now.type}.{now.name}"
-        )
+        change = f"from {before.type}.{before.name}: {after.type}.{after.name}"
+        return f"Cannot change principals during re-authentication {change}"
 
     def _accept(self, outcome: Outcome, *, can_renew: bool) -> None:
         connection = self._connection
-        connection.context.principal = self._proved
+        connection.context.principal = self._authenticated_principal
         counts = self._listener.authentications
         if connection.established:
-            counts.again_succeeded.add()
-            counts.again_latency.record(self._end.renewal_ms)
+            counts.reauthentication_succeeded.add()
+            counts.reauthentication_latency.record(self._end.renewal_ms)
             connection.channel.on_frame = connection.on_frame
         else:
             if not can_renew:
-                counts.succeeded_for_good.add()
+                counts.succeeded_without_reauthentication.add()
             self._established(connection)
         self._token_id = outcome.token_id
-        self._end.lasts(outcome.lifetime_ms)
+        self._end.start(outcome.lifetime_ms)
 
     def _on_end(self) -> None:
         """The session has expired: the next request must be a SaslHandshake, or the connection is closed."""
@@ -247,7 +246,7 @@ class Authentication:
 
         loop = asyncio.get_running_loop()
 
-        def answer() -> None:
+        def respond() -> None:
             if reply.answer is None:
                 close()
             else:
@@ -257,7 +256,7 @@ class Authentication:
         def close() -> None:
             channel.close_after_flush(f"authentication failed: {reason}")
 
-        loop.call_later(delay_ms / 1000, answer)
+        loop.call_later(delay_ms / 1000, respond)
 
     def _note_failure(self, reason: str) -> None:
         """Count, log and audit a failed attempt, once per connection."""
@@ -265,7 +264,7 @@ class Authentication:
             return
         self.failed = True
         counts = self._listener.authentications
-        (counts.again_failed if self._connection.established else counts.failed).add()
+        (counts.reauthentication_failed if self._connection.established else counts.failed).add()
         self._connection.note_rejection("authentication_failed", reason, None, denied=True)
 
 
@@ -276,7 +275,7 @@ def session_lifetime_ms(settings: ListenerSettings, mechanism: str) -> int:
     return value
 
 
-def _called(method: WeakMethod[Callable[..., T]], *arguments: object) -> T | None:
+def _call_weak(method: WeakMethod[Callable[..., T]], *arguments: object) -> T | None:
     """The result of the method; None if its object has been freed."""
     call = method()
     return None if call is None else call(*arguments)

@@ -13,22 +13,30 @@ _REAUTHENTICATION_TIME = MetricName("signalbox.network", "SocketServer", "Reauth
 
 
 class AuthenticationCounts:
-    """Counters of one listener. `again_...` are re-authentications (KIP-368), whose latency runs from the SaslHandshake
-    to the last response; `succeeded_for_good` are logins of clients too old for re-authentication, `expired` are
+    """Counters of one listener. The latency of re-authentications (KIP-368) runs from the SaslHandshake to the last
+    response; `succeeded_without_reauthentication` are logins of clients too old for re-authentication, `expired` are
     connections that were closed because their session had expired."""
 
     __slots__ = (
-        "again_failed", "again_latency", "again_succeeded", "expired", "failed", "succeeded", "succeeded_for_good",
+        "expired",
+        "failed",
+        "reauthentication_failed",
+        "reauthentication_latency",
+        "reauthentication_succeeded",
+        "succeeded",
+        "succeeded_without_reauthentication",
     )  # fmt: skip
 
     def __init__(self, metrics: Metrics, listener: str) -> None:
         tags = {"listener": listener, "networkProcessor": "0"}
         self.succeeded = metrics.counter(MetricName(_GROUP, _TYPE, "successful-authentication-total"), tags)
-        self.succeeded_for_good = metrics.counter(
+        self.succeeded_without_reauthentication = metrics.counter(
             MetricName(_GROUP, _TYPE, "successful-authentication-no-reauth-total"), tags
         )
         self.failed = metrics.counter(MetricName(_GROUP, _TYPE, "failed-authentication-total"), tags)
-        self.again_succeeded = metrics.counter(MetricName(_GROUP, _TYPE, "successful-reauthentication-total"), tags)
-        self.again_failed = metrics.counter(MetricName(_GROUP, _TYPE, "failed-reauthentication-total"), tags)
-        self.again_latency = metrics.histogram(_REAUTHENTICATION_TIME, {"listener": listener})
+        self.reauthentication_succeeded = metrics.counter(
+            MetricName(_GROUP, _TYPE, "successful-reauthentication-total"), tags
+        )
+        self.reauthentication_failed = metrics.counter(MetricName(_GROUP, _TYPE, "failed-reauthentication-total"), tags)
+        self.reauthentication_latency = metrics.histogram(_REAUTHENTICATION_TIME, {"listener": listener})
         self.expired = metrics.counter(MetricName(_GROUP, _TYPE, "expired-connections-killed-count"), tags)

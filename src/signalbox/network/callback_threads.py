@@ -42,12 +42,12 @@ class CallbackThreads:
 
     def _run(self, loop: asyncio.AbstractEventLoop, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
         try:
-            tell: Callable[[], None] = partial(done, work())
+            callback: Callable[[], None] = partial(done, work())
         except Exception:  # no result: the waiting connection is closed by its timeout
             log.exception("Task of a callback thread failed")
-            tell = _nothing
+            callback = _no_result
         try:
-            loop.call_soon_threadsafe(self._finish, tell)
+            loop.call_soon_threadsafe(self._finish, callback)
         except RuntimeError:
             pass  # the loop is closed: no connection waits for the result
 
@@ -57,5 +57,5 @@ class CallbackThreads:
         self._next()
 
 
-def _nothing() -> None:
+def _no_result() -> None:
     """Used when there is no result."""

@@ -42,7 +42,7 @@ class Connection:
         "_request",
         "_sink",
         "_throttle_s",
-        "_try_hot",
+        "_try_fast_path",
         "_versions",
         "authentication",
         "channel",
@@ -60,7 +60,7 @@ class Connection:
         self.channel = channel
         self.context = context
         self.fast_path = listener.fast_path
-        self._try_hot = listener.fast_path.try_frame if listener.fast_path is not None else None
+        self._try_fast_path = listener.fast_path.try_frame if listener.fast_path is not None else None
         self.request_templates: object = None
         self.established = False
         self.authentication: Authentication | None = None
@@ -101,9 +101,9 @@ class Connection:
         lowest, highest = self._versions.get(api_key, (1, 0))
         return lowest <= api_version <= highest
 
-    def respond_whole(self, frame: bytes) -> None:
+    def respond_framed(self, frame: bytes) -> None:
         """Like `respond`, with one chunk that already begins with its 4-byte size: the cheapest way."""
-        self.channel.send_whole(frame)
+        self.channel.send_framed(frame)
         if self._deferred:
             self.respond_nothing()
 
@@ -131,8 +131,8 @@ class Connection:
         """A complete frame of an authenticated peer."""
         self._plane.requests += 1
         self._buffer = buffer
-        try_fast = self._try_hot
-        if try_fast is not None and try_fast(self, frame):
+        try_frame = self._try_fast_path
+        if try_frame is not None and try_frame(self, frame):
             if buffer is not None and not self._deferred:
                 self._release()
             return
@@ -177,11 +177,11 @@ class Connection:
         if self._buffer is not None:
             self._release()
         if self._throttle_s:
-            self._hold_back()
+            self._pause_reading()
         elif channel.muted:
             channel.unmute()
 
-    def leave(self, request: InboundRequest) -> None:
+    def abandon(self, request: InboundRequest) -> None:
         """`request` gets no response because the connection is closed; releases the request and its buffer."""
         if self._request is request:
             self._request = None
@@ -192,13 +192,13 @@ class Connection:
         """Read nothing for `seconds` after the response to the current request (KIP-219)."""
         self._throttle_s = seconds
 
-    def _hold_back(self) -> None:
+    def _pause_reading(self) -> None:
         self._deferred = True  # busy, so that the connection does not count as idle
         self.channel.mute()
-        asyncio.get_running_loop().call_later(self._throttle_s, self._read_on)
+        asyncio.get_running_loop().call_later(self._throttle_s, self._resume_reading)
         self._throttle_s = 0.0
 
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         self._deferred = False
         if not self.channel.closed:
             self.channel.unmute()
@@ -209,7 +209,7 @@ class Connection:
         """Close now; queued responses are discarded."""
         self.channel.close(reason)
 
-    def gone(self) -> None:
+    def on_closed(self) -> None:
         """The channel is closed. A request that is still in progress keeps its frame's buffer until it ends."""
         if not self.busy:
             self._release()
@@ -261,29 +261,29 @@ class Connection:
 
     def _reject_api(self, header: RequestHeader) -> None:
         row = API_TABLE.get(header.api_key)
-        who = f"client {header.client_id or '(no id)'} at {self.context.client_address}"
+        client = f"client {header.client_id or '(no id)'} at {self.context.client_address}"
         if row is None:
-            self.reject("unknown_api", f"{who} sent the unknown API {header.api_key}", header)
+            self.reject("unknown_api", f"{client} sent the unknown API {header.api_key}", header)
         elif self.listener.row.forced and not row.control_plane:
             self.reject(
                 "control_plane_forced",
-                f"{who} sent {row.name}: the control plane takes controller requests only "
+                f"{client} sent {row.name}: the control plane accepts only controller requests "
                 "(control.plane.force.controller.requests.enable)",
                 header,
             )
         elif self.listener.row.plane == CONTROLLER and not row.controller:
             self.reject(
                 "controller_listener",
-                f"{who} sent {row.name}: a controller takes the requests of brokers only (controller.listener.names)",
+                f"{client} sent {row.name}: a controller accepts only requests of brokers (controller.listener.names)",
                 header,
             )
         elif header.api_key not in self._versions:
-            self.reject("api_not_on_listener", f"{who} sent {row.name}, which this listener does not take", header)
+            self.reject("api_not_on_listener", f"{client} sent {row.name}, which this listener does not serve", header)
         else:
             lowest, highest = self._versions[header.api_key]
             self.reject(
                 "unsupported_version",
-                f"{who} sent {row.name} version {header.api_version}, served are {lowest} to {highest}",
+                f"{client} sent {row.name} version {header.api_version}, supported are {lowest} to {highest}",
                 header,
             )
 

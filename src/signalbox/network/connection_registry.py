@@ -1,6 +1,6 @@
 """Makes an accepted socket a connection that may send requests: limits, channel, context, authentication.
 
-One per listener. Every connection of the listener is in `connections` from `welcome` until it is closed.
+One per listener. Every connection of the listener is in `connections` from `register` until it is closed.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class ConnectionRegistry:
         """For the acceptor: seconds until another connection may be accepted."""
         return self._quotas.wait_seconds(self.listener.row.name)
 
-    def admit(self, sock: socket.socket, address: str) -> bool:
+    def accept(self, sock: socket.socket, address: str) -> bool:
         """Whether one more connection from `address` is accepted. If not, it is closed at once, or, above its creation
         rate, after a time in which it is not read; the rejection is counted and logged. The acceptor calls
-        `wait_seconds` before, and `welcome` or `dismiss` for an accepted connection."""
+        `wait_seconds` before, and `register` or `release` for an accepted connection."""
         rates = self._ports.address_rates
         seconds = rates.hold_seconds(address) if rates is not None else 0.0
         if seconds:
@@ -72,12 +72,12 @@ class ConnectionRegistry:
         )
         self.listener.rejections.note(kind, event)
 
-    def dismiss(self, address: str) -> None:
-        """An admitted connection was closed by its peer before `welcome`."""
+    def release(self, address: str) -> None:
+        """An admitted connection was closed by its peer before `register`."""
         self._quotas.release(self.listener.row.name, address)
 
-    def welcome(self, channel: FrameChannel) -> Connection:
-        """Register a connection on an admitted channel, which does not read yet. `ready` follows when the channel is
+    def register(self, channel: FrameChannel) -> Connection:
+        """Register a connection on an admitted channel, which does not read yet. `on_ready` follows when the channel is
         connected."""
         row = self.listener.row
         host, port = channel.peer_address
@@ -95,13 +95,13 @@ class ConnectionRegistry:
             inter_broker=row.inter_broker,
         )
         connection = Connection(self.listener, channel, context)
-        channel.on_closed = lambda reason: self._gone(index, connection, reason)
+        channel.on_closed = lambda reason: self._on_closed(index, connection, reason)
         self.connections[index] = connection
         self.listener.plane.connections += 1
         self.listener.accepted += 1
         return connection
 
-    def ready(self, connection: Connection) -> None:
+    def on_ready(self, connection: Connection) -> None:
         """The channel is connected, TLS included: authenticate, or accept requests at once."""
         channel = connection.channel
         if connection.context.security_protocol.uses_sasl:
@@ -137,12 +137,12 @@ class ConnectionRegistry:
         for connection in list(self.connections.values()):
             connection.close(reason)
 
-    def _gone(self, index: int, connection: Connection, reason: str) -> None:
+    def _on_closed(self, index: int, connection: Connection, reason: str) -> None:
         del self.connections[index]
         self.listener.plane.connections -= 1
         context = connection.context
         self._quotas.release(context.listener_name, context.client_address)
-        connection.gone()
+        connection.on_closed()
         fault = connection.channel.fault
         if fault:
             connection.note_rejection(fault, reason, None)

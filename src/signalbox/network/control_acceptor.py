@@ -27,34 +27,34 @@ class ControlAcceptor(StreamAcceptor):
         self,
         loop: asyncio.AbstractEventLoop,
         sock: socket.socket,
-        reception: ConnectionRegistry,
+        registry: ConnectionRegistry,
         pool: BufferPool,
         tls: TlsFactory | None = None,
     ) -> None:
-        super().__init__(loop, sock, reception.wait_seconds, self._arrived)
-        self._reception = reception
+        super().__init__(loop, sock, registry.wait_seconds, self._on_new_connection)
+        self._registry = registry
         self._pool = pool
         self._tls = tls
-        self._arriving: set[asyncio.Task[None]] = set()
+        self._connecting: set[asyncio.Task[None]] = set()
 
-    def _arrived(self, sock: socket.socket, address: Any) -> None:
+    def _on_new_connection(self, sock: socket.socket, address: Any) -> None:
         host, _ = address_of(address)
-        if not self._reception.admit(sock, host):
+        if not self._registry.accept(sock, host):
             return
         task = self._asyncio_loop.create_task(self._connect(sock, host))
-        self._arriving.add(task)
-        task.add_done_callback(self._arriving.discard)
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
 
     async def _connect(self, sock: socket.socket, host: str) -> None:
         """Make asyncio's transport for the socket; a connection that is closed before that is not counted any more."""
-        welcomed = False
+        registered = False
 
         def connected(channel: StreamChannel) -> None:
-            nonlocal welcomed
-            welcomed = True
-            connection = self._reception.welcome(channel)
-            channel.max_frame_bytes = self._reception.listener.setup_frame_bytes
-            channel.on_ready = lambda: self._reception.ready(connection)
+            nonlocal registered
+            registered = True
+            connection = self._registry.register(channel)
+            channel.max_frame_bytes = self._registry.listener.setup_frame_bytes
+            channel.on_ready = lambda: self._registry.on_ready(connection)
 
         try:
             sock.setblocking(False)
@@ -65,5 +65,5 @@ class ControlAcceptor(StreamAcceptor):
             log.debug("New connection from %s closed before it was accepted: %s", host, error)
             sock.close()
         finally:
-            if not welcomed:
-                self._reception.dismiss(host)
+            if not registered:
+                self._registry.release(host)

@@ -13,9 +13,9 @@ CONTROLLER_NAMES = "controller.listener.names"
 PROCESS_ROLES = "process.roles"
 
 
-def read_process_roles(given: Mapping[str, str], faults: list[ConfigFault]) -> set[str]:
+def read_process_roles(config: Mapping[str, str], faults: list[ConfigFault]) -> set[str]:
     """The roles of this node; the empty set is a broker that may become the controller."""
-    text = given.get(PROCESS_ROLES, "")
+    text = config.get(PROCESS_ROLES, "")
     roles = split_list(text)
     if set(roles) - {"broker", "controller"} or len(set(roles)) < len(roles):
         faults.append(
@@ -25,14 +25,14 @@ def read_process_roles(given: Mapping[str, str], faults: list[ConfigFault]) -> s
 
 
 def read_controller_names(
-    given: Mapping[str, str],
+    config: Mapping[str, str],
     process_roles: set[str],
     names: set[str],
     protocols: dict[str, SecurityProtocol],
     faults: list[ConfigFault],
 ) -> tuple[str, ...]:
     """The controllers' listeners in upper case, in their order. `names` are the names in `listeners`."""
-    text = given.get(CONTROLLER_NAMES, "")
+    text = config.get(CONTROLLER_NAMES, "")
     controllers = tuple(normalise_listener_name(name) for name in split_list(text))
 
     def fault(problem: str, remedy: str) -> None:
@@ -46,7 +46,7 @@ def read_controller_names(
         fault("names no listener", "Name the listener that brokers reach the controllers on")
         return ()
     for name in controllers:
-        if name not in protocols and not is_faulty_pair(given, name):
+        if name not in protocols and not is_faulty_pair(config, name):
             fault(f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to the map")
         if "controller" in process_roles and name not in names:
             fault(f"a controller must bind {name}", f"Add {name}://host:port to {LISTENERS}")
@@ -59,11 +59,11 @@ def read_controller_names(
                 f"a controller binds nothing but controller listeners, not {others}",
                 f"Move them to brokers, or set {PROCESS_ROLES} to broker,controller",
             )
-        if given.get(CONTROL_PLANE_NAME, "").strip():
+        if config.get(CONTROL_PLANE_NAME, "").strip():
             faults.append(
                 ConfigFault(
                     CONTROL_PLANE_NAME,
-                    given[CONTROL_PLANE_NAME],
+                    config[CONTROL_PLANE_NAME],
                     "a dedicated controller has no control plane of its own",
                     f"Remove it here: brokers name it, controllers have {CONTROLLER_NAMES}",
                 )

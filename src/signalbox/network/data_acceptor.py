@@ -9,19 +9,19 @@ from __future__ import annotations
 import socket
 
 from signalbox.common.limits import ACCEPTS_PER_TURN
-from signalbox.network.acceptor import Accepted, Acceptor, Ready
+from signalbox.network.acceptor import Acceptor, OnAccepted, WaitSeconds
 from signalbox.transport.data_loop import DataLoop
 
 
 class DataAcceptor(Acceptor):
     """See `Acceptor`."""
 
-    def __init__(self, loop: DataLoop, sock: socket.socket, ready: Ready, accepted: Accepted) -> None:
-        super().__init__(loop.asyncio_loop, sock, ready, accepted, ACCEPTS_PER_TURN)
+    def __init__(self, loop: DataLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted) -> None:
+        super().__init__(loop.asyncio_loop, sock, wait_seconds, on_accepted, ACCEPTS_PER_TURN)
         self._loop = loop
 
     def on_events(self, events: int) -> None:
-        self._take()
+        self._accept_batch()
 
     def _watch(self) -> None:
         if not self._loop.closed:

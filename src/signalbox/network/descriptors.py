@@ -15,7 +15,7 @@ import resource
 
 from signalbox.common.limits import SPARE_DESCRIPTORS
 
-_FOR_FILES = 4  # of the spare descriptors a quarter is not for brokers either
+_FILE_SHARE = 4  # of the spare descriptors a quarter is not for brokers either
 
 log = logging.getLogger("signalbox.network.descriptors")
 
@@ -29,21 +29,21 @@ class Descriptors:
     def scarce(self, for_brokers: bool) -> bool:
         """Whether only spare descriptors are left. The beginning and the end of that state are logged."""
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        spare = min(SPARE_DESCRIPTORS, limit // 4) // (_FOR_FILES if for_brokers else 1)
+        spare = min(SPARE_DESCRIPTORS, limit // 4) // (_FILE_SHARE if for_brokers else 1)
         scarce = limit != resource.RLIM_INFINITY and _lowest_free(limit) >= limit - spare
-        who = "brokers" if for_brokers else "clients"
-        if scarce is not self._were_scarce[who]:
-            self._were_scarce[who] = scarce
+        group = "brokers" if for_brokers else "clients"
+        if scarce is not self._were_scarce[group]:
+            self._were_scarce[group] = scarce
             if scarce:
                 log.warning(
                     "%s have to wait: the last %d of %d file descriptors are reserved. Raise the limit (ulimit -n), "
                     "or lower max.connections",
-                    who,
+                    group,
                     spare,
                     limit,
                 )
             else:
-                log.info("File descriptors are available for %s again", who)
+                log.info("File descriptors are available for %s again", group)
         return scarce
 
 

@@ -30,7 +30,7 @@ def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> s
     """Why `connection` must be closed now, or None."""
     channel = connection.channel
     if channel.stalled_since is not None and now - channel.stalled_since > limits.stall:
-        return f"the peer took no byte for {limits.stall:g} s (connection.write.stall.timeout.ms)"
+        return f"the peer accepted no bytes for {limits.stall:g} s (connection.write.stall.timeout.ms)"
     if not connection.established and now - connection.opened_at > limits.setup:
         missing = "no end of the TLS handshake" if connection.authentication is None else "not authenticated"
         return f"{missing} after {limits.setup:g} s (connection.setup.timeout.ms)"
@@ -40,21 +40,21 @@ def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> s
 
 
 class IdleExpiry:
-    """`connections()` returns all connections of the server; `every_sweep()` is called before each sweep."""
+    """`connections()` returns all connections of the server; `on_sweep()` is called before each sweep."""
 
     def __init__(
         self,
         connections: Callable[[], Iterable[Connection]],
         limits: ExpiryLimits,
         clock: Clock,
-        every_sweep: Callable[[], None],
+        on_sweep: Callable[[], None],
     ) -> None:
         self._connections = connections
         self._limits = limits
         self._clock = clock
-        self._every_sweep = every_sweep
+        self._on_sweep = on_sweep
         self._handle: asyncio.TimerHandle | None = None
-        self._rest: Iterator[Connection] = iter(())
+        self._unchecked: Iterator[Connection] = iter(())
 
     def start(self) -> None:
         self._handle = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
@@ -64,14 +64,14 @@ class IdleExpiry:
             self._handle.cancel()
 
     def _sweep(self) -> None:
-        self._every_sweep()
-        self._rest = iter(list(self._connections()))
+        self._on_sweep()
+        self._unchecked = iter(list(self._connections()))
         self._step()
 
     def _step(self) -> None:
         now = self._clock.monotonic()
         for _ in range(_PER_STEP):
-            connection = next(self._rest, None)
+            connection = next(self._unchecked, None)
             if connection is None:
                 self.start()
                 return

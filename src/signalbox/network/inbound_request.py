@@ -54,9 +54,9 @@ class InboundRequest:
     def close_connection(self, reason: str) -> None:
         """Close the connection instead of a response: the client must reconnect. Earlier responses are still sent."""
         self.connection.channel.close_after_flush(reason)
-        self.connection.leave(self)
+        self.connection.abandon(self)
 
     def reject(self, reason: str) -> None:
         """The frame is not a valid request: count and log it, and close the connection."""
         self.connection.reject("garbled", reason, self.header)
-        self.connection.leave(self)
+        self.connection.abandon(self)

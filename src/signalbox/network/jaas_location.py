@@ -26,8 +26,8 @@ def jaas_file_location(everywhere: ListenerSettings, environment: Mapping[str, s
     for key in (JAAS_FILE_KEY, JAVA_PROPERTY):
         if everywhere.text(key):
             return _path(everywhere.text(key)), key
-    given = java_property(JAVA_PROPERTY, environment)
-    return (_path(given), f"{OPTIONS} -D{JAVA_PROPERTY}=") if given is not None else ("", "")
+    property_text = java_property(JAVA_PROPERTY, environment)
+    return (_path(property_text), f"{OPTIONS} -D{JAVA_PROPERTY}=") if property_text is not None else ("", "")
 
 
 def _path(text: str) -> str:

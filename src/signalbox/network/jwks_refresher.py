@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
 from signalbox.security.oauth.key_set import KeySet, KeySetError, parse_key_set
-from signalbox.transport.refresh_thread import start_keeper_thread
-from signalbox.transport.url_fetch import FetchFailed, FetchRequest, fetch
+from signalbox.transport.refresh_thread import start_refresh_thread
+from signalbox.transport.url_fetch import FetchFailed, UrlRequest, fetch
 
 log = logging.getLogger(__name__)
 
@@ -43,13 +43,13 @@ class JwksRefresher:
     """A KeySource. Nothing is fetched before `start`; its thread ends with `close`, or when there is no reference to
     the refresher any more."""
 
-    def __init__(self, request: FetchRequest, times: RefreshTimes, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, request: UrlRequest, times: RefreshTimes, now: Callable[[], float] = time.monotonic) -> None:
         self._request = request
         self._times = times
         self._now = now
         self._keys = KeySet([])
         self._wake = threading.Event()
-        self._tried = threading.Event()
+        self._first_fetch_done = threading.Event()
         self._closed = False
         self._backoff = Backoff(times.backoff, times.backoff_max)
         self._missing: dict[str, float] = {}
@@ -60,15 +60,15 @@ class JwksRefresher:
 
     def start(self) -> None:
         """Start the thread: fetch the keys, and refresh them."""
-        start_keeper_thread(self, self._wake, "jwks")
+        start_refresh_thread(self, self._wake, "jwks")
 
     def close(self) -> None:
         self._closed = True
         self._wake.set()
 
-    def wait_for_first_try(self, timeout_s: float) -> None:
+    def wait_for_first_fetch(self, timeout_s: float) -> None:
         """Block the calling thread until the first fetch has succeeded or failed."""
-        self._tried.wait(timeout_s)
+        self._first_fetch_done.wait(timeout_s)
 
     def missing(self, key_id: str) -> None:
         now = self._now()
@@ -85,7 +85,7 @@ class JwksRefresher:
         try:
             keys = parse_key_set(fetch(self._request))
         finally:
-            self._tried.set()
+            self._first_fetch_done.set()
         self._keys = keys
 
     def step(self) -> float | None:
@@ -96,15 +96,15 @@ class JwksRefresher:
             self.fetch_now()
         except (FetchFailed, KeySetError) as error:
             if not self._backoff.last:
-                log.warning("JWKS endpoint %s %s; the previous keys stay in use", self._shown, error)
+                log.warning("JWKS endpoint %s %s; the previous keys stay in use", self._public_url, error)
             return self._backoff.grow()
         if self._backoff.last:
-            log.info("JWKS endpoint %s is reachable again", self._shown)
+            log.info("JWKS endpoint %s is reachable again", self._public_url)
         self._backoff.reset()
-        log.debug("%d keys of %s", len(self._keys), self._shown)
+        log.debug("%d keys of %s", len(self._keys), self._public_url)
         return self._times.refresh
 
     @property
-    def _shown(self) -> str:
+    def _public_url(self) -> str:
         """The URL without its query, which may contain secrets."""
         return self._request.url.partition("?")[0]

@@ -113,6 +113,6 @@ def parse_protocol_map(text: str, faults: list[ConfigFault]) -> dict[str, Securi
     return protocols
 
 
-def is_faulty_pair(given: Mapping[str, str], name: str) -> bool:
+def is_faulty_pair(config: Mapping[str, str], name: str) -> bool:
     """Whether the protocol map has this name in an invalid pair, for which it reports a fault of its own."""
-    return name in names_of_pairs(given.get(PROTOCOL_MAP, ""))
+    return name in names_of_pairs(config.get(PROTOCOL_MAP, ""))

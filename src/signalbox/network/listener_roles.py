@@ -48,7 +48,7 @@ class ListenerRoles:
 
 
 def read_roles(
-    given: Mapping[str, str],
+    config: Mapping[str, str],
     protocols: dict[str, SecurityProtocol],
     names: set[str],
     advertised_names: set[str],
@@ -57,13 +57,13 @@ def read_roles(
     """The configured roles, or None after adding their faults. `names` and `advertised_names` are the names in the two
     lists, those of invalid entries included."""
     before = len(faults)
-    process_roles = read_process_roles(given, faults)
-    controllers = read_controller_names(given, process_roles, names, protocols, faults)
-    inter_broker = read_inter_broker(given, protocols, faults)
+    process_roles = read_process_roles(config, faults)
+    controllers = read_controller_names(config, process_roles, names, protocols, faults)
+    inter_broker = read_inter_broker(config, protocols, faults)
     if process_roles != {"controller"} and inter_broker is not None:
-        _check_broker_part(given, inter_broker[0], advertised_names, controllers, faults)
-    control = _control_plane(given, inter_broker and inter_broker[0], advertised_names, protocols, faults)
-    forced = _boolean(given, CONTROL_PLANE_FORCED, faults)
+        _check_broker_listeners(config, inter_broker[0], advertised_names, controllers, faults)
+    control = _control_plane(config, inter_broker and inter_broker[0], advertised_names, protocols, faults)
+    forced = _boolean(config, CONTROL_PLANE_FORCED, faults)
     if len(faults) > before or inter_broker is None:
         return None
     privileged = inter_broker[0]
@@ -83,10 +83,10 @@ def read_roles(
 
 
 def read_inter_broker(
-    given: Mapping[str, str], protocols: dict[str, SecurityProtocol], faults: list[ConfigFault]
+    config: Mapping[str, str], protocols: dict[str, SecurityProtocol], faults: list[ConfigFault]
 ) -> tuple[str, SecurityProtocol] | None:
     """Name and protocol of the inter-broker listener; None with a new fault, or if its pair in the map is invalid."""
-    name_text, protocol_text = given.get(INTER_BROKER_NAME), given.get(INTER_BROKER_PROTOCOL)
+    name_text, protocol_text = config.get(INTER_BROKER_NAME), config.get(INTER_BROKER_PROTOCOL)
     if name_text is not None and protocol_text is not None:
         faults.append(
             ConfigFault(
@@ -105,7 +105,7 @@ def read_inter_broker(
             )
             return None
         if name not in protocols:
-            if is_faulty_pair(given, name):
+            if is_faulty_pair(config, name):
                 return None
             faults.append(
                 ConfigFault(
@@ -132,8 +132,8 @@ def read_inter_broker(
     return protocol.name, protocol
 
 
-def _check_broker_part(
-    given: Mapping[str, str],
+def _check_broker_listeners(
+    config: Mapping[str, str],
     inter_broker: str,
     advertised_names: set[str],
     controllers: tuple[str, ...],
@@ -150,11 +150,11 @@ def _check_broker_part(
             )
         )
     elif inter_broker not in for_brokers:
-        key = INTER_BROKER_PROTOCOL if INTER_BROKER_PROTOCOL in given else INTER_BROKER_NAME
+        key = INTER_BROKER_PROTOCOL if INTER_BROKER_PROTOCOL in config else INTER_BROKER_NAME
         faults.append(
             ConfigFault(
                 key,
-                given.get(key, ""),
+                config.get(key, ""),
                 f"the inter-broker listener {inter_broker} is not advertised",
                 f"Set {INTER_BROKER_NAME} to one of {', '.join(sorted(for_brokers))}, or advertise {inter_broker}",
             )
@@ -162,17 +162,17 @@ def _check_broker_part(
 
 
 def _control_plane(
-    given: Mapping[str, str],
+    config: Mapping[str, str],
     inter_broker: str | None,
     advertised_names: set[str],
     protocols: dict[str, SecurityProtocol],
     faults: list[ConfigFault],
 ) -> str | None:
-    text = given.get(CONTROL_PLANE_NAME, "")
+    text = config.get(CONTROL_PLANE_NAME, "")
     if not text.strip():
         return None
     name = normalise_listener_name(text)
-    unmapped = name not in protocols and not is_faulty_pair(given, name)
+    unmapped = name not in protocols and not is_faulty_pair(config, name)
     problems = (
         (unmapped, f"the listener {name} is not found in {PROTOCOL_MAP}", f"Add {name}:PLAINTEXT to it"),
         (
@@ -186,14 +186,14 @@ def _control_plane(
             f"Give it a listener of its own, or set {INTER_BROKER_NAME} to another one",
         ),
     )
-    for holds, problem, remedy in problems:
-        if holds:
+    for is_violated, problem, remedy in problems:
+        if is_violated:
             faults.append(ConfigFault(CONTROL_PLANE_NAME, text, problem, remedy))
     return name
 
 
-def _boolean(given: Mapping[str, str], key: str, faults: list[ConfigFault]) -> bool:
-    text = given.get(key, "false").strip().lower()
+def _boolean(config: Mapping[str, str], key: str, faults: list[ConfigFault]) -> bool:
+    text = config.get(key, "false").strip().lower()
     if text not in ("true", "false"):
-        faults.append(ConfigFault(key, given[key], "is neither true nor false", "Use true or false"))
+        faults.append(ConfigFault(key, config[key], "is neither true nor false", "Use true or false"))
     return text == "true"

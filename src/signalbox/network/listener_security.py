@@ -20,7 +20,7 @@ from signalbox.network.jwks_refresher import JwksRefresher
 from signalbox.network.listener_table import ListenerRow
 from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
 from signalbox.network.plane import CONTROL, CONTROLLER
-from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS, MechanismParts, build_mechanism
+from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS, MechanismContext, build_mechanism
 from signalbox.security.jaas import (
     MODULE_OF_MECHANISM,
     JaasError,
@@ -42,12 +42,12 @@ _CLIENT_AUTH_KEY = "ssl.client.auth"
 
 @dataclass(frozen=True, slots=True)
 class ListenerSecurity:
-    """`tls` if the protocol uses TLS; if it uses SASL, `mechanisms` by Kafka's name, and `keepers`, which refresh the
-    keys that the mechanisms need."""
+    """`tls` if the protocol uses TLS; if it uses SASL, `mechanisms` by Kafka's name, and `refreshers`, which refresh
+    the keys that the mechanisms need."""
 
     tls: ListenerTls | None = None
     mechanisms: Mapping[str, SaslMechanism] = field(default_factory=dict)
-    keepers: tuple[JwksRefresher, ...] = ()
+    refreshers: tuple[JwksRefresher, ...] = ()
 
 
 def build_security(
@@ -56,11 +56,13 @@ def build_security(
     """The security of every listener by name, and all faults in its configuration; reads the JAAS file if one is
     set."""
     jaas_file, faults = read_jaas_file(settings.everywhere)
-    guards = {}
+    security = {}
     for row in rows:
-        guards[row.name], more = build_listener_security(row, settings.listener(row.name), jaas_file, scram_credentials)
+        security[row.name], more = build_listener_security(
+            row, settings.listener(row.name), jaas_file, scram_credentials
+        )
         faults += more
-    return guards, faults
+    return security, faults
 
 
 def read_jaas_file(
@@ -92,18 +94,18 @@ def build_listener_security(
         dialled = row.inter_broker or row.plane in (CONTROL, CONTROLLER)
         tls = _or_faults(row, settings, faults, lambda given: listener_tls(given, dialled_by_brokers=dialled))
     mechanisms: dict[str, SaslMechanism] = {}
-    keepers: list[JwksRefresher] = []
+    refreshers: list[JwksRefresher] = []
     if row.security_protocol.uses_sasl:
         enabled = settings.names(ENABLED_MECHANISMS_KEY)
         if not enabled:
             key = settings.key_of(row.name, ENABLED_MECHANISMS_KEY)
-            remedy = f"Nobody could log in on {row.name}: name some of {', '.join(SUPPORTED_MECHANISMS)}"
+            remedy = f"No client could log in on {row.name}: name some of {', '.join(SUPPORTED_MECHANISMS)}"
             faults.append(ConfigFault(key, "", "names no mechanism", remedy))
         for name in enabled:
-            mechanism = _mechanism(name, row, settings, jaas_file, scram_credentials, faults, keepers)
+            mechanism = _mechanism(name, row, settings, jaas_file, scram_credentials, faults, refreshers)
             if mechanism is not None:
                 mechanisms[name] = mechanism
-    return ListenerSecurity(tls, mechanisms, tuple(keepers)), faults
+    return ListenerSecurity(tls, mechanisms, tuple(refreshers)), faults
 
 
 def renew_tls(
@@ -135,10 +137,10 @@ def _or_faults(
 def tls_faults(listener_name: str, settings: ListenerSettings, errors: Iterable[TlsConfigError]) -> list[ConfigFault]:
     """Faults in TLS settings, each with the key that was read: the listener's own key if it is set."""
     faults = []
-    for each in errors:
-        key, own = settings.key_of(listener_name, each.key), listener_prefix(listener_name) + each.key
-        remedy = f"Set {each.key}, or {own} for this listener alone" if key != own else "Change it, or leave it out"
-        faults.append(ConfigFault(key, listener_name, each.problem, remedy))
+    for error in errors:
+        key, own = settings.key_of(listener_name, error.key), listener_prefix(listener_name) + error.key
+        remedy = f"Set {error.key}, or {own} for this listener alone" if key != own else "Change it, or leave it out"
+        faults.append(ConfigFault(key, listener_name, error.problem, remedy))
     return faults
 
 
@@ -185,7 +187,7 @@ def _mechanism(
     jaas_file: JaasFile,
     scram_credentials: ScramCredentials,
     faults: list[ConfigFault],
-    keepers: list[JwksRefresher],
+    refreshers: list[JwksRefresher],
 ) -> SaslMechanism | None:
     if name not in SUPPORTED_MECHANISMS:
         key = settings.key_of(row.name, ENABLED_MECHANISMS_KEY)
@@ -195,7 +197,7 @@ def _mechanism(
     module = usable_login_module(row.name, name, settings, jaas_file, faults)
     if module is None:
         return None
-    return build_mechanism(MechanismParts(row.name, name, settings, module, scram_credentials, faults, keepers))
+    return build_mechanism(MechanismContext(row.name, name, settings, module, scram_credentials, faults, refreshers))
 
 
 def client_auth(row: ListenerRow, settings: ListenerSettings) -> str:

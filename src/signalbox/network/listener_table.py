@@ -148,41 +148,41 @@ class ListenerTable:
         return ListenerTable(rows, self._roles)
 
 
-def read_listener_table(given: Mapping[str, str]) -> tuple[ListenerTable | None, list[ConfigFault]]:
+def read_listener_table(config: Mapping[str, str]) -> tuple[ListenerTable | None, list[ConfigFault]]:
     """The table of a configuration (key → text), or None and all its faults."""
     faults: list[ConfigFault] = []
-    listeners = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), faults)
-    advertised_key = ADVERTISED_LISTENERS if given.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
+    listeners = parse_entries(LISTENERS, config.get(LISTENERS, DEFAULT_LISTENERS), faults)
+    advertised_key = ADVERTISED_LISTENERS if config.get(ADVERTISED_LISTENERS, "").strip() else LISTENERS
     advertised = (
-        parse_entries(advertised_key, given[advertised_key], faults)
+        parse_entries(advertised_key, config[advertised_key], faults)
         if advertised_key == ADVERTISED_LISTENERS
         else listeners
     )
-    protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), faults)
-    _add_implicit_controllers(given, listeners, protocols)
+    protocols = parse_protocol_map(config.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), faults)
+    _add_implicit_controllers(config, listeners, protocols)
     check_distinct_names(LISTENERS, listeners, faults)
     check_distinct_ports(listeners, faults)
-    check_mapped(LISTENERS, listeners, protocols.keys() | names_of_pairs(given.get(PROTOCOL_MAP, "")), faults)
+    check_mapped(LISTENERS, listeners, protocols.keys() | names_of_pairs(config.get(PROTOCOL_MAP, "")), faults)
     if advertised_key == ADVERTISED_LISTENERS:
         check_distinct_names(ADVERTISED_LISTENERS, advertised, faults)
-    names = set(names_of_entries(given.get(LISTENERS, DEFAULT_LISTENERS)))
+    names = set(names_of_entries(config.get(LISTENERS, DEFAULT_LISTENERS)))
     check_advertised(names, advertised, advertised_key, faults)
-    advertised_names = set(names_of_entries(given.get(advertised_key, DEFAULT_LISTENERS)))
-    roles = read_roles(given, protocols, names, advertised_names, faults)
+    advertised_names = set(names_of_entries(config.get(advertised_key, DEFAULT_LISTENERS)))
+    roles = read_roles(config, protocols, names, advertised_names, faults)
     if faults or roles is None:
         return None, faults
-    told = {entry.name: entry for entry in advertised}
-    return ListenerTable((_row(entry, told.get(entry.name), roles) for entry in listeners), roles), []
+    advertised_by_name = {entry.name: entry for entry in advertised}
+    return ListenerTable((_row(entry, advertised_by_name.get(entry.name), roles) for entry in listeners), roles), []
 
 
-def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
+def readable_listeners(config: Mapping[str, str]) -> list[ListenerRow]:
     """The valid listeners, even if others are invalid: for checks that find the remaining faults at the same time.
     `inter_broker` is true for all listeners to which other nodes connect, control plane and controllers' too."""
     ignored: list[ConfigFault] = []
-    protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), ignored)
-    entries = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), ignored)
-    _add_implicit_controllers(given, entries, protocols)
-    dialled = {*readable_peers(given), *_controller_names(given)}
+    protocols = parse_protocol_map(config.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), ignored)
+    entries = parse_entries(LISTENERS, config.get(LISTENERS, DEFAULT_LISTENERS), ignored)
+    _add_implicit_controllers(config, entries, protocols)
+    dialled = {*readable_peers(config), *_controller_names(config)}
     return [
         ListenerRow(
             name=entry.name,
@@ -197,41 +197,41 @@ def readable_listeners(given: Mapping[str, str]) -> list[ListenerRow]:
     ]
 
 
-def readable_peers(given: Mapping[str, str]) -> dict[str, SecurityProtocol]:
+def readable_peers(config: Mapping[str, str]) -> dict[str, SecurityProtocol]:
     """Protocols, by name, of the listeners on which this node connects to others: inter-broker, control plane,
     controllers'."""
-    protocols = parse_protocol_map(given.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), [])
-    entries = parse_entries(LISTENERS, given.get(LISTENERS, DEFAULT_LISTENERS), [])
-    _add_implicit_controllers(given, entries, protocols)
-    inter_broker = read_inter_broker(given, protocols, [])
+    protocols = parse_protocol_map(config.get(PROTOCOL_MAP, DEFAULT_PROTOCOL_MAP), [])
+    entries = parse_entries(LISTENERS, config.get(LISTENERS, DEFAULT_LISTENERS), [])
+    _add_implicit_controllers(config, entries, protocols)
+    inter_broker = read_inter_broker(config, protocols, [])
     dialled = dict([inter_broker]) if inter_broker is not None else {}
-    control = normalise_listener_name(given.get(CONTROL_PLANE_NAME, ""))
+    control = normalise_listener_name(config.get(CONTROL_PLANE_NAME, ""))
     if control in protocols:
         dialled[control] = protocols[control]
-    controllers = _controller_names(given)[:1] if read_process_roles(given, []) else []
+    controllers = _controller_names(config)[:1] if read_process_roles(config, []) else []
     return dialled | {name: protocols[name] for name in controllers if name in protocols}
 
 
-def bound_elsewhere(given: Mapping[str, str]) -> set[str]:
+def bound_elsewhere(config: Mapping[str, str]) -> set[str]:
     """The names in `readable_peers` that a node of these roles need not bind itself."""
-    roles, controllers = read_process_roles(given, []), set(_controller_names(given))
+    roles, controllers = read_process_roles(config, []), set(_controller_names(config))
     if roles == {"controller"}:
-        return set(readable_peers(given)) - controllers
+        return set(readable_peers(config)) - controllers
     return controllers if roles == {"broker"} else set()
 
 
-def _controller_names(given: Mapping[str, str]) -> list[str]:
-    return [normalise_listener_name(name) for name in split_list(given.get(CONTROLLER_NAMES, ""))]
+def _controller_names(config: Mapping[str, str]) -> list[str]:
+    return [normalise_listener_name(name) for name in split_list(config.get(CONTROLLER_NAMES, ""))]
 
 
 def _add_implicit_controllers(
-    given: Mapping[str, str], listeners: list[ListenerEntry], protocols: dict[str, SecurityProtocol]
+    config: Mapping[str, str], listeners: list[ListenerEntry], protocols: dict[str, SecurityProtocol]
 ) -> None:
     """With the default map, controller listeners are PLAINTEXT, unless a listener has the name of a secure protocol."""
-    names = _controller_names(given)
-    everybody = {*names, *(entry.name for entry in listeners)}
+    names = _controller_names(config)
+    all_names = {*names, *(entry.name for entry in listeners)}
     secured = {"SSL", "SASL_PLAINTEXT", "SASL_SSL"}
-    if PROTOCOL_MAP not in given and not everybody & secured:
+    if PROTOCOL_MAP not in config and not all_names & secured:
         for name in names:
             protocols.setdefault(name, SecurityProtocol.PLAINTEXT)
 

@@ -32,7 +32,7 @@ def change_faults(old: ListenerTable, new: ListenerTable) -> list[ConfigFault]:
     faults = []
     for row in new:
         if row.name in old:
-            faults += _faults_of_one_that_stays(old.row(row.name), row)
+            faults += _kept_listener_faults(old.row(row.name), row)
     for name in {row.name for row in old if row.plane == CONTROLLER} ^ {
         row.name for row in new if row.plane == CONTROLLER
     }:
@@ -40,14 +40,14 @@ def change_faults(old: ListenerTable, new: ListenerTable) -> list[ConfigFault]:
     return faults or _binding_faults(added_rows(old, new))
 
 
-def _faults_of_one_that_stays(old: ListenerRow, new: ListenerRow) -> list[ConfigFault]:
-    other_name = "Add a listener of another name, move who uses this one there, and remove it then"
+def _kept_listener_faults(old: ListenerRow, new: ListenerRow) -> list[ConfigFault]:
+    other_name = "Add a listener with another name, move the clients there, then remove this one"
     faults = []
     if new.security_protocol is not old.security_protocol:
         problem = f"the listener {old.name} serves {old.security_protocol.name} and cannot change that"
         faults.append(ConfigFault(PROTOCOL_MAP, f"{old.name}:{new.security_protocol.name}", problem, other_name))
     if new.host != old.host or new.port not in (0, old.port):
-        problem = f"the listener {old.name} is bound to {host_port(old.host, old.port)} and is not bound anew"
+        problem = f"the listener {old.name} is bound to {host_port(old.host, old.port)} and cannot be bound again"
         entry = f"{new.name}://{host_port(new.host, new.port)}"
         faults.append(ConfigFault(LISTENERS, entry, problem, other_name))
     return faults

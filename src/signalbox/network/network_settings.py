@@ -70,16 +70,16 @@ class NetworkSettings:
 
 
 def read_network_settings(
-    given: Mapping[str, str], listener_names: Iterable[str]
+    config: Mapping[str, str], listener_names: Iterable[str]
 ) -> tuple[NetworkSettings, list[ConfigFault]]:
     """The settings of a configuration (key → text) and its faults; invalid values are replaced by defaults."""
-    values, faults = NETWORK_CONFIG.read(given)
+    values, faults = NETWORK_CONFIG.read(config)
     listeners: dict[str, ListenerSettings] = {}
     for name in listener_names:
-        listeners[name], more = _listener_settings(given, name, values)
+        listeners[name], more = _listener_settings(config, name, values)
         faults += more
     settings = NetworkSettings(ListenerSettings(values, frozenset(), {}), listeners)
-    _check_together(settings.everywhere, given, faults)
+    _check_combinations(settings.everywhere, config, faults)
     return settings, faults
 
 
@@ -89,25 +89,27 @@ def listener_prefix(name: str) -> str:
 
 
 def _listener_settings(
-    given: Mapping[str, str], name: str, defaults: Mapping[str, Value]
+    config: Mapping[str, str], name: str, defaults: Mapping[str, Value]
 ) -> tuple[ListenerSettings, list[ConfigFault]]:
     prefix = listener_prefix(name)
     values = dict(defaults)
     own: set[str] = set()
     by_mechanism: dict[str, str] = {}
     faults = []
-    for key, text in given.items():
+    for key, text in config.items():
         if not key.startswith(prefix) or key == prefix:
             continue
-        rest = key.removeprefix(prefix)
-        if rest in PREFIXED_KEYS:
+        local_key = key.removeprefix(prefix)
+        if local_key in PREFIXED_KEYS:
             try:
-                values[rest] = NETWORK_CONFIG[rest].parse(text)
-                own.add(rest)
+                values[local_key] = NETWORK_CONFIG[local_key].parse(text)
+                own.add(local_key)
             except ValueError as error:
-                faults.append(ConfigFault(key, text, str(error), f"Expected {describe_type(NETWORK_CONFIG[rest])}"))
+                faults.append(
+                    ConfigFault(key, text, str(error), f"Expected {describe_type(NETWORK_CONFIG[local_key])}")
+                )
         else:
-            mechanism, _, mechanism_key = rest.partition(".")
+            mechanism, _, mechanism_key = local_key.partition(".")
             if mechanism_key:
                 by_mechanism[f"{mechanism.lower()}.{mechanism_key}"] = text
             if mechanism_key in PREFIXED_KEYS:
@@ -120,7 +122,7 @@ def _listener_settings(
     return ListenerSettings(values, frozenset(own), by_mechanism), faults
 
 
-def _check_together(settings: ListenerSettings, given: Mapping[str, str], faults: list[ConfigFault]) -> None:
+def _check_combinations(settings: ListenerSettings, config: Mapping[str, str], faults: list[ConfigFault]) -> None:
     """Rules over several keys."""
     idle_ms = settings.number("connections.max.idle.ms")
     delay_key = "connection.failed.authentication.delay.ms"
@@ -128,7 +130,7 @@ def _check_together(settings: ListenerSettings, given: Mapping[str, str], faults
         faults.append(
             ConfigFault(
                 delay_key,
-                given.get(delay_key, ""),
+                config.get(delay_key, ""),
                 f"the delay is not below connections.max.idle.ms ({idle_ms})",
                 "A delayed connection would count as idle: lower the delay",
             )
@@ -143,7 +145,7 @@ def _check_together(settings: ListenerSettings, given: Mapping[str, str], faults
             ConfigFault(
                 "max.connections.per.ip",
                 "0",
-                "nobody could connect",
+                "no client could connect",
                 f"Allow some addresses in {overrides_key}, or raise the limit",
             )
         )

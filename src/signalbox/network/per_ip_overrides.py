@@ -25,7 +25,7 @@ def parse_per_ip_overrides(text: str) -> tuple[dict[str, int], list[tuple[str, s
             continue
         addresses = _addresses(match["host"].strip("[]"))
         if not addresses:
-            problems.append((piece, "names a host that is not known here"))
+            problems.append((piece, "names a host that cannot be resolved"))
         overrides.update(dict.fromkeys(addresses, int(match["count"])))
     return overrides, problems
 
@@ -34,11 +34,11 @@ def _addresses(host: str) -> list[str]:
     try:
         return [canonical_address(host)]
     except ValueError:
-        return _looked_up(host)
+        return _resolve(host)
 
 
-def _looked_up(host: str) -> list[str]:
+def _resolve(host: str) -> list[str]:
     try:
-        return [address_of(found[4])[0] for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        return [address_of(result[4])[0] for result in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):
         return []

@@ -37,7 +37,7 @@ class FastPath(Protocol):
         """Process the complete frame, or return False and change nothing (the generic path follows).
 
         `frame` is writable and valid only until this returns: copy any part that is kept. Respond with
-        `connection.respond(chunks)` (or `respond_whole(frame)`, size included) before returning True, or send no
+        `connection.respond(chunks)` (or `respond_framed(frame)`, size included) before returning True, or send no
         response (acks=0). To respond later, call `connection.defer()` first: the frame then stays valid if
         `connection.frame_is_owned`, and the connection reads nothing more until `respond` or `respond_nothing`.
         """

@@ -29,23 +29,23 @@ from signalbox.security.sasl.scram import ScramCredentials, ScramMechanism
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS
 from signalbox.security.tls.provider_tls import provider_context
 from signalbox.security.tls.settings import TlsConfigError
-from signalbox.transport.url_fetch import FetchFailed, FetchRequest, url_problem
+from signalbox.transport.url_fetch import FetchFailed, UrlRequest, url_problem
 
 CALLBACK_KEY = "sasl.server.callback.handler.class"
 JWKS_URL_KEY = "sasl.oauthbearer.jwks.endpoint.url"
 _FETCH_DEADLINE_S = 10.0
 _OAUTH = "org.apache.kafka.common.security.oauthbearer."
 _SIGNED = frozenset(
-    _OAUTH + each + "OAuthBearerValidatorCallbackHandler" for each in ("", "secured.", "internals.secured.")
+    _OAUTH + package + "OAuthBearerValidatorCallbackHandler" for package in ("", "secured.", "internals.secured.")
 )
 _UNSECURED = frozenset({_OAUTH + "internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"})
 _PLAIN_OWN = frozenset({"org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler"})
 
 
 @dataclass(frozen=True, slots=True)
-class MechanismParts:
+class MechanismContext:
     """The input of a mechanism's builder. The builder adds faults to `faults`, and refreshers, which run in the
-    background once the listener serves, to `keepers`."""
+    background once the listener serves, to `refreshers`."""
 
     listener_name: str
     mechanism: str
@@ -53,7 +53,7 @@ class MechanismParts:
     module: LoginModule
     scram_credentials: ScramCredentials
     faults: list[ConfigFault]
-    keepers: list[JwksRefresher]
+    refreshers: list[JwksRefresher]
 
     def key(self, key: str) -> str:
         """The full name of `key` for this mechanism of this listener."""
@@ -76,87 +76,87 @@ class MechanismParts:
         self.faults.append(ConfigFault(self.key(key), entry, problem, remedy))
 
 
-def build_mechanism(parts: MechanismParts) -> SaslMechanism | None:
-    """The mechanism; None when it cannot be offered, with the reason in `parts.faults`."""
-    return _BUILDERS[parts.mechanism](parts)
+def build_mechanism(context: MechanismContext) -> SaslMechanism | None:
+    """The mechanism; None when it cannot be offered, with the reason in `context.faults`."""
+    return _BUILDERS[context.mechanism](context)
 
 
-def _plain(parts: MechanismParts) -> SaslMechanism | None:
-    handler = parts.settings.for_mechanism(parts.mechanism, CALLBACK_KEY)
+def _plain(context: MechanismContext) -> SaslMechanism | None:
+    handler = context.settings.for_mechanism(context.mechanism, CALLBACK_KEY)
     if handler is None or handler in _PLAIN_OWN:
-        return PlainMechanism(ListedPasswords(parts.module.users))
-    checker = _callback(parts, handler, ("check_password",))
-    return None if checker is None else PlainMechanism(checker, blocking=True)
+        return PlainMechanism(ListedPasswords(context.module.users))
+    verifier = _callback(context, handler, ("check_password",))
+    return None if verifier is None else PlainMechanism(verifier, blocking=True)
 
 
-def _scram(parts: MechanismParts) -> SaslMechanism | None:
-    if parts.settings.for_mechanism(parts.mechanism, CALLBACK_KEY) is not None:
-        parts.fault(CALLBACK_KEY, "", "has no effect on SCRAM", "SCRAM users are in the metadata: take the key away")
-    credentials = JaasScramCredentials(parts.mechanism, parts.module.users, parts.scram_credentials)
-    return ScramMechanism(parts.mechanism, credentials)
+def _scram(context: MechanismContext) -> SaslMechanism | None:
+    if context.settings.for_mechanism(context.mechanism, CALLBACK_KEY) is not None:
+        context.fault(CALLBACK_KEY, "", "has no effect on SCRAM", "SCRAM users are in the metadata: take the key away")
+    credentials = JaasScramCredentials(context.mechanism, context.module.users, context.scram_credentials)
+    return ScramMechanism(context.mechanism, credentials)
 
 
-def _oauthbearer(parts: MechanismParts) -> SaslMechanism | None:
-    handler = parts.settings.for_mechanism(parts.mechanism, CALLBACK_KEY)
+def _oauthbearer(context: MechanismContext) -> SaslMechanism | None:
+    handler = context.settings.for_mechanism(context.mechanism, CALLBACK_KEY)
     if handler in _UNSECURED:
         try:
-            return OAuthBearerMechanism(UnsecuredTokenValidator(parts.module.options))
+            return OAuthBearerMechanism(UnsecuredTokenValidator(context.module.options))
         except UnsecuredOptionError as error:
-            parts.fault("sasl.jaas.config", "", str(error), "Correct the login module's option")
+            context.fault("sasl.jaas.config", "", str(error), "Correct the login module's option")
             return None
     if handler is not None and handler not in _SIGNED:
-        validator = _callback(parts, handler, ("validate", "rejected_extensions"))
+        validator = _callback(context, handler, ("validate", "rejected_extensions"))
         return None if validator is None else OAuthBearerMechanism(validator, blocking=True)
-    keeper = _keeper(parts)
-    if keeper is None:
+    refresher = _build_refresher(context)
+    if refresher is None:
         return None
     rules = TokenRules(
-        audience=tuple(parts.names("sasl.oauthbearer.expected.audience")),
-        issuer=parts.text("sasl.oauthbearer.expected.issuer"),
-        scopes=frozenset(parts.names("sasl.oauthbearer.expected.scope")),
-        clock_skew_seconds=parts.number("sasl.oauthbearer.clock.skew.seconds"),
-        scope_claim=parts.text("sasl.oauthbearer.scope.claim.name").strip(),
-        subject_claim=parts.text("sasl.oauthbearer.sub.claim.name").strip(),
+        audience=tuple(context.names("sasl.oauthbearer.expected.audience")),
+        issuer=context.text("sasl.oauthbearer.expected.issuer"),
+        scopes=frozenset(context.names("sasl.oauthbearer.expected.scope")),
+        clock_skew_seconds=context.number("sasl.oauthbearer.clock.skew.seconds"),
+        scope_claim=context.text("sasl.oauthbearer.scope.claim.name").strip(),
+        subject_claim=context.text("sasl.oauthbearer.sub.claim.name").strip(),
     )
-    return OAuthBearerMechanism(SignedTokenValidator(keeper, rules))
+    return OAuthBearerMechanism(SignedTokenValidator(refresher, rules))
 
 
-def _keeper(parts: MechanismParts) -> JwksRefresher | None:
-    url = parts.text(JWKS_URL_KEY)
+def _build_refresher(context: MechanismContext) -> JwksRefresher | None:
+    url = context.text(JWKS_URL_KEY)
     if not url:
-        parts.fault(
+        context.fault(
             JWKS_URL_KEY,
             "",
-            f"is missing: {parts.listener_name} could not tell good tokens from forged ones",
-            f"Say where the issuer's keys are (file://, http://, https://), or set {CALLBACK_KEY}; tokens that nobody"
-            f" signed are taken with {next(iter(_UNSECURED))} alone",
+            f"is missing: {context.listener_name} could not validate tokens",
+            f"Set the URL of the issuer's keys (file://, http://, https://), or set {CALLBACK_KEY}; unsigned tokens"
+            f" are accepted only with {next(iter(_UNSECURED))}",
         )
         return None
     problem = url_problem(url) or _crypto_problem()
     if problem is not None:
-        parts.fault(JWKS_URL_KEY, url, problem, "Expected the URL of a JWK set")
+        context.fault(JWKS_URL_KEY, url, problem, "Expected the URL of a JWK set")
         return None
-    keeper = JwksRefresher(
-        FetchRequest(url=url, deadline_s=_FETCH_DEADLINE_S, tls=lambda: provider_context(parts.module.options)),
+    refresher = JwksRefresher(
+        UrlRequest(url=url, deadline_s=_FETCH_DEADLINE_S, tls=lambda: provider_context(context.module.options)),
         RefreshTimes(
-            refresh=parts.number("sasl.oauthbearer.jwks.endpoint.refresh.ms") / 1000,
-            backoff=parts.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms") / 1000,
-            backoff_max=parts.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms") / 1000,
+            refresh=context.number("sasl.oauthbearer.jwks.endpoint.refresh.ms") / 1000,
+            backoff=context.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms") / 1000,
+            backoff_max=context.number("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms") / 1000,
         ),
     )
     try:
         if url.startswith("https:"):
-            provider_context(parts.module.options)
+            provider_context(context.module.options)
         if url.startswith("file:"):
-            keeper.fetch_now()
+            refresher.fetch_now()
     except TlsConfigError as error:
-        parts.fault("sasl.jaas.config", error.key, error.problem, "Correct the login module's ssl option")
+        context.fault("sasl.jaas.config", error.key, error.problem, "Correct the login module's ssl option")
         return None
     except (FetchFailed, KeySetError) as error:
-        parts.fault(JWKS_URL_KEY, url, str(error), "Name a file with a JWK set that this process may read")
+        context.fault(JWKS_URL_KEY, url, str(error), "Name a file with a JWK set that this process may read")
         return None
-    parts.keepers.append(keeper)
-    return keeper
+    context.refreshers.append(refresher)
+    return refresher
 
 
 def _crypto_problem() -> str | None:
@@ -164,20 +164,20 @@ def _crypto_problem() -> str | None:
     return f"needs {' and '.join(missing)}: pip install 'signalbox[security]'" if missing else None
 
 
-def _callback(parts: MechanismParts, path: str, methods: tuple[str, ...]) -> Any:
-    prefix = f"{parts.mechanism.lower()}."
+def _callback(context: MechanismContext, path: str, methods: tuple[str, ...]) -> Any:
+    prefix = f"{context.mechanism.lower()}."
     configs = {
-        key.removeprefix(prefix): text for key, text in parts.settings.by_mechanism.items() if key.startswith(prefix)
+        key.removeprefix(prefix): text for key, text in context.settings.by_mechanism.items() if key.startswith(prefix)
     }
-    settings = CallbackSettings(parts.listener_name, parts.mechanism, parts.module.options, configs)
+    settings = CallbackSettings(context.listener_name, context.mechanism, context.module.options, configs)
     try:
         return load_callback(path, settings, methods)
     except CallbackClassError as error:
-        parts.fault(CALLBACK_KEY, path, str(error), "Name a Python class as package.module:Class")
+        context.fault(CALLBACK_KEY, path, str(error), "Name a Python class as package.module:Class")
         return None
 
 
-_BUILDERS: Mapping[str, Callable[[MechanismParts], SaslMechanism | None]] = {
+_BUILDERS: Mapping[str, Callable[[MechanismContext], SaslMechanism | None]] = {
     PLAIN: _plain,
     **dict.fromkeys(SCRAM_MECHANISMS, _scram),
     OAUTHBEARER: _oauthbearer,

@@ -22,7 +22,7 @@ class ServerGauges:
         self._clock = clock
         self._of_listeners: dict[str, list[tuple[MetricName, dict[str, str]]]] = {}
 
-    def show_server(self, planes: Iterable[Plane], pool: BufferPool) -> None:
+    def register_server(self, planes: Iterable[Plane], pool: BufferPool) -> None:
         """Register the metrics of the planes that have listeners, and of the receive buffers."""
         for plane in planes:
             plane.register(self._metrics, self._clock)
@@ -33,31 +33,31 @@ class ServerGauges:
         ):
             self._metrics.gauge(MetricName(group, "SocketServer", name), read)
 
-    def show_listener(self, reception: ConnectionRegistry, acceptor: Acceptor) -> None:
+    def register_listener(self, registry: ConnectionRegistry, acceptor: Acceptor) -> None:
         """Register the metrics of a listener that is served from now on."""
-        listener, row, connections = reception.listener, reception.listener.row, reception.connections
+        listener, row, connections = registry.listener, registry.listener.row, registry.connections
         accepting = IdleMeter(lambda: acceptor.paused_seconds, self._clock)
         blocked = MetricName("kafka.network", "Acceptor", PREFIXES[row.plane] + "AcceptorBlockedPercent")
         tags = {"listener": row.name, "networkProcessor": "0"}
         count = MetricName("kafka.server", "socket-server-metrics", "connection-count")
         created = MetricName("kafka.server", "socket-server-metrics", "connection-creation-total")
         closed = MetricName("kafka.server", "socket-server-metrics", "connection-close-total")
-        says = {"listener": row.name, "plane": row.plane, "forced": str(row.forced).lower()}
-        self._show(row.name, blocked, lambda: 1 - accepting.read(), {"listener": row.name})
-        self._show(row.name, count, lambda: len(connections), tags)
+        info_tags = {"listener": row.name, "plane": row.plane, "forced": str(row.forced).lower()}
+        self._register(row.name, blocked, lambda: 1 - accepting.read(), {"listener": row.name})
+        self._register(row.name, count, lambda: len(connections), tags)
         for name, read in (
             (created, lambda: listener.accepted),
             (closed, lambda: listener.accepted - len(connections)),
         ):
             self._metrics.counter_from(name, read, tags)
             self._of_listeners[row.name].append((name, tags))
-        self._show(row.name, MetricName("signalbox.network", "Listener", "Info"), lambda: 1, says)
+        self._register(row.name, MetricName("signalbox.network", "Listener", "Info"), lambda: 1, info_tags)
 
     def forget_listener(self, listener_name: str) -> None:
         """Remove the metrics of a removed listener."""
         for name, tags in self._of_listeners.pop(listener_name, ()):
             self._metrics.remove(name, tags)
 
-    def _show(self, listener_name: str, name: MetricName, read: Callable[[], float], tags: dict[str, str]) -> None:
+    def _register(self, listener_name: str, name: MetricName, read: Callable[[], float], tags: dict[str, str]) -> None:
         self._metrics.gauge(name, read, tags)
         self._of_listeners.setdefault(listener_name, []).append((name, tags))

@@ -21,10 +21,10 @@ class SessionEnd:
         self._ends = False
         self.ended = False
 
-    def lasts(self, lifetime_ms: int | None) -> None:
+    def start(self, lifetime_ms: int | None) -> None:
         """A session begins now; `lifetime_ms` is None for one without an end. A session without time left ends at once:
         a timer would fire too late, after the requests that have arrived already."""
-        self.forget()
+        self.cancel()
         self._ends, self.ended = lifetime_ms is not None, False
         if lifetime_ms is None:
             return
@@ -38,16 +38,16 @@ class SessionEnd:
         loop = asyncio.get_running_loop()
         running = self._timer is not None and not self._timer.cancelled() and not self.ended
         if running and self._timer is not None and self._timer.when() > loop.time() + lifetime_ms / 1000:
-            self.lasts(max(0, lifetime_ms))
+            self.start(max(0, lifetime_ms))
 
     def begin_renewal(self) -> bool:
         """Whether the session may be renewed now; if so, the renewal has begun."""
         now = self._clock.monotonic()
-        often = self._renewal_began is not None and now - self._renewal_began < _RENEWAL_INTERVAL_S
-        if not self._ends or often:
+        is_too_soon = self._renewal_began is not None and now - self._renewal_began < _RENEWAL_INTERVAL_S
+        if not self._ends or is_too_soon:
             return False
         self._renewal_began = now
-        self.forget()  # the session does not expire during the renewal
+        self.cancel()  # the session does not expire during the renewal
         self.ended = False
         return True
 
@@ -56,7 +56,7 @@ class SessionEnd:
         """The time since the last renewal began; 0 before the first."""
         return 0.0 if self._renewal_began is None else (self._clock.monotonic() - self._renewal_began) * 1000
 
-    def forget(self) -> None:
+    def cancel(self) -> None:
         """Cancel the timer; also called when the connection is closed."""
         if self._timer is not None:
             self._timer.cancel()

@@ -17,7 +17,7 @@ from typing import Any
 
 from signalbox.common.config_table import ConfigFault
 from signalbox.common.endpoint import host_port
-from signalbox.network.acceptor import Accepted, Acceptor
+from signalbox.network.acceptor import Acceptor, OnAccepted
 from signalbox.network.binding import BindError, bind_listener
 from signalbox.network.connection import Connection
 from signalbox.network.connection_registry import ConnectionRegistry
@@ -62,11 +62,15 @@ class SocketServer:
         self._quotas = read_quotas(table, settings, ports.clock)
         self._next_index = count()
         self._sockets: dict[str, socket.socket] = {}
-        self._receptions: dict[str, ConnectionRegistry] = {}
+        self._registries: dict[str, ConnectionRegistry] = {}
         self._acceptors: dict[str, Acceptor] = {}
-        self._tls = {name: guards.tls for name, guards in ports.security.items() if guards.tls is not None}
+        self._tls = {
+            name: listener_security.tls
+            for name, listener_security in ports.security.items()
+            if listener_security.tls is not None
+        }
         self._expiry = IdleExpiry(
-            self.connections, read_expiry_limits(settings.everywhere), ports.clock, self._every_sweep
+            self.connections, read_expiry_limits(settings.everywhere), ports.clock, self._on_sweep
         )
         self._queues = {
             name: RequestQueue(ports.request_sink, data_loop.asyncio_loop, ports.clock)
@@ -75,7 +79,9 @@ class SocketServer:
         self.planes = {name: Plane(name, queue) for name, queue in self._queues.items()}
         self.planes[DATA] = Plane(DATA, data_loop)
         self._gauges = ServerGauges(ports.metrics, ports.clock)
-        self._gauges.show_server((self.planes[name] for name in {DATA, *(row.plane for row in table)}), data_loop.pool)
+        self._gauges.register_server(
+            (self.planes[name] for name in {DATA, *(row.plane for row in table)}), data_loop.pool
+        )
 
     async def start_listening(self) -> dict[str, int]:
         """Bind every listener; returns the ports by listener name. BindError names all listeners that could not be
@@ -105,9 +111,9 @@ class SocketServer:
     async def enable(self) -> None:
         """Start to accept and serve, the control plane first. Waits up to 3 s for the keys that validate tokens, so
         that the first clients are not rejected."""
-        for keeper in self._keepers():
-            keeper.start()
-        waits = [asyncio.to_thread(keeper.wait_for_first_try, _FIRST_KEYS_S) for keeper in self._keepers()]
+        for refresher in self._refreshers():
+            refresher.start()
+        waits = [asyncio.to_thread(refresher.wait_for_first_fetch, _FIRST_KEYS_S) for refresher in self._refreshers()]
         await asyncio.gather(*waits)
         for row in sorted(self.table, key=lambda row: row.plane == DATA):
             self._serve(row)
@@ -117,13 +123,13 @@ class SocketServer:
     def _serve(self, row: ListenerRow) -> None:
         """Accept on a bound listener from now on."""
         acceptor: Acceptor
-        loop, reception, sock = self._data_loop, self._reception(row), self._sockets[row.name]
+        loop, registry, sock = self._data_loop, self._registry(row), self._sockets[row.name]
         if row.plane == DATA:
-            acceptor = DataAcceptor(loop, sock, reception.wait_seconds, self._data_receiver(reception))
+            acceptor = DataAcceptor(loop, sock, registry.wait_seconds, self._data_receiver(registry))
         else:
-            acceptor = ControlAcceptor(loop.asyncio_loop, sock, reception, loop.pool, self._tls_factory(row))
+            acceptor = ControlAcceptor(loop.asyncio_loop, sock, registry, loop.pool, self._tls_factory(row))
         self._acceptors[row.name] = acceptor
-        self._gauges.show_listener(reception, acceptor)
+        self._gauges.register_listener(registry, acceptor)
         acceptor.start()
 
     def add_listeners(
@@ -141,7 +147,7 @@ class SocketServer:
                 sock.close()
             raise
         self._sockets |= bound
-        self._guard_with({name: security[name] for name in bound})
+        self._replace_security({name: security[name] for name in bound})
         self._tls |= {name: tls for name in bound if (tls := security[name].tls) is not None}
         self.settings, self.table = settings, self._with_ports(table)
         self._quotas.change(*read_limits(self.table, settings))
@@ -152,29 +158,31 @@ class SocketServer:
     async def remove_listeners(self, drain_seconds: float) -> None:
         """Stop accepting on the listeners that `table` lacks; their connections may finish their requests for
         `drain_seconds`, and are then closed."""
-        gone = [name for name in self._acceptors if name not in self.table]
-        for name in gone:
+        removed = [name for name in self._acceptors if name not in self.table]
+        for name in removed:
             self._acceptors.pop(name).stop()
             self._sockets.pop(name)
-        if any(self._receptions[name].connections for name in gone):
+        if any(self._registries[name].connections for name in removed):
             await asyncio.sleep(drain_seconds)
-        for name in gone:
-            self._receptions.pop(name).close_all("the listener was removed")
+        for name in removed:
+            self._registries.pop(name).close_all("the listener was removed")
             self._tls.pop(name, None)
-            for keeper in self._ports.security[name].keepers if name in self._ports.security else ():
-                keeper.close()
+            for refresher in self._ports.security[name].refreshers if name in self._ports.security else ():
+                refresher.close()
             self._gauges.forget_listener(name)
             log.info("no longer listening on %s", name)
-        self._ports.security = {name: each for name, each in self._ports.security.items() if name not in gone}
+        self._ports.security = {
+            name: security for name, security in self._ports.security.items() if name not in removed
+        }
 
     def reconfigure(self, settings: NetworkSettings, security: Mapping[str, ListenerSecurity]) -> None:
         """Apply other limits, and the SASL mechanisms in `security` for new connections; existing connections do not
         change. `replace_tls` changes TLS."""
-        self._guard_with(security)
+        self._replace_security(security)
         self.settings = settings
         self._quotas.change(*read_limits(self.table, settings))
-        for name, reception in self._receptions.items():
-            reception.listener.settings = settings.listener(name)
+        for name, registry in self._registries.items():
+            registry.listener.settings = settings.listener(name)
 
     async def stop_accepting(self) -> None:
         """Close the listening sockets; connections stay."""
@@ -186,17 +194,17 @@ class SocketServer:
         """Close everything."""
         await self.stop_accepting()
         self._expiry.stop()
-        for keeper in self._keepers():
-            keeper.close()
-        for reception in self._receptions.values():
-            reception.close_all(reason)
+        for refresher in self._refreshers():
+            refresher.close()
+        for registry in self._registries.values():
+            registry.close_all(reason)
         for sock in self._sockets.values():
             sock.close()
 
     def connections(self) -> Iterator[Connection]:
         """Every connection of every listener."""
-        for reception in self._receptions.values():
-            yield from reception.connections.values()
+        for registry in self._registries.values():
+            yield from registry.connections.values()
 
     def tokens_changed(self, ends_ms: Mapping[str, int | None]) -> None:
         """New expiry times (epoch ms) of delegation tokens by id, None for removed tokens: sessions end with their
@@ -217,39 +225,39 @@ class SocketServer:
         self._tls[listener_name] = tls
         log.info("Listener %s: new keys or certificates loaded", listener_name)
 
-    def _guard_with(self, security: Mapping[str, ListenerSecurity]) -> None:
+    def _replace_security(self, security: Mapping[str, ListenerSecurity]) -> None:
         """Replace the security of these listeners: stop their old key refreshers and start the new ones."""
         before = self._ports.security
-        for name, guards in security.items():
-            for keeper in before[name].keepers if name in before else ():
-                keeper.close()
-            for keeper in guards.keepers:
-                keeper.start()
+        for name, listener_security in security.items():
+            for refresher in before[name].refreshers if name in before else ():
+                refresher.close()
+            for refresher in listener_security.refreshers:
+                refresher.start()
         self._ports.security = {**before, **security}
 
-    def _keepers(self) -> list[JwksRefresher]:
-        return [keeper for security in self._ports.security.values() for keeper in security.keepers]
+    def _refreshers(self) -> list[JwksRefresher]:
+        return [refresher for security in self._ports.security.values() for refresher in security.refreshers]
 
-    def _reception(self, row: ListenerRow) -> ConnectionRegistry:
+    def _registry(self, row: ListenerRow) -> ConnectionRegistry:
         plane = self.planes[row.plane]
         sink = self._queues.get(row.plane, self._ports.request_sink)
         settings = self.settings.listener(row.name)
         listener = Listener(row, plane, settings, self._ports, sink, self._rejections)
-        self._receptions[row.name] = reception = ConnectionRegistry(
+        self._registries[row.name] = registry = ConnectionRegistry(
             listener, self._ports, self._quotas, self._next_index
         )
-        return reception
+        return registry
 
-    def _data_receiver(self, reception: ConnectionRegistry) -> Accepted:
+    def _data_receiver(self, registry: ConnectionRegistry) -> OnAccepted:
         everywhere = self.settings.everywhere
         send_bytes = everywhere.number("socket.send.buffer.bytes")
         receive_bytes = everywhere.number("socket.receive.buffer.bytes")
-        tls = self._tls_factory(reception.listener.row)
-        frame_bytes = reception.listener.setup_frame_bytes
+        tls = self._tls_factory(registry.listener.row)
+        frame_bytes = registry.listener.setup_frame_bytes
 
         def receive(sock: socket.socket, address: Any) -> None:
             host, _ = address_of(address)
-            if not reception.admit(sock, host):
+            if not registry.accept(sock, host):
                 return
             try:
                 tune(sock, send_bytes, receive_bytes)
@@ -259,11 +267,11 @@ class SocketServer:
                     else TlsDataChannel(self._data_loop, sock, tls(), frame_bytes)
                 )
             except OSError:
-                sock.close()  # the peer is gone already
-                reception.dismiss(host)
+                sock.close()  # the peer has closed it
+                registry.release(host)
                 return
-            connection = reception.welcome(channel)
-            channel.on_ready = lambda: reception.ready(connection)
+            connection = registry.register(channel)
+            channel.on_ready = lambda: registry.on_ready(connection)
             channel.start()
 
         return receive
@@ -285,7 +293,7 @@ class SocketServer:
         """(address, open connections, limit) of each address with more open connections than `settings` allow."""
         return self._quotas.over(read_limits(self.table, settings)[0])
 
-    def _every_sweep(self) -> None:
+    def _on_sweep(self) -> None:
         """Release unused buffers; end windows of rejected connections; close idle unprotected connections if protected
         ones exceed the broker's limit."""
         self._data_loop.pool.trim()

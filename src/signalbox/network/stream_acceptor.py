@@ -10,15 +10,17 @@ import asyncio
 import socket
 
 from signalbox.common.limits import CONTROL_ACCEPTS_PER_TURN
-from signalbox.network.acceptor import Accepted, Acceptor, Ready
+from signalbox.network.acceptor import Acceptor, OnAccepted, WaitSeconds
 
 
 class StreamAcceptor(Acceptor):
     """See `Acceptor`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, ready: Ready, accepted: Accepted) -> None:
-        super().__init__(loop, sock, ready, accepted, CONTROL_ACCEPTS_PER_TURN)
-        self._is_due = False  # whether an accept is scheduled for the end of this poll
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted
+    ) -> None:
+        super().__init__(loop, sock, wait_seconds, on_accepted, CONTROL_ACCEPTS_PER_TURN)
+        self._is_scheduled = False  # whether an accept is scheduled for the end of this poll
 
     def _watch(self) -> None:
         self._asyncio_loop.add_reader(self._sock, self._readable)
@@ -27,10 +29,10 @@ class StreamAcceptor(Acceptor):
         self._asyncio_loop.remove_reader(self._sock)
 
     def _readable(self) -> None:
-        if not self._is_due:
-            self._is_due = True
-            self._asyncio_loop.call_soon(self._take_portion)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._asyncio_loop.call_soon(self._accept_scheduled)
 
-    def _take_portion(self) -> None:
-        self._is_due = False
-        self._take()
+    def _accept_scheduled(self) -> None:
+        self._is_scheduled = False
+        self._accept_batch()

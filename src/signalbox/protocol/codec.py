@@ -50,9 +50,9 @@ class Codec:
         self._long_decoders = _Functions(self._long_decoder)
         self._long_encoders = _Functions(self._long_encoder)
         self._by_layout: dict[tuple[str, StructLayout], Any] = {}
-        self.decode = self._decode_whole()
+        self.decode = self._decode_complete()
 
-    def _decode_whole(self) -> Callable[..., Any]:
+    def _decode_complete(self) -> Callable[..., Any]:
         decoders = self._decoders
         name = self.spec.name
 
@@ -83,7 +83,7 @@ class Codec:
             self._encoders[version](message, chunks, [])
             return b"".join(chunks)
         except _UNENCODABLE as problem:
-            raise self._explain(message, version, problem) from None
+            raise self._encode_error(message, version, problem) from None
 
     def encode_chunks(self, message: Any, version: int) -> list[Any]:
         """Bytes joined between records; every records value is a chunk of its own, unchanged."""
@@ -92,7 +92,7 @@ class Codec:
         try:
             self._encoders[version](message, chunks, places)
         except _UNENCODABLE as problem:
-            raise self._explain(message, version, problem) from None
+            raise self._encode_error(message, version, problem) from None
         return join_between(chunks, places)
 
     def decode_long(self, buffer: bytes | bytearray | memoryview, version: int, offset: int = 0) -> tuple[Any, int]:
@@ -110,20 +110,20 @@ class Codec:
         try:
             self._long_encoders[version](message, chunks, places)
         except _UNENCODABLE as problem:
-            raise self._explain(message, version, problem) from None
+            raise self._encode_error(message, version, problem) from None
         gather(chunks, places, at_least=1)
         return chunks.gathered
 
-    def _explain(self, message: Any, version: int, problem: Exception) -> EncodeError:
+    def _encode_error(self, message: Any, version: int, problem: Exception) -> EncodeError:
         """Returns the interpreter's error for the field on which the compiled code failed."""
         chunks: list[Any] = []
         try:
             encode_struct(chunks, message, self._layout(version, EncodeError), self.spec.name)
             b"".join(chunks)
-        except EncodeError as found:
-            return EncodeError(f"version {version}: {found}")
-        except (AttributeError, TypeError) as found:
-            return EncodeError(f"{self.spec.name} {version}: {found}")
+        except EncodeError as error:
+            return EncodeError(f"version {version}: {error}")
+        except (AttributeError, TypeError) as error:
+            return EncodeError(f"{self.spec.name} {version}: {error}")
         return EncodeError(f"{self.spec.name} {version}: {problem}")
 
     def _layout(self, version: int, rejection: type[ValueError]) -> StructLayout:

@@ -136,11 +136,11 @@ class _DecoderWriter:
 
     def _defaults(self, layout: StructLayout, depth: int) -> None:
         """Fields that the version lacks, tagged fields, unknown tags: assigned first, equal values together."""
-        made = self.classes[layout.name]
+        cls = self.classes[layout.name]
         targets: dict[str, list[str]] = {"None": [f"z{depth}.unknown_tags"]}
         for spec in (*layout.absent, *(field.spec for field in layout.tagged)):
             target = f"z{depth}.{spec.attribute}"
-            default = made._defaults[spec.attribute]
+            default = cls._defaults[spec.attribute]
             if spec.is_array and default == ():
                 self.out.line(f"{target} = []")
             elif default is None or isinstance(default, bool | int) or default == "":
@@ -274,7 +274,7 @@ class _DecoderWriter:
             self.out.line("l.append(v)")
 
     def _struct_elements(self, struct: StructLayout, target: str, depth: int) -> None:
-        made, elements = f"z{depth}", f"l{depth}"
+        item, elements = f"z{depth}", f"l{depth}"
         class_name = self._class(struct)
         if self.yields:
             self._yielding_elements(struct, target, depth)
@@ -285,11 +285,11 @@ class _DecoderWriter:
             return
         # Only fixed fields: many elements with one iter_unpack; the first element with tagged fields ends this loop.
         letters = "".join(FORMAT_LETTERS[field.type_name] for field in struct.fields) + "B" * struct.flexible
-        targets = [f"{made}.{field.attribute}" for field in struct.fields] + ["t"] * struct.flexible
+        targets = [f"{item}.{field.attribute}" for field in struct.fields] + ["t"] * struct.flexible
         unpack = self.out.name(Struct(f">{letters}").iter_unpack, "I")
         with self.out.block("if n > 3:"):
             self.out.line(f"e = o + {struct.least_size} * n")
-            with self.out.block(f"for {made}, ({', '.join(targets)},) in zip({elements}, {unpack}(b[o:e])):"):
+            with self.out.block(f"for {item}, ({', '.join(targets)},) in zip({elements}, {unpack}(b[o:e])):"):
                 self._defaults(struct, depth)
                 if struct.flexible:
                     self.out.line("if t: break")
@@ -297,12 +297,12 @@ class _DecoderWriter:
         self._each(struct, elements, depth)
 
     def _yielding_elements(self, struct: StructLayout, target: str, depth: int) -> None:
-        made, elements, number = f"z{depth}", f"l{depth}", f"i{depth}"
+        item, elements, number = f"z{depth}", f"l{depth}", f"i{depth}"
         self.out.line(f"{target} = {elements} = []")
         with self.out.block(f"for {number} in range(n):"):
             self.out.line(f"if {number} & 63 == 63: YIELD_IF_DUE()")
-            self.out.line(f"{made} = N({self._class(struct)})")
-            self.out.line(f"{elements}.append({made})")
+            self.out.line(f"{item} = N({self._class(struct)})")
+            self.out.line(f"{elements}.append({item})")
             self._struct(struct, depth)
             self.fixed.flush()
 

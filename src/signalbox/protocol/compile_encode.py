@@ -104,8 +104,8 @@ class _EncoderWriter:
         value = f"z{depth}"
         for spec in layout.absent:
             if not spec.ignorable:
-                held = f"{value}.{spec.attribute}"
-                self.out.line(f"if {self._differs(layout, spec.attribute, held)}: reject_field()")
+                expression = f"{value}.{spec.attribute}"
+                self.out.line(f"if {self._differs(layout, spec.attribute, expression)}: reject_field()")
         for field in layout.fields:
             self._field(field, f"{value}.{field.attribute}", depth)
         if layout.flexible:
@@ -121,18 +121,18 @@ class _EncoderWriter:
             ]
             self.out.line(f"if {' or '.join(tests)}: out[-1] = out[-1][:-1] + {section}")
 
-    def _differs(self, layout: StructLayout, attribute: str, held: str, quick: bool = False) -> str:
+    def _differs(self, layout: StructLayout, attribute: str, expression: str, quick: bool = False) -> str:
         """An expression: whether a field differs from its default. With `quick` it may be true for an equal value."""
         default = self.classes[layout.name]._defaults[attribute]
         if default is None:
-            return f"{held} is not None"
+            return f"{expression} is not None"
         if default == ():
-            return f"({held} or {held} is None)"
+            return f"({expression} or {expression} is None)"
         if isinstance(default, bool | int | str | bytes):
             constant = repr(default) if not isinstance(default, bytes) else self.out.name(default, "D")
-            return f"{held} != {constant}"
+            return f"{expression} != {constant}"
         constant = self.out.name(default, "D")
-        return f"{held} is not {constant}" + ("" if quick else f" and {held} != {constant}")
+        return f"{expression} is not {constant}" + ("" if quick else f" and {expression} != {constant}")
 
     def _tag_writer(self, layout: StructLayout) -> str:
         """Name of a function that returns the whole tagged section of a struct."""
@@ -140,10 +140,10 @@ class _EncoderWriter:
         with self.out.apart(), self.out.block(f"def {name}(z0):"):
             self.out.line("bodies = {}")
             for field in layout.tagged:
-                held = f"z0.{field.attribute}"
-                with self.out.block(f"if {self._differs(layout, field.attribute, held)}:"):
+                expression = f"z0.{field.attribute}"
+                with self.out.block(f"if {self._differs(layout, field.attribute, expression)}:"):
                     self.out.line("out = []; A = out.append; places = []")
-                    self._field(field, held, 0)
+                    self._field(field, expression, 0)
                     self._flush()
                     self.out.line(f"bodies[{field.spec.tag}] = b''.join(out)")
             self.out.line("return W(bodies, z0.unknown_tags)")
@@ -151,38 +151,38 @@ class _EncoderWriter:
 
     # --- fields -------------------------------------------------------------------------------------
 
-    def _field(self, field: FieldLayout, held: str, depth: int) -> None:
+    def _field(self, field: FieldLayout, expression: str, depth: int) -> None:
         if field.is_array:
-            self._array(field, held, depth)
+            self._array(field, expression, depth)
         elif field.struct is not None:
-            self._nested(field, field.struct, held, depth)
+            self._nested(field, field.struct, expression, depth)
         elif field.type_name in FORMAT_LETTERS:
-            self._fixed(FORMAT_LETTERS[field.type_name], held)
+            self._fixed(FORMAT_LETTERS[field.type_name], expression)
         elif field.type_name == "string":
-            self._string(held, field.nullable)
+            self._string(expression, field.nullable)
         else:
-            self._blob(field, held)
+            self._blob(field, expression)
 
-    def _string(self, held: str, nullable: bool) -> None:
+    def _string(self, expression: str, nullable: bool) -> None:
         """Part of the run: its length chooses the format."""
         number = self.out.fresh("")
         value, length = f"s{number}", f"n{number}"
         measured = f"{length} = len({value}) + 1" if self.flexible else f"{length} = len({value})"
         if nullable:
-            self.out.line(f"{value} = {held}")
+            self.out.line(f"{value} = {expression}")
             self.out.line(f"if {value} is None: {value} = b''; {length} = {0 if self.flexible else -1}")
             self.out.line(f"else: {value} = {value}.encode(); {measured}")
         else:
-            self.out.line(f"{value} = {held}.encode(); {measured}")
+            self.out.line(f"{value} = {expression}.encode(); {measured}")
         self.template.append(("B" if self.flexible else "h", "s"))
         self.arguments += [length, value]
         self.lengths.append(length)
 
-    def _blob(self, field: FieldLayout, held: str) -> None:
+    def _blob(self, field: FieldLayout, expression: str) -> None:
         """Bytes and records: chunks of their own."""
         number = self.out.fresh("")
         value, length = f"s{number}", f"n{number}"
-        self.out.line(f"{value} = {held}")
+        self.out.line(f"{value} = {expression}")
         measured = f"len({value}) + 1" if self.flexible else f"len({value})"
         null = 0 if self.flexible else -1
         self.out.line(f"{length} = {f'{null} if {value} is None else {measured}' if field.nullable else measured}")
@@ -190,9 +190,9 @@ class _EncoderWriter:
         append = f"places.append(len(out)); A({value})" if field.type_name == "records" else f"A({value})"
         self.out.line(f"if {length} > {int(self.flexible)}: {append}")
 
-    def _nested(self, field: FieldLayout, struct: StructLayout, held: str, depth: int) -> None:
+    def _nested(self, field: FieldLayout, struct: StructLayout, expression: str, depth: int) -> None:
         inner = f"z{depth + 1}"
-        self.out.line(f"{inner} = {held}")
+        self.out.line(f"{inner} = {expression}")
         if not field.nullable:
             self._struct(struct, depth + 1)
             return
@@ -203,12 +203,12 @@ class _EncoderWriter:
             self._struct(struct, depth + 1)
             self._flush()
 
-    def _array(self, field: FieldLayout, held: str, depth: int) -> None:
+    def _array(self, field: FieldLayout, expression: str, depth: int) -> None:
         number = self.out.fresh("")
         values, length = f"l{number}", f"n{number}"
         letter = FORMAT_LETTERS.get(field.type_name, "")
         measured = f"len({values}) + 1" if self.flexible else f"len({values})"
-        self.out.line(f"{values} = {held}")
+        self.out.line(f"{values} = {expression}")
         if field.nullable:
             null = f"{length} = {0 if self.flexible else -1}; {values} = ()"
             self.out.line(f"if {values} is None: {null}")
@@ -224,20 +224,20 @@ class _EncoderWriter:
         self._elements(field, values, depth)
 
     def _elements(self, field: FieldLayout, values: str, depth: int) -> None:
-        made = f"z{depth + 1}"
+        item = f"z{depth + 1}"
         number = self.out.fresh("i")
-        loop = f"for {number}, {made} in enumerate({values}):" if self.yields else f"for {made} in {values}:"
+        loop = f"for {number}, {item} in enumerate({values}):" if self.yields else f"for {item} in {values}:"
         with self.out.block(loop):
             if self.yields:
                 self.out.line(f"if {number} & 63 == 63: GATHER(out, places)")
             if field.struct is not None:
                 self._struct(field.struct, depth + 1)
             elif field.type_name == "string":
-                self._string(made, nullable=False)
+                self._string(item, nullable=False)
             elif field.type_name in FORMAT_LETTERS:
-                self._fixed(FORMAT_LETTERS[field.type_name], made)
+                self._fixed(FORMAT_LETTERS[field.type_name], item)
             else:
-                self._blob(_not_null(field), made)
+                self._blob(_not_null(field), item)
             self._flush()
 
 

@@ -38,7 +38,7 @@ class Reader:
     def take(self, size: int) -> memoryview:
         end = self.offset + size
         if size < 0 or end > len(self.view):
-            raise DecodeError(f"{size} bytes wanted at {self.offset}, the buffer has {len(self.view)}")
+            raise DecodeError(f"{size} bytes needed at {self.offset}, the buffer has {len(self.view)}")
         piece = self.view[self.offset : end]
         self.offset = end
         return piece
@@ -136,9 +136,9 @@ def _null(field: FieldLayout) -> None:
 def encode_struct(chunks: list[Any], value: Any, layout: StructLayout, path: str) -> None:
     """Append the bytes of `value`; records stay chunks of their own. `path` = the path to `value`, for errors."""
     for spec in layout.absent:
-        held = getattr(value, spec.attribute)
-        if not spec.ignorable and not equals_default(held, spec.default):
-            raise EncodeError(f"{path}.{spec.name} = {held!r} cannot be said at this version")
+        attribute_value = getattr(value, spec.attribute)
+        if not spec.ignorable and not equals_default(attribute_value, spec.default):
+            raise EncodeError(f"{path}.{spec.name} = {attribute_value!r} cannot be encoded at this version")
     for field in layout.fields:
         _encode_field(chunks, getattr(value, field.attribute), field, layout.flexible, f"{path}.{field.spec.name}")
     if layout.flexible:
@@ -157,11 +157,11 @@ def equals_default(value: Any, default: Any) -> bool:
 def _encode_tags(chunks: list[Any], value: Any, layout: StructLayout, path: str) -> None:
     bodies: dict[int, bytes] = dict(value.unknown_tags or {})
     for field in layout.tagged:
-        held = getattr(value, field.attribute)
-        if equals_default(held, field.spec.default):
+        attribute_value = getattr(value, field.attribute)
+        if equals_default(attribute_value, field.spec.default):
             continue
         inner: list[Any] = []
-        _encode_field(inner, held, field, True, f"{path}.{field.spec.name}")
+        _encode_field(inner, attribute_value, field, True, f"{path}.{field.spec.name}")
         if field.spec.tag in bodies:
             raise EncodeError(f"{path}.unknown_tags holds tag {field.spec.tag}, which is {field.spec.name}")
         bodies[field.spec.tag or 0] = b"".join(inner)

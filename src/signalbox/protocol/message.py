@@ -78,7 +78,7 @@ class Message(Struct):
 
     def release_incrementally(self) -> None:
         """Free a large message step by step, inside a cooperative task: freeing takes as long as building. Yields."""
-        _crumble(self)
+        _release_incrementally(self)
 
     @classmethod
     def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
@@ -94,17 +94,17 @@ class Message(Struct):
         return self.codec.encode_chunks(self, version)
 
 
-def _crumble(struct: Struct) -> None:
+def _release_incrementally(struct: Struct) -> None:
     for field in struct._spec.fields:
         if not field.is_array or not field.is_struct:
             continue
         values = getattr(struct, field.attribute)
         if isinstance(values, list) and values:
             if isinstance(values[0], Struct) and any(
-                each.is_array and each.is_struct for each in values[0]._spec.fields
+                field.is_array and field.is_struct for field in values[0]._spec.fields
             ):
                 for value in values:
-                    _crumble(value)
+                    _release_incrementally(value)
                     yield_if_due()
             clear(values)
 
@@ -139,15 +139,15 @@ def _make_class(spec: StructSpec, qualname: str, base: type, module: str) -> Any
         "_attributes": attributes,
         "_spec": spec,
     }
-    made: Any = type(spec.name, (base,), namespace)
-    made._public = made
-    return made
+    cls: Any = type(spec.name, (base,), namespace)
+    cls._public = cls
+    return cls
 
 
-def _set_defaults(made: Any, classes: dict[str, Any]) -> None:
-    made._defaults = {
+def _set_defaults(cls: Any, classes: dict[str, Any]) -> None:
+    cls._defaults = {
         field.attribute: _frozen_default(classes[field.type_name]) if _defaults_to_struct(field) else field.default
-        for field in made._spec.fields
+        for field in cls._spec.fields
     }
 
 

@@ -30,11 +30,11 @@ class SourceWriter:
 
     def name(self, value: Any, stem: str) -> str:
         """A name by which the generated code can use `value`; the same name for the same object."""
-        known = self._names.get(id(value))
-        if known is None:
-            known = self._names[id(value)] = self.fresh(stem)
-            self.scope[known] = value
-        return known
+        name = self._names.get(id(value))
+        if name is None:
+            name = self._names[id(value)] = self.fresh(stem)
+            self.scope[name] = value
+        return name
 
     def fresh(self, stem: str) -> str:
         """A name that is not used yet."""

@@ -45,7 +45,7 @@ def message_classes(module_name: str) -> list[Any]:
 
 def stub_text(module_name: str) -> str:
     """The whole `.pyi` of one message file."""
-    body = [line for made in message_classes(module_name) for line in ["", *_class_lines(made, "Message", "")]]
+    body = [line for cls in message_classes(module_name) for line in ["", *_class_lines(cls, "Message", "")]]
     names = {"Buffer", "Message"}
     names |= {name for name in ("Records", "Struct") if any(_uses(line, name) for line in body)}
     head = [
@@ -65,13 +65,13 @@ def _uses(line: str, name: str) -> bool:
     return f": {name}" in line or f"({name})" in line
 
 
-def _class_lines(made: Any, base: str, margin: str) -> list[str]:
+def _class_lines(cls: Any, base: str, margin: str) -> list[str]:
     inner = margin + "    "
-    lines = [f"{margin}class {made.__name__}({base}):"]
-    for name in made.schema.structs if base == "Message" else ():
-        lines += [*_class_lines(getattr(made, name), "Struct", inner), ""]
-    root = made.__qualname__.partition(".")[0]
-    typed = [(field.attribute, _annotation(field, root)) for field in made._spec.fields]
+    lines = [f"{margin}class {cls.__name__}({base}):"]
+    for name in cls.schema.structs if base == "Message" else ():
+        lines += [*_class_lines(getattr(cls, name), "Struct", inner), ""]
+    root = cls.__qualname__.partition(".")[0]
+    typed = [(field.attribute, _annotation(field, root)) for field in cls._spec.fields]
     typed.append(("unknown_tags", "dict[int, bytes] | None"))
     lines += [f"{inner}{name}: {_read_as(annotation)}" for name, annotation in typed]
     lines += [f"{inner}def __init__(", f"{inner}    self,", f"{inner}    *,"]

@@ -34,10 +34,10 @@ _CACHED_SHAPES = 512
 class ArrayReader(dict[int, Callable[[Any, int], tuple[Any, ...]]]):
     """Array length as read -> `unpack_from` for that many elements and the fixed fields behind them."""
 
-    def __init__(self, element: str, rest: str, bias: int) -> None:
+    def __init__(self, element: str, following: str, bias: int) -> None:
         super().__init__()
         self.element = element
-        self.rest = rest
+        self.following = following
         self.bias = bias
 
     def __missing__(self, length: int) -> Callable[[Any, int], tuple[Any, ...]]:
@@ -46,7 +46,7 @@ class ArrayReader(dict[int, Callable[[Any, int], tuple[Any, ...]]]):
             raise DecodeError("null where an array must be")
         if count > MAX_ARRAY_ELEMENTS:
             raise DecodeError(f"an array of {count} numbers: {MAX_ARRAY_ELEMENTS} are allowed")
-        unpack = Struct(f">{count}{self.element}{self.rest}").unpack_from
+        unpack = Struct(f">{count}{self.element}{self.following}").unpack_from
         if len(self) < _CACHED_SHAPES:
             self[length] = unpack
         return unpack
@@ -113,7 +113,7 @@ def long_length(buffer: Any, offset: int) -> tuple[int, int]:
     """A compact length of more than one byte, checked against the rest of the buffer."""
     length, offset = read_uvarint(buffer, offset)
     if length - 1 > len(buffer) - offset:
-        raise DecodeError(f"{length - 1} bytes or elements wanted at {offset}, the buffer has {len(buffer)}")
+        raise DecodeError(f"{length - 1} bytes or elements needed at {offset}, the buffer has {len(buffer)}")
     return length, offset
 
 
@@ -150,15 +150,15 @@ def read_unknown_tags(buffer: Any, offset: int, holder: Any) -> int:
     """Keep all tagged fields of a struct without known tags; returns the offset behind them."""
     count, offset = read_uvarint(buffer, offset)
     check_count(count, 2, buffer, offset)
-    kept = {}
+    unknown_tags = {}
     for _ in range(count):
         tag, offset = read_uvarint(buffer, offset)
         size, offset = read_uvarint(buffer, offset)
         if size > len(buffer) - offset:
             reject_overrun()
-        kept[tag] = bytes(buffer[offset : offset + size])
+        unknown_tags[tag] = bytes(buffer[offset : offset + size])
         offset += size
-    holder.unknown_tags = kept
+    holder.unknown_tags = unknown_tags
     return offset
 
 

@@ -16,13 +16,13 @@ from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, LOG_OVERHEAD
 from signalbox.replication.deadlines import Deadline, Deadlines
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.pending_append import ACKS_ALL, PendingAppend, rejected
 from signalbox.replication.promise import Promise
 from signalbox.replication.replica_dependencies import Scheduler
 from signalbox.replication.unpacking import Unpackings
-from signalbox.storage.batch_admission import Admitted, Steps
+from signalbox.storage.batch_admission import AdmissionSteps, Admitted
 from signalbox.storage.log import Log
 
 Batch = bytearray | memoryview | bytes
@@ -34,15 +34,15 @@ class Appends:
     """Produce on one broker. `flush` writes the queued batches of all logs."""
 
     def __init__(
-        self, hosted: HostedPartitions, engine: Scheduler, unpackings: Unpackings, flush: Callable[[], None]
+        self, hosted: HostedPartitions, scheduler: Scheduler, unpackings: Unpackings, flush: Callable[[], None]
     ) -> None:
         self._hosted = hosted
-        self._deadlines = engine.deadlines
-        self._at_turn_end = engine.at_turn_end
-        self._now_ms = engine.clock.now_ms
+        self._deadlines = scheduler.deadlines
+        self._at_turn_end = scheduler.at_turn_end
+        self._now_ms = scheduler.clock.now_ms
         self._unpackings = unpackings
         self._flush = flush
-        self._armed = False
+        self._flush_scheduled = False
 
     def append(
         self,
@@ -54,28 +54,28 @@ class Appends:
         from_client: bool = True,
     ) -> ProduceOutcome:
         """Append one batch per (topic, partition). The outcome has one pending append per entry, in their order."""
-        tickets = [
+        appends = [
             self._append_one(topic, index, batch, acks, now_ms, from_client) for (topic, index), batch in entries
         ]
-        return self.outcome(tickets, timeout_ms)
+        return self.outcome(appends, timeout_ms)
 
-    def append_to(self, ticket: PendingAppend, batch: Batch, now_ms: int, from_client: bool = True) -> None:
-        """Append a batch to `ticket.partition`, which must be set. Yields; `ticket` may finish at once."""
-        partition = ticket.partition
+    def append_to(self, pending: PendingAppend, batch: Batch, now_ms: int, from_client: bool = True) -> None:
+        """Append a batch to `pending.partition`, which must be set. Yields; `pending` may finish at once."""
+        partition = pending.partition
         assert partition is not None
         partition.stats.produces += 1
         log = partition.log
         if not partition.is_leader or log is None:
-            self._reject_as_not_leading(ticket, partition, batch, now_ms)
+            self._reject_not_leader(pending, partition, batch, now_ms)
             return
         if partition.rejected.by_producer:
             missing = partition.rejected.error_for(batch, log.producers, now_ms)
             if missing is not None:
-                ticket.fail(missing, "an earlier batch of this producer was rejected and must come first")
+                pending.fail(missing, "an earlier batch of this producer was rejected and must come first")
                 return
-        if ticket.acks == ACKS_ALL and not partition.has_enough_in_sync:
+        if pending.acks == ACKS_ALL and not partition.has_enough_in_sync:
             partition.rejected.note(batch, Error.NOT_ENOUGH_REPLICAS, log.producers, now_ms)
-            ticket.fail(
+            pending.fail(
                 Error.NOT_ENOUGH_REPLICAS,
                 f"{len(partition.isr)} replicas in sync, min.insync.replicas is {partition.effective_min_isr}",
             )
@@ -84,68 +84,68 @@ class Appends:
         try:
             admitted = log.admit(batch, now_ms) if from_client else log.admit_at_once(batch, now_ms, from_client)
         except KafkaError as error:
-            _reject(ticket, batch, error)
+            _reject(pending, batch, error)
             return
-        if isinstance(admitted, Steps):
+        if isinstance(admitted, AdmissionSteps):
             identity = bytes(batch[:HEADER_SIZE])  # the buffer is reused
             self._unpackings.add(
-                admitted, len(batch), partial(self._append_unpacked, ticket, log, leader_epoch, identity)
+                admitted, len(batch), partial(self._append_unpacked, pending, log, leader_epoch, identity)
             )
         else:
-            self._append_admitted(ticket, log, leader_epoch, batch, admitted, from_client)
+            self._append_admitted(pending, log, leader_epoch, batch, admitted, from_client)
 
     def _append_unpacked(
-        self, ticket: PendingAppend, log: Log, leader_epoch: int, identity: bytes, admitted: Admitted | KafkaError
+        self, pending: PendingAppend, log: Log, leader_epoch: int, identity: bytes, admitted: Admitted | KafkaError
     ) -> None:
         """After decompression, on the event loop. A batch that has timed out is not appended: its client retries."""
-        partition = ticket.partition
+        partition = pending.partition
         assert partition is not None
-        timed_out = admitted.error is Error.REQUEST_TIMED_OUT if isinstance(admitted, KafkaError) else ticket.done
+        timed_out = admitted.error is Error.REQUEST_TIMED_OUT if isinstance(admitted, KafkaError) else pending.done
         if timed_out:
             partition.rejected.note(identity, Error.REQUEST_TIMED_OUT, log.producers, self._now_ms())
         if isinstance(admitted, KafkaError):
-            _reject(ticket, identity, admitted)
+            _reject(pending, identity, admitted)
         elif not timed_out:
-            self._append_admitted(ticket, log, leader_epoch, identity, admitted, True)
+            self._append_admitted(pending, log, leader_epoch, identity, admitted, True)
 
     def _append_admitted(
-        self, ticket: PendingAppend, log: Log, leader_epoch: int, batch: Batch, admitted: Admitted, from_client: bool
+        self, pending: PendingAppend, log: Log, leader_epoch: int, batch: Batch, admitted: Admitted, from_client: bool
     ) -> None:
         """Admission yields, so leadership is checked again."""
-        partition = ticket.partition
+        partition = pending.partition
         assert partition is not None
         if partition.leader_epoch != leader_epoch or not partition.is_leader or partition.log is not log:
-            self._reject_as_not_leading(ticket, partition, batch, self._now_ms())
+            self._reject_not_leader(pending, partition, batch, self._now_ms())
             return
-        if not self._armed:
-            self._armed = True
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
             self._at_turn_end(self._end_turn)
         try:
-            log.append_admitted(admitted, leader_epoch, ticket.written, from_client)
+            log.append_admitted(admitted, leader_epoch, pending.written, from_client)
         except KafkaError as error:
             if error.error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER and partition.rejected.note_gap(
                 batch, log.producers, partition.led_since, self._now_ms()
             ):
-                ticket.fail(Error.NOT_LEADER_OR_FOLLOWER, f"the leader is new, and {error.message}")
+                pending.fail(Error.NOT_LEADER_OR_FOLLOWER, f"the leader is new, and {error.message}")
             else:
-                _reject(ticket, batch, error)
+                _reject(pending, batch, error)
 
-    def _reject_as_not_leading(self, ticket: PendingAppend, partition: Partition, batch: Batch, now_ms: int) -> None:
+    def _reject_not_leader(self, pending: PendingAppend, partition: Partition, batch: Batch, now_ms: int) -> None:
         log = partition.log
         error = Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER
         partition.rejected.note(batch, error, log.producers if log is not None else {}, now_ms)
-        ticket.fail(error)
+        pending.fail(error)
 
-    def outcome(self, tickets: list[PendingAppend], timeout_ms: int) -> ProduceOutcome:
+    def outcome(self, appends: list[PendingAppend], timeout_ms: int) -> ProduceOutcome:
         """The response of a request with these pending appends."""
-        return ProduceOutcome(tickets, timeout_ms, self._deadlines)
+        return ProduceOutcome(appends, timeout_ms, self._deadlines)
 
     def flush(self) -> None:
         """Write the queued batches now, before the turn ends."""
         self._flush()
 
     def _end_turn(self) -> None:
-        self._armed = False
+        self._flush_scheduled = False
         self._flush()
 
     def _append_one(
@@ -163,47 +163,47 @@ class Appends:
             stats.failed_produces += 1
             self._hosted.rejected_sequences(topic, index).note(batch, Error.NOT_LEADER_OR_FOLLOWER, {}, now_ms)
             return rejected(self._hosted.get(topic, index), error.error, error.message)
-        ticket = PendingAppend(partition, acks)
-        self.append_to(ticket, batch, now_ms, from_client)
-        return ticket
+        pending = PendingAppend(partition, acks)
+        self.append_to(pending, batch, now_ms, from_client)
+        return pending
 
 
-def _reject(ticket: PendingAppend, batch: Batch, error: KafkaError) -> None:
+def _reject(pending: PendingAppend, batch: Batch, error: KafkaError) -> None:
     """The log has rejected a batch; `batch` holds at least its header."""
-    if error.error in _TOO_LARGE and ticket.partition is not None:
-        ticket.partition.stats.bytes_rejected += int.from_bytes(batch[8:12]) + LOG_OVERHEAD
-    ticket.reject(error)
+    if error.error in _TOO_LARGE and pending.partition is not None:
+        pending.partition.stats.bytes_rejected += int.from_bytes(batch[8:12]) + LOG_OVERHEAD
+    pending.reject(error)
 
 
 class ProduceOutcome(Promise[list[PendingAppend]]):
     """Result of a produce request: its pending appends in the order of the request, when all are finished."""
 
-    __slots__ = ("_deadline", "_open", "tickets")
+    __slots__ = ("_deadline", "_open", "appends")
 
-    def __init__(self, tickets: list[PendingAppend], timeout_ms: int, deadlines: Deadlines) -> None:
+    def __init__(self, appends: list[PendingAppend], timeout_ms: int, deadlines: Deadlines) -> None:
         super().__init__()
-        self.tickets = tickets
+        self.appends = appends
         self._deadline: Deadline | None = None
-        waiting = [ticket for ticket in tickets if not ticket.done]
+        waiting = [pending for pending in appends if not pending.done]
         self._open = len(waiting)
         if not waiting:
-            self.complete(tickets)
+            self.complete(appends)
             return
-        if any(ticket.acks == ACKS_ALL for ticket in waiting):
+        if any(pending.acks == ACKS_ALL for pending in waiting):
             self._deadline = deadlines.add(timeout_ms, self._expire)
-        for ticket in waiting:
-            ticket.then(self._take)
+        for pending in waiting:
+            pending.then(self._on_finished)
 
-    def _take(self, ticket: PendingAppend) -> None:
+    def _on_finished(self, pending: PendingAppend) -> None:
         self._open -= 1
         if self._open == 0:
             if self._deadline is not None:
                 self._deadline.cancel()
-            self.complete(self.tickets)
+            self.complete(self.appends)
 
     def _expire(self) -> None:
         """REQUEST_TIMED_OUT for batches that the replicas have not acknowledged; they may still be committed."""
         self._deadline = None
-        for ticket in self.tickets:
-            if not ticket.done:
-                ticket.fail(Error.REQUEST_TIMED_OUT)
+        for pending in self.appends:
+            if not pending.done:
+                pending.fail(Error.REQUEST_TIMED_OUT)

@@ -73,9 +73,9 @@ _FIELDS = {
 
 def replication_config(values: Mapping[str, Value]) -> ReplicationConfig:
     """The typed config from values that `REPLICATION_CONFIG` has parsed."""
-    taken = {}
+    fields = {}
     for key, field in _FIELDS.items():
         value = values[key]
         assert isinstance(value, int)
-        taken[field] = value
-    return ReplicationConfig(**taken)
+        fields[field] = value
+    return ReplicationConfig(**fields)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_leave
 from signalbox.replication.partition import Partition
@@ -30,7 +30,7 @@ class CorruptLogs:
         self._hosted = hosted
         self._isr_changes = isr_changes
         self._at_turn_end = at_turn_end
-        self.found = 0  # corrupt batches, since the start
+        self.corrupt_batches = 0  # since the start
         self.rebuilt = 0
 
     @property
@@ -41,18 +41,18 @@ class CorruptLogs:
     def watch(self, partition: Partition, log: Log) -> None:
         """Register for corrupt batches of `log`; the log may report one in the middle of a read."""
 
-        def found() -> None:
-            self.found += 1
-            self._at_turn_end(lambda: self._leave(partition))
+        def on_corrupt() -> None:
+            self.corrupt_batches += 1
+            self._at_turn_end(lambda: self._leave_isr(partition))
 
-        log.on_corrupt = found
+        log.on_corrupt = on_corrupt
 
-    def role_changed(self, partition: Partition, isr: list[int]) -> None:
+    def on_role_change(self, partition: Partition, isr: list[int]) -> None:
         """The replica is leader or follower at a new leader epoch, with this ISR. KafkaError if the disk fails."""
         if partition.log is None or partition.log.corruption is None:
             return
         if partition.is_leader or partition.local_id in isr:
-            self._at_turn_end(lambda: self._leave(partition))
+            self._at_turn_end(lambda: self._leave_isr(partition))
         else:
             self._rebuild(partition)
 
@@ -71,9 +71,9 @@ class CorruptLogs:
     def retry(self) -> None:
         """Retry for replicas that could not leave the ISR so far."""
         for partition in self._hosted:
-            self._leave(partition)
+            self._leave_isr(partition)
 
-    def _leave(self, partition: Partition) -> None:
+    def _leave_isr(self, partition: Partition) -> None:
         log = partition.log
         if log is None or log.corruption is None or partition.isr_state.pending is not None:
             return

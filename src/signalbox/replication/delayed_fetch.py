@@ -16,20 +16,20 @@ from signalbox.replication.fetch_session import (
     SessionPartition,
 )
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.promise import Promise
 from signalbox.replication.purgatory import Purgatory, WatchList
 from signalbox.replication.session_cache import SessionCache
 
 
-class FetchCall:
+class DelayedFetch:
     """One fetch; a delayed operation of the purgatory if it must wait."""
 
     kind = "Fetch"
     __slots__ = (
         "_allowed",
         "_authorize",
-        "_expected",
+        "_ends_early",
         "_hosted",
         "_readable",
         "_rejected",
@@ -53,7 +53,7 @@ class FetchCall:
         self._rejected: list[tuple[SessionPartition, Error]] = []
         self._result = FetchResult([])
         self._reply: Promise[FetchResponse] | None = None
-        self._expected: Callable[[], bool] | None = None
+        self._ends_early: Callable[[], bool] | None = None
         self._authorize: Callable[[str], bool] | None = None
         self._allowed: dict[str, bool] = {}  # the authorizer's result by topic, for this fetch
 
@@ -67,31 +67,31 @@ class FetchCall:
         self._session = session
         self._authorize = authorize
         if session is None:
-            self._sort_out(partitions)
+            self._sort_by_error(partitions)
 
     def read(self, progress: FollowerProgress | None) -> None:
         """Read all partitions once; `progress` is set at the first pass of a follower's fetch."""
         if self._session is not None:
-            self._sort_out(list(self._session.noisy))
+            self._sort_by_error(list(self._session.dirty_partitions))
         self._result = read_all(self._hosted, self._readable, self.params, progress)
 
-    def _sort_out(self, partitions: list[SessionPartition]) -> None:
+    def _sort_by_error(self, partitions: list[SessionPartition]) -> None:
         """Resolve topic ids; separate unknown and unauthorized topics. Yields, except with a session."""
         self._readable, self._rejected = [], []
-        for asked in partitions:
+        for session_partition in partitions:
             if self._session is None:
                 yield_if_due()
-            if not asked.topic:
-                asked.topic = self._hosted.topic_name(asked.key.topic_id) or ""
-            if not asked.topic:
+            if not session_partition.topic:
+                session_partition.topic = self._hosted.topic_name(session_partition.key.topic_id) or ""
+            if not session_partition.topic:
                 unknown = Error.UNKNOWN_TOPIC_ID if self.params.by_topic_id else Error.UNKNOWN_TOPIC_OR_PARTITION
-                self._rejected.append((asked, unknown))
-            elif self._may_read(asked.topic):
-                self._readable.append(asked)
+                self._rejected.append((session_partition, unknown))
+            elif self._is_authorized(session_partition.topic):
+                self._readable.append(session_partition)
             else:
-                self._rejected.append((asked, Error.TOPIC_AUTHORIZATION_FAILED))
+                self._rejected.append((session_partition, Error.TOPIC_AUTHORIZATION_FAILED))
 
-    def _may_read(self, topic: str) -> bool:
+    def _is_authorized(self, topic: str) -> bool:
         if self._authorize is None:
             return True
         allowed = self._allowed.get(topic)
@@ -99,13 +99,13 @@ class FetchCall:
             allowed = self._allowed[topic] = self._authorize(topic)
         return allowed
 
-    def suffices(self) -> bool:
+    def can_complete(self) -> bool:
         """Whether the response can be sent without (further) waiting."""
         result = self._result
         return (
-            result.at_once
+            result.completes_at_once
             or result.size_bytes >= self.params.min_bytes
-            or not (self._readable or (self._session is not None and self._session.anything_rests))
+            or not (self._readable or (self._session is not None and self._session.has_clean_partitions))
             or self._request.max_wait_ms <= 0
         )
 
@@ -126,16 +126,16 @@ class FetchCall:
             replica_id = self.params.replica_id
             wait_ms = progress.longest_wait_ms(replica_id, wait_ms)
             lists: Iterable[WatchList] = (purgatory.of_replica(replica_id),)
-            self._expected = lambda: progress.longest_wait_ms(replica_id, wait_ms) < wait_ms
+            self._ends_early = lambda: progress.longest_wait_ms(replica_id, wait_ms) < wait_ms
         else:
             lists = self._commit_watchers()
-        waiting = purgatory.park(self, lists, wait_ms)
-        reply.on_abandon = lambda: purgatory.drop(waiting)
+        parked = purgatory.park(self, lists, wait_ms)
+        reply.on_abandon = lambda: purgatory.drop(parked)
         return reply
 
     def try_complete(self) -> bool:
         self.read(None)
-        if not self.suffices() and not (self._expected is not None and self._expected()):
+        if not self.can_complete() and not (self._ends_early is not None and self._ends_early()):
             return False
         self._complete()
         return True
@@ -151,8 +151,8 @@ class FetchCall:
     def _commit_watchers(self) -> Iterable[WatchList]:
         if self._session is not None:
             yield self._session.parked
-        for asked in self._readable:
-            partition = self._hosted.get(asked.topic, asked.key.partition)
+        for session_partition in self._readable:
+            partition = self._hosted.get(session_partition.topic, session_partition.key.partition)
             if partition is not None:
                 yield partition.commit_watchers
 
@@ -161,35 +161,37 @@ class FetchCall:
     def response(self) -> FetchResponse:
         """The response with the result of the last pass; updates the session. Yields."""
         entries = self._result.entries
-        self._count(entries)
-        for asked, error in self._rejected:
-            entries.append((asked, rejection(self._hosted, asked, error, tells_leader=False)))
+        self._update_stats(entries)
+        for session_partition, error in self._rejected:
+            entries.append(
+                (session_partition, rejection(self._hosted, session_partition, error, with_current_leader=False))
+            )
         session, throttle = self._session, self.params.throttle
         if throttle is not None:
-            for asked, data in entries:
+            for session_partition, data in entries:
                 if data.records:
-                    throttle.record(asked.topic, asked.key.partition, len(data.records))
+                    throttle.record(session_partition.topic, session_partition.key.partition, len(data.records))
         if session is not None:
-            entries = [entry for entry in entries if entry[0].must_answer(entry[1])]
-            for asked, data in entries:
+            entries = [entry for entry in entries if entry[0].must_include(entry[1])]
+            for session_partition, data in entries:
                 if data.records:
-                    session.answered(asked)
+                    session.move_to_end(session_partition)
             session_id = session.session_id if session.partitions else NO_SESSION
         elif self._request.session_epoch == INITIAL_EPOCH:
-            for asked, data in entries:
-                asked.must_answer(data)
+            for session_partition, data in entries:
+                session_partition.must_include(data)
             session_id = self._sessions.create([entry[0] for entry in entries], self.params.replica_id)
         else:
             session_id = NO_SESSION
         return FetchResponse(session_id=session_id, responses=_by_topic(entries))
 
-    def _count(self, entries: list[Entry]) -> None:
+    def _update_stats(self, entries: list[Entry]) -> None:
         """Add the bytes that were read to the stats of their topics. Yields, except with a session."""
         from_replica = self.params.from_replica
-        for asked, data in entries:
+        for session_partition, data in entries:
             if self._session is None:  # with a session: no yield, another request may close it meanwhile
                 yield_if_due()
-            stats = self._hosted.stats_of(asked.topic)
+            stats = self._hosted.stats_of(session_partition.topic)
             stats.fetches += 1
             if data.error_code:
                 stats.failed_fetches += 1
@@ -202,13 +204,13 @@ class FetchCall:
 def _by_topic(entries: list[Entry]) -> list[FetchResponse.FetchableTopicResponse]:
     """Adjacent partitions of a topic share an entry; the order of the partitions is kept. Yields."""
     topics: list[FetchResponse.FetchableTopicResponse] = []
-    last: tuple[str, bytes] | None = None
-    for asked, data in entries:
+    last_key: tuple[str, bytes] | None = None
+    for session_partition, data in entries:
         yield_if_due()
-        key = asked.key
-        named = (key.topic, key.topic_id)
-        if named != last:
+        key = session_partition.key
+        topic_key = (key.topic, key.topic_id)
+        if topic_key != last_key:
             topics.append(FetchResponse.FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id))
-            last = named
+            last_key = topic_key
         topics[-1].partitions.append(data)
     return topics

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import ClusterView
 from signalbox.replication.promise import Promise, completed
@@ -37,13 +37,13 @@ class RecordDeletion:
         log = partition.local_log()
         if not partition.settings.deletes_records:
             raise KafkaError(Error.POLICY_VIOLATION, "cleanup.policy does not contain delete")
-        wanted = partition.high_watermark if offset == TO_HIGH_WATERMARK else offset
-        if wanted < 0 or wanted > partition.high_watermark:
-            raise KafkaError(Error.OFFSET_OUT_OF_RANGE, f"{offset} lies behind the high watermark")
-        log.delete_records_before(wanted)
-        partition.tell_committed()
+        new_start_offset = partition.high_watermark if offset == TO_HIGH_WATERMARK else offset
+        if new_start_offset < 0 or new_start_offset > partition.high_watermark:
+            raise KafkaError(Error.OFFSET_OUT_OF_RANGE, f"offset {offset} is above the high watermark")
+        log.delete_records_before(new_start_offset)
+        partition.wake_commit_watchers()
         self.partition = partition
-        self._offset = wanted
+        self._offset = new_start_offset
 
     def reject(self, error: Error) -> None:
         self.partition = None
@@ -57,16 +57,16 @@ class RecordDeletion:
         if not partition.is_leader:
             self.reject(Error.KAFKA_STORAGE_ERROR if partition.is_offline else Error.NOT_LEADER_OR_FOLLOWER)
             return True
-        low = partition.low_watermark_of(self._cluster.is_alive)
-        if low < self._offset:
+        low_watermark = partition.low_watermark_of(self._cluster.is_alive)
+        if low_watermark < self._offset:
             return False
-        self.result.low_watermark = low
+        self.result.low_watermark = low_watermark
         self.result.error_code = Error.NONE
         self.partition = None
         return True
 
 
-class RecordDeletions:
+class DelayedDeleteRecords:
     """A DeleteRecords request in progress: a delayed operation of the purgatory."""
 
     kind = "DeleteRecords"
@@ -90,8 +90,8 @@ class RecordDeletions:
     def park(self, purgatory: Purgatory, timeout_ms: int) -> Promise[DeleteRecordsResponse]:
         """Wait for the replicas."""
         lists = [deletion.partition.commit_watchers for deletion in self._deletions if deletion.partition is not None]
-        waiting = purgatory.park(self, lists, timeout_ms)
-        self.reply.on_abandon = lambda: purgatory.drop(waiting)
+        parked = purgatory.park(self, lists, timeout_ms)
+        self.reply.on_abandon = lambda: purgatory.drop(parked)
         return self.reply
 
 
@@ -107,17 +107,17 @@ def delete_records(
     deletions = []
     for topic in request.topics:
         entry = DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name)
-        for asked in topic.partitions:
-            deletion = RecordDeletion(cluster, asked.partition_index)
+        for request_partition in topic.partitions:
+            deletion = RecordDeletion(cluster, request_partition.partition_index)
             deletions.append(deletion)
             entry.partitions.append(deletion.result)
             try:
                 _check_topic(topic.name, authorize)
-                deletion.start(hosted.find(topic.name, asked.partition_index), asked.offset)
+                deletion.start(hosted.find(topic.name, request_partition.partition_index), request_partition.offset)
             except KafkaError as error:
                 deletion.reject(error.error)
         response.topics.append(entry)
-    operation = RecordDeletions(response, deletions)
+    operation = DelayedDeleteRecords(response, deletions)
     if operation.try_complete():
         return completed(response)
     return operation.park(purgatory, request.timeout_ms)

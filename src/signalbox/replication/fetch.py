@@ -17,7 +17,7 @@ from collections.abc import Callable
 from signalbox.common.cooperative_task import clear, yield_if_due
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.delayed_fetch import FetchCall
+from signalbox.replication.delayed_fetch import DelayedFetch
 from signalbox.replication.fetch_read import FetchParams, Isolation, client_isolation
 from signalbox.replication.fetch_session import (
     FINAL_EPOCH,
@@ -25,10 +25,10 @@ from signalbox.replication.fetch_session import (
     NO_SESSION,
     FetchSession,
     SessionPartition,
-    asked_partitions,
+    requested_partitions,
 )
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.promise import Promise, completed
 from signalbox.replication.purgatory import Purgatory
 from signalbox.replication.session_cache import SessionCache
@@ -42,8 +42,8 @@ _CURRENT_LEADER_FROM_VERSION = 16
 
 def replica_id_of(request: FetchRequest) -> int:
     """The id of the broker that fetches, -1 for consumers (the field moved in version 15)."""
-    moved = request.replica_state.replica_id
-    return moved if moved >= 0 else request.replica_id
+    replica_id = request.replica_state.replica_id
+    return replica_id if replica_id >= 0 else request.replica_id
 
 
 class Fetches:
@@ -73,14 +73,14 @@ class Fetches:
             params = self._params(request, version, session)
         except KafkaError as error:
             return completed(FetchResponse(error_code=error.error, session_id=NO_SESSION))
-        call = FetchCall(self._hosted, self._sessions, request, params)
+        call = DelayedFetch(self._hosted, self._sessions, request, params)
         call.begin(session, partitions, authorize)
         if call.params.from_replica:
             call.read(self._progress)
-            self._progress.settle()
+            self._progress.dispatch_isr_changes()
         else:
             call.read(None)
-        if call.suffices():
+        if call.can_complete():
             response = call.response()
             if session is None:
                 call.release_incrementally()
@@ -98,7 +98,7 @@ class Fetches:
             self._sessions.close(response.session_id)
             response.session_id = NO_SESSION
         else:
-            self._sessions.tell_again(response)
+            self._sessions.mark_unsent(response)
 
     def _session_of(self, request: FetchRequest) -> tuple[FetchSession | None, list[SessionPartition]]:
         if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -106,8 +106,8 @@ class Fetches:
         if request.session_id != NO_SESSION:
             self._sessions.close(request.session_id)
         partitions = []
-        for key, asked in asked_partitions(request):
-            partitions.append(SessionPartition(key, asked))
+        for key, fetch_partition in requested_partitions(request):
+            partitions.append(SessionPartition(key, fetch_partition))
             yield_if_due()
         return None, partitions
 
@@ -124,8 +124,8 @@ class Fetches:
             max_bytes=max_bytes,
             min_bytes=min(request.min_bytes, max_bytes),
             only_from_leader=replica_id >= 0 or version < _FOLLOWERS_READ_FROM_VERSION,
-            tells_leader=version >= _CURRENT_LEADER_FROM_VERSION,
-            skips_quiet=session is not None,
+            with_current_leader=version >= _CURRENT_LEADER_FROM_VERSION,
+            skips_unchanged=session is not None,
             by_topic_id=version >= _TOPIC_IDS_FROM_VERSION,
             throttle=self._throttle if replica_id >= 0 and self._throttle.is_set else None,
         )

@@ -17,7 +17,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse
 from signalbox.replication.fetch_session import SessionPartition
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import NO_EPOCH, Partition
 from signalbox.replication.throttle import ReplicationThrottle
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
@@ -26,7 +26,7 @@ from signalbox.storage.log import Log
 PartitionData = FetchResponse.PartitionData
 Entry = tuple[SessionPartition, PartitionData]
 
-_TELL_LEADER = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH})
+_ERRORS_WITH_LEADER = frozenset({Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH})
 
 
 class Isolation(IntEnum):
@@ -37,12 +37,12 @@ class Isolation(IntEnum):
     LOG_END = 2
 
 
-_OF_CLIENTS = {0: Isolation.READ_UNCOMMITTED, 1: Isolation.READ_COMMITTED}
+_CLIENT_LEVELS = {0: Isolation.READ_UNCOMMITTED, 1: Isolation.READ_COMMITTED}
 
 
 def client_isolation(level: int) -> Isolation:
     """The isolation level of a client's request. INVALID_REQUEST for any but the protocol's two levels."""
-    isolation = _OF_CLIENTS.get(level)
+    isolation = _CLIENT_LEVELS.get(level)
     if isolation is None:
         raise KafkaError(Error.INVALID_REQUEST, f"isolation level {level} does not exist")
     return isolation
@@ -58,8 +58,8 @@ class FetchParams:
     max_bytes: int
     min_bytes: int
     only_from_leader: bool
-    tells_leader: bool  # version 16 and later: errors have the current leader (KIP-951)
-    skips_quiet: bool  # an incremental session leaves out partitions without changes
+    with_current_leader: bool  # version 16 and later: errors have the current leader (KIP-951)
+    skips_unchanged: bool  # an incremental session leaves out partitions without changes
     by_topic_id: bool = False  # version 13 and later (KIP-516)
     throttle: ReplicationThrottle | None = None  # for followers only
 
@@ -74,7 +74,7 @@ class FetchResult:
 
     entries: list[Entry]
     size_bytes: int = 0
-    at_once: bool = False  # an error or a diverging epoch: the fetch must not wait
+    completes_at_once: bool = False  # an error or a diverging epoch: the fetch must not wait
 
 
 def visible_end(partition: Partition, log: Log, isolation: Isolation) -> int:
@@ -86,7 +86,7 @@ def visible_end(partition: Partition, log: Log, isolation: Isolation) -> int:
     return log.high_watermark
 
 
-def read_hot(partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation) -> LogSlice | None:
+def read_fast_path(partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation) -> LogSlice | None:
     """A consumer's read on the fast path, which has checked `Partition.stamp`; None: take the general path."""
     log = partition.log
     if log is None or not partition.is_leader:
@@ -106,89 +106,98 @@ def read_all(
     """Read `partitions` once. `progress` records a follower's offsets (None: recorded before). Yields, except with a
     session."""
     result = FetchResult([])
-    left = params.max_bytes
-    for asked in partitions:
-        if not params.skips_quiet:
+    bytes_left = params.max_bytes
+    for session_partition in partitions:
+        if not params.skips_unchanged:
             yield_if_due()  # not with a session: another request may close it meanwhile
-        if params.skips_quiet and (partition := _quiet_partition(hosted, asked, params)) is not None:
-            asked.rest(partition)
+        if (
+            params.skips_unchanged
+            and (partition := _unchanged_partition(hosted, session_partition, params)) is not None
+        ):
+            session_partition.mark_clean(partition)
             continue
-        data = _answer(hosted, asked, params, (left, result.size_bytes == 0), progress)
+        data = _read_or_reject(hosted, session_partition, params, (bytes_left, result.size_bytes == 0), progress)
         size = len(data.records or b"")
-        left = max(0, left - size)
+        bytes_left = max(0, bytes_left - size)
         result.size_bytes += size
         if data.error_code or data.diverging_epoch.epoch >= 0:
-            result.at_once = True
-        result.entries.append((asked, data))
+            result.completes_at_once = True
+        result.entries.append((session_partition, data))
     return result
 
 
-def _answer(
+def _read_or_reject(
     hosted: HostedPartitions,
-    asked: SessionPartition,
+    session_partition: SessionPartition,
     params: FetchParams,
     allowance: tuple[int, bool],
     progress: FollowerProgress | None,
 ) -> PartitionData:
     """One partition's entry of the response. `allowance`: bytes left, and whether one batch may exceed them."""
     try:
-        partition = hosted.find(asked.topic, asked.key.partition, asked.key.topic_id)
-        return _read(partition, asked, params, allowance, progress)
+        partition = hosted.find(
+            session_partition.topic, session_partition.key.partition, session_partition.key.topic_id
+        )
+        return _read(partition, session_partition, params, allowance, progress)
     except KafkaError as error:
-        return rejection(hosted, asked, error.error, tells_leader=params.tells_leader)
+        return rejection(hosted, session_partition, error.error, with_current_leader=params.with_current_leader)
 
 
-_SAID_BEFORE_THE_LOG = frozenset(
+_ERRORS_BEFORE_READ = frozenset(
     {Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID, Error.TOPIC_AUTHORIZATION_FAILED}
 )
 
 
-def rejection(hosted: HostedPartitions, asked: SessionPartition, error: Error, *, tells_leader: bool) -> PartitionData:
+def rejection(
+    hosted: HostedPartitions, session_partition: SessionPartition, error: Error, *, with_current_leader: bool
+) -> PartitionData:
     """An entry with an error. As in Kafka, `aborted_transactions` is null for errors of the log."""
     data = PartitionData(
-        partition_index=asked.key.partition,
+        partition_index=session_partition.key.partition,
         error_code=error,
         high_watermark=-1,
-        aborted_transactions=[] if error in _SAID_BEFORE_THE_LOG else None,
+        aborted_transactions=[] if error in _ERRORS_BEFORE_READ else None,
         records=b"",
     )
-    if tells_leader and error in _TELL_LEADER:
-        leader_id, leader_epoch = hosted.current_leader(asked.topic, asked.key.partition)
+    if with_current_leader and error in _ERRORS_WITH_LEADER:
+        leader_id, leader_epoch = hosted.current_leader(session_partition.topic, session_partition.key.partition)
         data.current_leader = FetchResponse.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
     return data
 
 
 def _read(
     partition: Partition,
-    asked: SessionPartition,
+    session_partition: SessionPartition,
     params: FetchParams,
     allowance: tuple[int, bool],
     progress: FollowerProgress | None,
 ) -> PartitionData:
-    log = partition.local_log(asked.current_leader_epoch, as_leader=params.only_from_leader)
-    diverging = _diverging_epoch(log, asked)
+    log = partition.local_log(session_partition.current_leader_epoch, as_leader=params.only_from_leader)
+    diverging = _diverging_epoch(log, session_partition)
     if diverging is None:
-        _check_range(partition, log, asked.fetch_offset)
+        _check_range(partition, log, session_partition.fetch_offset)
         if progress is not None:
-            progress.record(partition, asked, params.replica_id, params.replica_epoch)
+            progress.record(partition, session_partition, params.replica_id, params.replica_epoch)
     end = visible_end(partition, log, params.isolation)
     max_bytes, min_one_batch = allowance
-    limit = min(max_bytes, asked.max_bytes)
-    found = EMPTY_SLICE
-    may_read = diverging is None and not _is_held_back(partition, params)
+    limit = min(max_bytes, session_partition.max_bytes)
+    log_slice = EMPTY_SLICE
+    may_read = diverging is None and not _is_throttled(partition, params)
     if params.from_replica and log.corruption is not None:
-        end = _intact_end(log.corruption.offset, asked.fetch_offset, end)
-    if may_read and asked.fetch_offset < end and (limit > 0 or min_one_batch):
-        found = log.read(asked.fetch_offset, limit, end, min_one_batch)
-        if params.from_replica and len(found):
-            _note_sent(partition, log, asked, (params.replica_id, end), repeated=progress is not None)
+        end = _intact_end(log.corruption.offset, session_partition.fetch_offset, end)
+    if may_read and session_partition.fetch_offset < end and (limit > 0 or min_one_batch):
+        log_slice = log.read(session_partition.fetch_offset, limit, end, min_one_batch)
+        if params.from_replica and len(log_slice):
+            _record_sent(
+                partition, log, session_partition, (params.replica_id, end), is_first_pass=progress is not None
+            )
     data = PartitionData(
-        partition_index=asked.key.partition,
+        partition_index=session_partition.key.partition,
         high_watermark=log.high_watermark,
         last_stable_offset=partition.last_stable_offset,
         log_start_offset=log.log_start_offset,
         aborted_transactions=[] if params.isolation is Isolation.READ_COMMITTED else None,
-        records=found.records,
+        records=log_slice.records,
     )
     if diverging is not None:
         data.diverging_epoch = diverging
@@ -203,8 +212,8 @@ def _intact_end(corrupt_offset: int, fetch_offset: int, end: int) -> int:
     return min(end, corrupt_offset) if fetch_offset < corrupt_offset else end
 
 
-def _note_sent(
-    partition: Partition, log: Log, asked: SessionPartition, reader: tuple[int, int], *, repeated: bool
+def _record_sent(
+    partition: Partition, log: Log, session_partition: SessionPartition, reader: tuple[int, int], *, is_first_pass: bool
 ) -> None:
     """Note that records are sent to a follower (`reader`: its id, and the end offset of its read). If it fetches the
     same offset again, it has usually lost its connection. Or it could not append the records: so they are checked
@@ -213,28 +222,28 @@ def _note_sent(
     follower = partition.followers.get(replica_id)
     if follower is None:
         return
-    if repeated and follower.sent_offset == asked.fetch_offset:
-        corruption = log.check_at(asked.fetch_offset, asked.max_bytes)
+    if is_first_pass and follower.sent_offset == session_partition.fetch_offset:
+        corruption = log.check_at(session_partition.fetch_offset, session_partition.max_bytes)
         if corruption is not None and corruption.offset < end:
             raise KafkaError(Error.CORRUPT_MESSAGE, f"{partition.topic_partition} is corrupt")
-    follower.sent_offset = asked.fetch_offset
+    follower.sent_offset = session_partition.fetch_offset
 
 
-def _is_held_back(partition: Partition, params: FetchParams) -> bool:
+def _is_throttled(partition: Partition, params: FetchParams) -> bool:
     """Whether the throttle holds back a follower that is not in sync (KIP-73)."""
     if params.throttle is None or params.replica_id in partition.isr:
         return False
-    return params.throttle.holds_back(*partition.topic_partition)
+    return params.throttle.is_throttled(*partition.topic_partition)
 
 
-def _diverging_epoch(log: Log, asked: SessionPartition) -> FetchResponse.EpochEndOffset | None:
+def _diverging_epoch(log: Log, session_partition: SessionPartition) -> FetchResponse.EpochEndOffset | None:
     """Where the reader's log diverges from this one; None if it does not."""
-    if asked.last_fetched_epoch < 0:
+    if session_partition.last_fetched_epoch < 0:
         return None
-    epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
+    epoch, end_offset = log.end_offset_for_epoch(session_partition.last_fetched_epoch)
     if epoch < 0 or end_offset < 0:
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
-    if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
+    if epoch < session_partition.last_fetched_epoch or end_offset < session_partition.fetch_offset:
         return FetchResponse.EpochEndOffset(epoch=epoch, end_offset=end_offset)
     return None
 
@@ -247,23 +256,25 @@ def _check_range(partition: Partition, log: Log, fetch_offset: int) -> None:
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
 
 
-def _quiet_partition(hosted: HostedPartitions, asked: SessionPartition, params: FetchParams) -> Partition | None:
+def _unchanged_partition(
+    hosted: HostedPartitions, session_partition: SessionPartition, params: FetchParams
+) -> Partition | None:
     """The partition, if it has no records and no changes for the reader (checked without an entry); else None."""
-    partition = hosted.get(asked.topic, asked.key.partition)
+    partition = hosted.get(session_partition.topic, session_partition.key.partition)
     if partition is None or not partition.is_leader:
         return None
     log = partition.log
-    quiet = (
+    unchanged = (
         log is not None
-        and asked.current_leader_epoch in (partition.leader_epoch, NO_EPOCH)
-        and asked.fetch_offset == visible_end(partition, log, params.isolation)
-        and asked.last_sent_high_watermark == log.high_watermark
-        and asked.told_log_start_offset == log.log_start_offset
-        and asked.key.topic_id in (partition.topic_id, ZERO_UUID)
-        and asked.last_fetched_epoch in (-1, log.last_leader_epoch)
+        and session_partition.current_leader_epoch in (partition.leader_epoch, NO_EPOCH)
+        and session_partition.fetch_offset == visible_end(partition, log, params.isolation)
+        and session_partition.last_sent_high_watermark == log.high_watermark
+        and session_partition.last_sent_log_start_offset == log.log_start_offset
+        and session_partition.key.topic_id in (partition.topic_id, ZERO_UUID)
+        and session_partition.last_fetched_epoch in (-1, log.last_leader_epoch)
     )
-    if quiet and params.from_replica:
-        quiet = partition.touch_follower(
-            params.replica_id, asked.fetch_offset, asked.log_start_offset, params.replica_epoch
+    if unchanged and params.from_replica:
+        unchanged = partition.touch_follower(
+            params.replica_id, session_partition.fetch_offset, session_partition.log_start_offset, params.replica_epoch
         )
-    return partition if quiet else None
+    return partition if unchanged else None

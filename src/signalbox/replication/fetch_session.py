@@ -5,10 +5,10 @@ so that a busy partition does not starve the others. The epoch counts the reques
 epoch is rejected, and the client starts a new session. An incremental response contains a partition only if it has
 records, an error, a diverging epoch, or another high watermark or log start offset than was last sent.
 
-A fetch reads only the dirty partitions (`noisy`), however many the session has. A partition that was read and has no
-changes becomes clean (`rest`): it is in the `readers` of its `Partition`, which marks it dirty again (`stir`) at the
-next change. Changes without a notification (retention moves a log's start, an ACL is removed) are found because all
-partitions are marked dirty every few seconds (`sweep`).
+A fetch reads only the `dirty_partitions`, however many the session has. A partition that was read and has no changes
+becomes clean (`mark_clean`): it is in the `clean_sessions` of its `Partition`, which marks it dirty again
+(`mark_dirty`) at the next change. Changes without a notification (retention moves a log's start, an ACL is removed) are
+found because all partitions are marked dirty every few seconds (`sweep`).
 """
 
 from __future__ import annotations
@@ -44,72 +44,72 @@ class SessionPartition:
     """A partition of a fetch: offsets and limits of the request, and the offsets that were last sent."""
 
     __slots__ = (
+        "clean_in",
         "current_leader_epoch",
         "fetch_offset",
         "key",
         "last_fetched_epoch",
         "last_sent_high_watermark",
+        "last_sent_log_start_offset",
         "log_start_offset",
         "max_bytes",
-        "rests_in",
         "session",
-        "told_log_start_offset",
         "topic",
     )
 
-    def __init__(self, key: FetchKey, asked: FetchRequest.FetchPartition) -> None:
+    def __init__(self, key: FetchKey, fetch_partition: FetchRequest.FetchPartition) -> None:
         self.key = key
         self.topic = key.topic  # the name; "" while this broker does not know the topic id
         self.session: FetchSession | None = None
-        self.rests_in: Partition | None = None
+        self.clean_in: Partition | None = None
         self.last_sent_high_watermark = -1
-        self.told_log_start_offset = -1
-        self.take(asked)
+        self.last_sent_log_start_offset = -1
+        self.update(fetch_partition)
 
-    def take(self, asked: FetchRequest.FetchPartition) -> None:
+    def update(self, fetch_partition: FetchRequest.FetchPartition) -> None:
         """Set the offsets, limits and epochs of the client's latest request."""
-        self.fetch_offset = asked.fetch_offset
-        self.max_bytes = asked.partition_max_bytes
-        self.log_start_offset = asked.log_start_offset
-        self.current_leader_epoch = asked.current_leader_epoch
-        self.last_fetched_epoch = asked.last_fetched_epoch
+        self.fetch_offset = fetch_partition.fetch_offset
+        self.max_bytes = fetch_partition.partition_max_bytes
+        self.log_start_offset = fetch_partition.log_start_offset
+        self.current_leader_epoch = fetch_partition.current_leader_epoch
+        self.last_fetched_epoch = fetch_partition.last_fetched_epoch
 
-    def rest(self, partition: Partition) -> None:
+    def mark_clean(self, partition: Partition) -> None:
         """Mark it clean, until `partition` marks it dirty."""
         assert self.session is not None
-        self.session.noisy.pop(self, None)
-        partition.readers[self] = None
-        self.rests_in = partition
+        self.session.dirty_partitions.pop(self, None)
+        partition.clean_sessions[self] = None
+        self.clean_in = partition
 
-    def stir(self) -> None:
+    def mark_dirty(self) -> None:
         """Mark it dirty: the next fetch reads it."""
-        if self.rests_in is not None:
-            self.rests_in.readers.pop(self, None)
-            self.rests_in = None
+        if self.clean_in is not None:
+            self.clean_in.clean_sessions.pop(self, None)
+            self.clean_in = None
         if self.session is not None:
-            self.session.noisy[self] = None
+            self.session.dirty_partitions[self] = None
 
-    def must_answer(self, data: PartitionData) -> bool:
+    def must_include(self, data: PartitionData) -> bool:
         """Whether an incremental response must contain this partition; remembers the offsets that are sent."""
         if data.error_code:
             self.last_sent_high_watermark = -1  # the next entry without an error is always sent
             return True
-        news = bool(data.records) or data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0
+        changed = bool(data.records) or data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0
         if data.high_watermark != self.last_sent_high_watermark:
             self.last_sent_high_watermark = data.high_watermark
-            news = True
-        if data.log_start_offset != self.told_log_start_offset:
-            self.told_log_start_offset = data.log_start_offset
-            news = True
-        return news
+            changed = True
+        if data.log_start_offset != self.last_sent_log_start_offset:
+            self.last_sent_log_start_offset = data.log_start_offset
+            changed = True
+        return changed
 
 
 class FetchSession:
     """A client's fetch session."""
 
     __slots__ = (
-        "created_ms", "epoch", "from_replica", "last_used_ms", "noisy", "parked", "partitions", "replica_epoch",
-        "replica_id", "session_id", "swept_ms", "uses_topic_ids",
+        "created_ms", "dirty_partitions", "epoch", "from_replica", "last_used_ms", "parked", "partitions",
+        "replica_epoch", "replica_id", "session_id", "swept_ms", "uses_topic_ids",
     )  # fmt: skip
 
     def __init__(self, session_id: int, replica_id: int, uses_topic_ids: bool, now_ms: int) -> None:
@@ -123,14 +123,14 @@ class FetchSession:
         self.last_used_ms = now_ms
         self.swept_ms = now_ms
         self.partitions: dict[FetchKey, SessionPartition] = {}
-        self.noisy: dict[SessionPartition, None] = {}
+        self.dirty_partitions: dict[SessionPartition, None] = {}
         self.parked: WatchList = {}  # a consumer's fetch that waits for its clean partitions
 
-    def take(self, partition: SessionPartition) -> None:
+    def add(self, partition: SessionPartition) -> None:
         """Add a partition; it is dirty."""
         self.partitions[partition.key] = partition
         partition.session = self
-        self.noisy[partition] = None
+        self.dirty_partitions[partition] = None
 
     def update(self, request: FetchRequest) -> None:
         """Apply an incremental request: added, changed and forgotten partitions. If a follower has a new broker epoch
@@ -138,14 +138,14 @@ class FetchSession:
         if request.replica_state.replica_epoch != self.replica_epoch:
             self.replica_epoch = request.replica_state.replica_epoch
             for partition in self.partitions.values():
-                partition.stir()
-        for key, asked in asked_partitions(request):
-            known = self.partitions.get(key)
-            if known is None:
-                self.take(SessionPartition(key, asked))
+                partition.mark_dirty()
+        for key, fetch_partition in requested_partitions(request):
+            session_partition = self.partitions.get(key)
+            if session_partition is None:
+                self.add(SessionPartition(key, fetch_partition))
             else:
-                known.take(asked)
-                known.stir()
+                session_partition.update(fetch_partition)
+                session_partition.mark_dirty()
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
                 self._forget(self.partitions.pop(FetchKey(topic.topic, topic.topic_id, index), None))
@@ -155,17 +155,17 @@ class FetchSession:
         if now_ms - self.swept_ms >= SWEEP_EVERY_MS:
             self.swept_ms = now_ms
             for partition in self.partitions.values():
-                partition.stir()
+                partition.mark_dirty()
 
-    def answered(self, partition: SessionPartition) -> None:
+    def move_to_end(self, partition: SessionPartition) -> None:
         """The partition returned records: move it to the end."""
-        if self.noisy.pop(partition, partition) is None:
-            self.noisy[partition] = None
+        if self.dirty_partitions.pop(partition, partition) is None:
+            self.dirty_partitions[partition] = None
 
     @property
-    def anything_rests(self) -> bool:
+    def has_clean_partitions(self) -> bool:
         """Whether the session has clean partitions."""
-        return len(self.noisy) < len(self.partitions)
+        return len(self.dirty_partitions) < len(self.partitions)
 
     def close(self) -> None:
         """Remove all partitions: the session is over."""
@@ -175,28 +175,29 @@ class FetchSession:
 
     def _forget(self, partition: SessionPartition | None) -> None:
         if partition is not None:
-            partition.stir()
+            partition.mark_dirty()
             partition.session = None
-            self.noisy.pop(partition, None)
+            self.dirty_partitions.pop(partition, None)
 
 
-def stir_readers(readers: dict[SessionPartition, None], purgatory: Purgatory) -> None:
+def mark_sessions_dirty(clean_sessions: dict[SessionPartition, None], purgatory: Purgatory) -> None:
     """Mark a changed partition dirty in all sessions where it is clean. Parked fetches of consumers wake at once, those
     of followers at the next append."""
-    for reader in list(readers):
-        reader.stir()
-        if reader.session is not None and not reader.session.from_replica:
-            purgatory.wake(reader.session.parked)
+    for session_partition in list(clean_sessions):
+        session_partition.mark_dirty()
+        session = session_partition.session
+        if session is not None and not session.from_replica:
+            purgatory.wake(session.parked)
 
 
-def asked_partitions(request: FetchRequest) -> Iterator[tuple[FetchKey, FetchRequest.FetchPartition]]:
+def requested_partitions(request: FetchRequest) -> Iterator[tuple[FetchKey, FetchRequest.FetchPartition]]:
     """All partitions of a request, in its order."""
     for topic in request.topics:
-        for asked in topic.partitions:
-            yield FetchKey(topic.topic, topic.topic_id, asked.partition), asked
+        for fetch_partition in topic.partitions:
+            yield FetchKey(topic.topic, topic.topic_id, fetch_partition.partition), fetch_partition
 
 
-def names_by_id(request: FetchRequest) -> bool | None:
+def request_uses_topic_ids(request: FetchRequest) -> bool | None:
     """Whether the request has topic ids; None if it has no topics."""
     ids = [topic.topic_id for topic in request.topics] or [topic.topic_id for topic in request.forgotten_topics_data]
     return ids[0] != ZERO_UUID if ids else None

@@ -19,7 +19,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.deadlines import Deadline, Deadlines
-from signalbox.replication.followed import FIRST_BACKOFF_MS, FollowedPartition
+from signalbox.replication.followed_partition import FIRST_BACKOFF_MS, FollowedPartition
 from signalbox.replication.leader_offsets import LeaderOffsets
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import LeaderChannel
@@ -65,8 +65,8 @@ class Fetcher:
         self._session = ReplicaSession(config.fetch_partition_max_bytes)
         self._followed: dict[Partition, FollowedPartition] = {}
         self._in_flight = False
-        self._taking = False
-        self._pause: Deadline | None = None
+        self._appending = False
+        self._backoff_deadline: Deadline | None = None
         self._backoff = Backoff(FIRST_BACKOFF_MS, config.fetch_backoff_ms)  # ms
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class Fetcher:
         self.unfollow(partition)
         assert partition.log is not None
         followed = self._followed[partition] = FollowedPartition(partition, partition.log)
-        self._session.want(followed)
+        self._session.add(followed)
 
     def unfollow(self, partition: Partition) -> None:
         """Stop fetching. Responses to requests in flight do not change the partition any more."""
@@ -95,16 +95,16 @@ class Fetcher:
         """Stop fetching all partitions and close the channel."""
         for partition in list(self._followed):
             self.unfollow(partition)
-        if self._pause is not None:
-            self._pause.cancel()
-            self._pause = None
+        if self._backoff_deadline is not None:
+            self._backoff_deadline.cancel()
+            self._backoff_deadline = None
         self._in_flight = True  # prevents further requests
         self._channel.close()
 
     def pump(self) -> None:
         """Send the next fetch, unless one is in flight or there is nothing to fetch. Not while a response is being
         written, which may yield: the fetch would request the same records again."""
-        if self._in_flight or self._taking or self._pause is not None or not len(self._session):
+        if self._in_flight or self._appending or self._backoff_deadline is not None or not len(self._session):
             return
         config = self._config
         request = FetchRequest(
@@ -117,73 +117,79 @@ class Fetcher:
         )
         self._session.fill(request)
         self._in_flight = True
-        self._channel.send(request, self._take_answer)
+        self._channel.send(request, self._on_response)
 
     # -- responses
 
-    def _take_answer(self, answer: FetchResponse | Exception) -> None:
-        if not isinstance(answer, FetchResponse):
-            self._session.lost()
-            self._wait_all(str(answer))
+    def _on_response(self, response: FetchResponse | Exception) -> None:
+        if not isinstance(response, FetchResponse):
+            self._session.on_connection_lost()
+            self._back_off_all(str(response))
             return
         self._in_flight = False
-        if answer.error_code:
-            error = Error.of(answer.error_code)
-            self._session.failed()
+        if response.error_code:
+            error = Error.of(response.error_code)
+            self._session.on_session_error()
             if error not in _SESSION_ERRORS:
                 self._in_flight = True
-                self._wait_all(error.name)
+                self._back_off_all(error.name)
                 return
         else:
             self._backoff.reset()
-            self._session.answered(answer.session_id)
-            self._taking = True
+            self._session.on_response(response.session_id)
+            self._appending = True
             try:
-                self._take_partitions(answer)
+                self._process_response(response)
             finally:
-                self._taking = False
+                self._appending = False
         self.pump()
 
-    def _take_partitions(self, response: FetchResponse) -> None:
+    def _process_response(self, response: FetchResponse) -> None:
         written: list[tuple[FollowedPartition, FetchResponse.PartitionData]] = []
         rejected: dict[Error, list[TopicPartition]] = {}
         for topic in response.responses:
             for data in topic.partitions:
                 followed = self._session.get((topic.topic_id, data.partition_index))
-                if followed is None or not followed.told:
+                if followed is None or not followed.requested:
                     continue
                 if data.error_code:
                     error = Error.of(data.error_code)
                     rejected.setdefault(error, []).append(followed.partition.topic_partition)
-                    self._take_error(followed, error)
-                elif self._guarded(followed, lambda f=followed, d=data: self._take_data(f, d)):  # type: ignore[misc]
+                    self._handle_error(followed, error)
+                elif self._isolate_errors(followed, lambda f=followed, d=data: self._append_or_truncate(f, d)):  # type: ignore[misc]
                     written.append((followed, data))
         for error, partitions in rejected.items():
-            names = partition_list(partitions)
-            _log.info("Broker %d returned %s for %d partitions: %s", self.leader_id, error.name, len(partitions), names)
+            partition_names = partition_list(partitions)
+            _log.info(
+                "Broker %d returned %s for %d partitions: %s",
+                self.leader_id,
+                error.name,
+                len(partitions),
+                partition_names,
+            )
         if Error.TOPIC_AUTHORIZATION_FAILED in rejected:
             # Returned on a listener that is not for brokers; the leader may have another inter-broker listener by now.
             self._channel.reconnect()
         for followed, data in written:
             if followed.removed:
                 continue  # unfollowed while the other partitions were written
-            self._guarded(followed, lambda f=followed, d=data: self._finish(f, d))  # type: ignore[misc]
+            self._isolate_errors(followed, lambda f=followed, d=data: self._finish(f, d))  # type: ignore[misc]
 
-    def _take_data(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:
+    def _append_or_truncate(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:
         diverging = data.diverging_epoch
         if diverging.epoch >= 0:
             before, epoch_before = followed.fetch_offset, followed.last_fetched_epoch
-            offset = followed.diverge(diverging.epoch, diverging.end_offset)
+            offset = followed.truncate_diverging(diverging.epoch, diverging.end_offset)
             _log.info("Truncated (partition=%s, log end offset=%d, before=%d, reason=leader epoch %d of broker %d ends"
                       " at %d)", followed.partition.topic_partition, offset, before, diverging.epoch, self.leader_id,
                       diverging.end_offset)  # fmt: skip
             if (offset, followed.last_fetched_epoch) == (before, epoch_before):
                 self._delay(followed)  # the leader would return the same again: back off
             else:
-                self._session.want(followed)
+                self._session.add(followed)
             data.high_watermark = -1
             return
-        followed.take_records(data)
+        followed.append_records(data)
         size = len(data.records or b"")
         self.bytes_in += size
         self._identity.throttle.record(*followed.partition.topic_partition, size)
@@ -191,36 +197,36 @@ class Fetcher:
     def _finish(self, followed: FollowedPartition, data: FetchResponse.PartitionData) -> None:
         if not followed.finish(data):
             return
-        if self._is_held_back(followed):
+        if self._is_throttled(followed):
             self._session.drop(followed)
-            self._look_again(followed)
+            self._recheck_throttle(followed)
         else:
-            self._session.want(followed)
+            self._session.add(followed)
 
     # -- throttling of followers that catch up (KIP-73)
 
-    def _is_held_back(self, followed: FollowedPartition) -> bool:
-        return followed.lag > 0 and self._identity.throttle.holds_back(*followed.partition.topic_partition)
+    def _is_throttled(self, followed: FollowedPartition) -> bool:
+        return followed.lag > 0 and self._identity.throttle.is_throttled(*followed.partition.topic_partition)
 
-    def _look_again(self, followed: FollowedPartition) -> None:
-        def go_on() -> None:
+    def _recheck_throttle(self, followed: FollowedPartition) -> None:
+        def resume() -> None:
             if followed.removed:
                 return
-            if self._is_held_back(followed):
-                self._look_again(followed)
+            if self._is_throttled(followed):
+                self._recheck_throttle(followed)
             else:
-                self._session.want(followed)
+                self._session.add(followed)
                 self.pump()
 
-        self._deadlines.add(self._identity.throttle.wait_ms(), go_on)
+        self._deadlines.add(self._identity.throttle.wait_ms(), resume)
 
-    def _guarded(self, followed: FollowedPartition, action: Callable[[], None]) -> bool:
+    def _isolate_errors(self, followed: FollowedPartition, action: Callable[[], None]) -> bool:
         """Run `action` on the partition's log; an error affects this partition only. False if it failed."""
         try:
             action()
         except LossNotAccepted as reason:
-            if not followed.withheld:
-                followed.withheld = True
+            if not followed.rejects_truncation:
+                followed.rejects_truncation = True
                 _log.error("%s: %s", followed.partition, reason)
             self._delay(followed)  # the topic's configs or the leader may change
             return False
@@ -239,32 +245,32 @@ class Fetcher:
             return False
         return True
 
-    def _take_error(self, followed: FollowedPartition, error: Error) -> None:
+    def _handle_error(self, followed: FollowedPartition, error: Error) -> None:
         if error is Error.OFFSET_OUT_OF_RANGE:
-            level = logging.DEBUG if followed.withheld else logging.WARNING
+            level = logging.DEBUG if followed.rejects_truncation else logging.WARNING
             _log.log(level, "%s: broker %d does not have offset %d", followed.partition, self.leader_id,
                      followed.fetch_offset)  # fmt: skip
             self._session.drop(followed)
-            LeaderOffsets(followed, self._identity.broker_id, self._relocate).ask(self._channel)
+            LeaderOffsets(followed, self._identity.broker_id, self._reset_offset).send_requests(self._channel)
         elif error is Error.FENCED_LEADER_EPOCH:
             self._session.drop(followed)
         else:
             self._delay(followed)
 
-    def _relocate(self, followed: FollowedPartition, range_: tuple[int, int] | None) -> None:
+    def _reset_offset(self, followed: FollowedPartition, leader_offsets: tuple[int, int] | None) -> None:
         if followed.removed:
             return
-        stood = followed.fetch_offset, followed.last_fetched_epoch
-        if range_ is None:
+        before = followed.fetch_offset, followed.last_fetched_epoch
+        if leader_offsets is None:
             self._delay(followed)
-        elif self._guarded(followed, lambda: followed.relocate(*range_)):
+        elif self._isolate_errors(followed, lambda: followed.reset_to_leader_offsets(*leader_offsets)):
             _log.warning("Truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does not "
-"have that offset)", followed.partition.topic_partition, followed.fetch_offset, stood[0],
+"have that offset)", followed.partition.topic_partition, followed.fetch_offset, before[0],
                          self.leader_id)  # fmt: skip
-            if (followed.fetch_offset, followed.last_fetched_epoch) == stood:
+            if (followed.fetch_offset, followed.last_fetched_epoch) == before:
                 self._delay(followed)  # the leader would return the same again: back off
                 return
-            self._session.want(followed)
+            self._session.add(followed)
             self.pump()
 
     # -- backoff after errors
@@ -272,22 +278,22 @@ class Fetcher:
     def _delay(self, followed: FollowedPartition) -> None:
         self._session.drop(followed)
 
-        def go_on() -> None:
+        def resume() -> None:
             if not followed.removed:
-                self._session.want(followed)
+                self._session.add(followed)
                 self.pump()
 
-        self._deadlines.add(followed.next_backoff_ms(self._config.fetch_backoff_ms), go_on)
+        self._deadlines.add(followed.next_backoff_ms(self._config.fetch_backoff_ms), resume)
 
-    def _wait_all(self, reason: str) -> None:
+    def _back_off_all(self, reason: str) -> None:
         if not self._followed:
             self._in_flight = False
             return
         level = logging.INFO if not self._backoff.last else logging.DEBUG
         _log.log(level, "Fetch from broker %d failed: %s", self.leader_id, reason)
         self._in_flight = False
-        self._pause = self._deadlines.add(self._backoff.grow(), self._end_pause)
+        self._backoff_deadline = self._deadlines.add(self._backoff.grow(), self._end_backoff)
 
-    def _end_pause(self) -> None:
-        self._pause = None
+    def _end_backoff(self) -> None:
+        self._backoff_deadline = None
         self.pump()

@@ -24,10 +24,10 @@ class Fetchers:
         self._config = config
         self._deadlines = deadlines
         self._fetchers: dict[tuple[int, int], Fetcher] = {}
-        self._of: dict[Partition, Fetcher] = {}
+        self._fetcher_of: dict[Partition, Fetcher] = {}
         self.num_fetchers = config.fetchers_per_leader  # current number of fetchers per leader
         self._closed = False
-        self._leaving = False
+        self._shutting_down = False
         self._bytes_of_closed = 0
 
     def __len__(self) -> int:
@@ -45,34 +45,34 @@ class Fetchers:
 
     def follow_all(self, partitions: Iterable[Partition]) -> None:
         """Fetch each partition from its leader from now on, and from no other broker. Yields between two."""
-        if self._leaving:
+        if self._shutting_down:
             return
-        woken: dict[Fetcher, None] = {}
+        changed: dict[Fetcher, None] = {}
         for partition in partitions:
             yield_if_due()
             if self._closed or partition.log is None:  # meanwhile the broker stops, or a log directory failed
                 continue
             fetcher = self._fetcher_for(partition)
-            previous = self._of.get(partition)
+            previous = self._fetcher_of.get(partition)
             if previous is not None and previous is not fetcher:
                 previous.unfollow(partition)
-            self._of[partition] = fetcher
+            self._fetcher_of[partition] = fetcher
             fetcher.follow(partition)
-            woken[fetcher] = None
-        for fetcher in woken:
+            changed[fetcher] = None
+        for fetcher in changed:
             fetcher.pump()
 
-    def follow_no_more(self) -> None:
+    def follow_no_new_partitions(self) -> None:
         """This broker is shutting down: it keeps the partitions that it follows, but follows no new ones. A leader that
         stores its ISR itself would add this broker to the ISR again, and wait for it after it has stopped."""
-        self._leaving = True
+        self._shutting_down = True
 
-    def spread_over(self, num_fetchers: int) -> None:
+    def resize(self, num_fetchers: int) -> None:
         """Change the number of fetchers per leader (`num.replica.fetchers`, dynamic config); all partitions are
         reassigned. Yields."""
         if num_fetchers != self.num_fetchers:
             self.num_fetchers = num_fetchers
-            self.follow_all(list(self._of))
+            self.follow_all(list(self._fetcher_of))
             self.close_idle()
 
     def _fetcher_for(self, partition: Partition) -> Fetcher:
@@ -88,7 +88,7 @@ class Fetchers:
 
     def unfollow(self, partition: Partition) -> None:
         """Stop fetching."""
-        fetcher = self._of.pop(partition, None)
+        fetcher = self._fetcher_of.pop(partition, None)
         if fetcher is not None:
             fetcher.unfollow(partition)
 
@@ -106,4 +106,4 @@ class Fetchers:
         for fetcher in self._fetchers.values():
             fetcher.close()
         self._fetchers.clear()
-        self._of.clear()
+        self._fetcher_of.clear()

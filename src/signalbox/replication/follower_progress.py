@@ -23,35 +23,37 @@ _SHORTEST_WAIT_MS = 10
 class FollowerProgress:
     """Records fetches of followers on the partitions that this broker leads."""
 
-    def __init__(self, cluster: ClusterView, isr_changes: IsrChanges, engine: Scheduler) -> None:
+    def __init__(self, cluster: ClusterView, isr_changes: IsrChanges, scheduler: Scheduler) -> None:
         self._cluster = cluster
         self._isr_changes = isr_changes
-        self._engine = engine
+        self._scheduler = scheduler
         self._expected: dict[int, dict[Partition, int]] = {}  # by replica: partitions led since when, ms
 
-    def expect(self, partition: Partition) -> None:
+    def expect_fetches(self, partition: Partition) -> None:
         """This broker has become the leader: its followers should fetch the partition soon."""
-        now_ms = self._engine.clock.now_ms()
+        now_ms = self._scheduler.clock.now_ms()
         for replica_id in partition.followers:
             self._expected.setdefault(replica_id, {})[partition] = now_ms
-            self._engine.purgatory.wake(self._engine.purgatory.of_replica(replica_id))
+            self._scheduler.purgatory.wake(self._scheduler.purgatory.of_replica(replica_id))
 
     def forget(self, partition: Partition) -> None:
         """This broker is no longer the leader of the partition."""
         for expected in self._expected.values():
             expected.pop(partition, None)
 
-    def longest_wait_ms(self, replica_id: int, wished_ms: int) -> int:
+    def longest_wait_ms(self, replica_id: int, max_wait_ms: int) -> int:
         """How long a fetch of this follower may be parked."""
         expected = self._expected.get(replica_id)
         if not expected:
-            return wished_ms
-        age_ms = self._engine.clock.now_ms() - max(expected.values())
-        return min(wished_ms, max(_SHORTEST_WAIT_MS, age_ms // 4))
+            return max_wait_ms
+        age_ms = self._scheduler.clock.now_ms() - max(expected.values())
+        return min(max_wait_ms, max(_SHORTEST_WAIT_MS, age_ms // 4))
 
-    def record(self, partition: Partition, asked: SessionPartition, replica_id: int, replica_epoch: int) -> None:
-        """The follower has everything below `asked.fetch_offset`, which has been validated. NOT_LEADER_OR_FOLLOWER for
-        a broker that is not a replica, and for an older registration of one (KIP-903)."""
+    def record(
+        self, partition: Partition, session_partition: SessionPartition, replica_id: int, replica_epoch: int
+    ) -> None:
+        """The follower has everything below `session_partition.fetch_offset`, which has been validated.
+        NOT_LEADER_OR_FOLLOWER for a broker that is not a replica, and for an older registration of one (KIP-903)."""
         follower = partition.followers.get(replica_id)
         if follower is None:
             raise KafkaError(
@@ -59,16 +61,16 @@ class FollowerProgress:
             )
         if replica_epoch != -1:
             if replica_epoch < follower.broker_epoch:
-                raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER, f"broker {replica_id} has registered anew")
+                raise KafkaError(Error.NOT_LEADER_OR_FOLLOWER, f"broker {replica_id} has a newer broker epoch")
             follower.broker_epoch = replica_epoch
         if (expected := self._expected.get(replica_id)) is not None:
             expected.pop(partition, None)
-        partition.record_follower_fetch(replica_id, asked.fetch_offset, asked.log_start_offset)
+        partition.record_follower_fetch(replica_id, session_partition.fetch_offset, session_partition.log_start_offset)
         if replica_id not in partition.maximal_isr:
             proposal = propose_expansion(partition, follower, self._cluster)
             if proposal is not None:
                 self._isr_changes.submit(partition, proposal)
 
-    def settle(self) -> None:
+    def dispatch_isr_changes(self) -> None:
         """The fetch has been read: send the ISR changes that it caused."""
         self._isr_changes.dispatch()

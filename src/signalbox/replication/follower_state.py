@@ -62,7 +62,7 @@ class FollowerState:
         self.last_fetch_leader_end_offset = leader_end_offset
         self.last_fetch_ms = now_ms
 
-    def rested_until(self, last_fetch_ms: int) -> None:
+    def caught_up_until(self, last_fetch_ms: int) -> None:
         """The follower had everything up to its fetch at `last_fetch_ms`; since then the leader has more."""
         if last_fetch_ms > self.last_fetch_ms:
             self.last_fetch_ms = last_fetch_ms

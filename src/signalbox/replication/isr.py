@@ -15,7 +15,7 @@ from signalbox.common.transition_log import TransitionLog
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.deadlines import Deadlines
-from signalbox.replication.isr_decisions import AlteredPartition, Verdict, take_answer
+from signalbox.replication.isr_decisions import AlteredPartition, NextAction, apply_response
 from signalbox.replication.isr_state import ProposedIsr
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import AlterPartitionSender
@@ -43,7 +43,7 @@ class IsrChanges:
         self.shrinks = 0  # counts of proposals by direction, and of those that the controller rejected
         self.expansions = 0
         self.rejections = 0
-        self._trouble = TransitionLog(_log, "AlterPartition is answered again")
+        self._transitions = TransitionLog(_log, "AlterPartition is answered again")
         self._queued: dict[TopicPartition, Change] = {}
         self._in_flight = False
         self._closed = False
@@ -60,7 +60,7 @@ class IsrChanges:
         """Send all queued proposals in one request, unless one is in flight."""
         if self._in_flight or self._closed:
             return
-        changes = {tp: change for tp, change in self._queued.items() if _stands(*change)}
+        changes = {tp: change for tp, change in self._queued.items() if _is_pending(*change)}
         self._queued.clear()
         if not changes:
             return
@@ -68,7 +68,7 @@ class IsrChanges:
         request = AlterPartitionRequest(
             broker_id=self._broker_id, broker_epoch=self._broker_epoch(), topics=list(self._topics(changes))
         )
-        self._sender.send(request, lambda answer: self._take(changes, answer))
+        self._sender.send(request, lambda response: self._on_response(changes, response))
 
     def close(self) -> None:
         self._closed = True
@@ -78,11 +78,11 @@ class IsrChanges:
         by_topic: dict[str, list[Change]] = {}
         for topic_partition, change in changes.items():
             by_topic.setdefault(topic_partition.topic, []).append(change)
-        for topic, members in by_topic.items():
+        for topic, topic_changes in by_topic.items():
             yield AlterPartitionRequest.TopicData(
                 topic_name=topic,
-                topic_id=members[0][0].topic_id,
-                partitions=[self._entry(partition, proposal) for partition, proposal in members],
+                topic_id=topic_changes[0][0].topic_id,
+                partitions=[self._entry(partition, proposal) for partition, proposal in topic_changes],
             )
 
     def _entry(self, partition: Partition, proposal: ProposedIsr) -> AlterPartitionRequest.PartitionData:
@@ -90,30 +90,32 @@ class IsrChanges:
             partition_index=partition.topic_partition.partition,
             leader_epoch=proposal.leader_epoch,
             new_isr_with_epochs=[
-                AlterPartitionRequest.BrokerState(broker_id=member, broker_epoch=self._epoch_of(partition, member))
-                for member in proposal.isr
+                AlterPartitionRequest.BrokerState(
+                    broker_id=broker_id, broker_epoch=self._epoch_of(partition, broker_id)
+                )
+                for broker_id in proposal.isr
             ],
             leader_recovery_state=proposal.leader_recovery_state,
             partition_epoch=proposal.partition_epoch,
         )
 
-    def _epoch_of(self, partition: Partition, member: int) -> int:
-        if member == self._broker_id:
+    def _epoch_of(self, partition: Partition, broker_id: int) -> int:
+        if broker_id == self._broker_id:
             return self._broker_epoch()
-        follower = partition.followers.get(member)
+        follower = partition.followers.get(broker_id)
         return -1 if follower is None else follower.broker_epoch
 
-    def _take(self, changes: dict[TopicPartition, Change], answer: AlterPartitionResponse | Error) -> None:
+    def _on_response(self, changes: dict[TopicPartition, Change], response: AlterPartitionResponse | Error) -> None:
         self._in_flight = False
         if self._closed:
             return
-        error = answer if isinstance(answer, Error) else Error.of(answer.error_code)
-        if isinstance(answer, Error) or error is not Error.NONE:
-            self._trouble.met(f"AlterPartition returned {error.name} and is retried")
+        error = response if isinstance(response, Error) else Error.of(response.error_code)
+        if isinstance(response, Error) or error is not Error.NONE:
+            self._transitions.met(f"AlterPartition returned {error.name} and is retried")
             retry = changes
         else:
-            self._trouble.over()
-            retry = self._apply(changes, answer)
+            self._transitions.over()
+            retry = self._apply(changes, response)
         for topic_partition, change in retry.items():
             self._queued.setdefault(topic_partition, change)
         if retry:
@@ -124,24 +126,24 @@ class IsrChanges:
     def _apply(
         self, changes: dict[TopicPartition, Change], response: AlterPartitionResponse
     ) -> dict[TopicPartition, Change]:
-        answers: dict[tuple[bytes | str, int], AlteredPartition] = {}
+        results: dict[tuple[bytes | str, int], AlteredPartition] = {}
         for topic in response.topics:
             for entry in topic.partitions:
-                answers[topic.topic_id, entry.partition_index] = entry
-                answers[topic.topic_name, entry.partition_index] = entry
+                results[topic.topic_id, entry.partition_index] = entry
+                results[topic.topic_name, entry.partition_index] = entry
         retry = {}
         accepted: dict[tuple[int, ...], list[TopicPartition]] = {}
         rejected: dict[tuple[Error, tuple[int, ...]], list[TopicPartition]] = {}
         for topic_partition, (partition, proposal) in changes.items():
             index = topic_partition.partition
-            found = answers.get((partition.topic_id, index)) or answers.get((topic_partition.topic, index))
-            if found is None or take_answer(partition, proposal, found) is Verdict.RETRY:
+            result = results.get((partition.topic_id, index)) or results.get((topic_partition.topic, index))
+            if result is None or apply_response(partition, proposal, result) is NextAction.RETRY:
                 retry[topic_partition] = (partition, proposal)
-            elif found.error_code:
+            elif result.error_code:
                 self.rejections += 1
-                rejected.setdefault((Error.of(found.error_code), tuple(proposal.isr)), []).append(topic_partition)
+                rejected.setdefault((Error.of(result.error_code), tuple(proposal.isr)), []).append(topic_partition)
             else:
-                accepted.setdefault(tuple(found.isr), []).append(topic_partition)
+                accepted.setdefault(tuple(result.isr), []).append(topic_partition)
         for isr, partitions in accepted.items():
             _log.info("ISR updated to %s for %d partitions: %s", list(isr), len(partitions), partition_list(partitions))
         for (error, isr), partitions in rejected.items():
@@ -151,5 +153,5 @@ class IsrChanges:
         return retry
 
 
-def _stands(partition: Partition, proposal: ProposedIsr) -> bool:
+def _is_pending(partition: Partition, proposal: ProposedIsr) -> bool:
     return partition.isr_state.pending is proposal

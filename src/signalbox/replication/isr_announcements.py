@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 CHECK_S = 2.5
 LINGER_S = 5.0
-LONGEST_S = 60.0
+MAX_DELAY_S = 60.0
 
 
 class IsrAnnouncements:
@@ -30,36 +30,36 @@ class IsrAnnouncements:
         self._store = store
         self._clock = clock
         self._pause = pause
-        self._untold: set[TopicPartition] = set()
-        self._changed_at = self._told_at = clock.monotonic()
-        self._telling: asyncio.Task[None] | None = None
+        self._unannounced: set[TopicPartition] = set()
+        self._changed_at = self._announced_at = clock.monotonic()
+        self._announcing: asyncio.Task[None] | None = None
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
         """Note that the ISRs of these partitions have been stored."""
-        self._untold.update(partitions)
+        self._unannounced.update(partitions)
         self._changed_at = self._clock.monotonic()
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.get_running_loop().create_task(self._tell())
+        if self._announcing is None or self._announcing.done():
+            self._announcing = asyncio.get_running_loop().create_task(self._announce())
 
     async def stop(self) -> None:
         """Write no more notifications: the controller reads the states when it elects other leaders."""
-        if self._telling is not None:
-            self._telling.cancel()
-            await asyncio.gather(self._telling, return_exceptions=True)
+        if self._announcing is not None:
+            self._announcing.cancel()
+            await asyncio.gather(self._announcing, return_exceptions=True)
 
-    async def _tell(self) -> None:
-        while self._untold:
+    async def _announce(self) -> None:
+        while self._unannounced:
             await self._pause(CHECK_S)
             if self._is_due():
-                told, self._untold = self._untold, set()
+                partitions, self._unannounced = self._unannounced, set()
                 try:
-                    await announce_isr_changes(self._store, told)
+                    await announce_isr_changes(self._store, partitions)
                 except StoreError as error:
-                    _log.warning("ISR change notifications not written (partitions=%d): %s", len(told), error)
-                    self._untold |= told
+                    _log.warning("ISR change notifications not written (partitions=%d): %s", len(partitions), error)
+                    self._unannounced |= partitions
                 else:
-                    self._told_at = self._clock.monotonic()
+                    self._announced_at = self._clock.monotonic()
 
     def _is_due(self) -> bool:
         now = self._clock.monotonic()
-        return self._changed_at + LINGER_S < now or self._told_at + LONGEST_S < now
+        return self._changed_at + LINGER_S < now or self._announced_at + MAX_DELAY_S < now

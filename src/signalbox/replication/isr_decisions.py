@@ -20,7 +20,7 @@ from signalbox.replication.ports import ClusterView
 AlteredPartition = AlterPartitionResponse.PartitionData
 
 
-class Verdict(Enum):
+class NextAction(Enum):
     """What happens to a proposal after the response."""
 
     DONE = "done"  # committed, withdrawn or superseded: nothing more to send
@@ -28,9 +28,9 @@ class Verdict(Enum):
 
 
 # The controller rejects this proposal; the leader's confirmed state is still valid.
-_TAKE_BACK = frozenset({Error.OPERATION_NOT_ATTEMPTED, Error.INELIGIBLE_REPLICA})
+_WITHDRAW = frozenset({Error.OPERATION_NOT_ATTEMPTED, Error.INELIGIBLE_REPLICA})
 # The controller has a newer state than this leader: a LeaderAndIsr will follow; until then the maximal ISR is kept.
-_AWAIT_NEWS = frozenset(
+_AWAIT_LEADER_AND_ISR = frozenset(
     {
         Error.UNKNOWN_TOPIC_OR_PARTITION,
         Error.UNKNOWN_TOPIC_ID,
@@ -57,7 +57,7 @@ def propose_shrink(partition: Partition, now_ms: int, max_lag_ms: int) -> Propos
     }
     if not lagging:
         return None
-    return _propose(partition, tuple(member for member in state.isr if member not in lagging))
+    return _propose(partition, tuple(broker_id for broker_id in state.isr if broker_id not in lagging))
 
 
 def propose_expansion(partition: Partition, follower: FollowerState, cluster: ClusterView) -> ProposedIsr | None:
@@ -89,47 +89,47 @@ def propose_leave(partition: Partition) -> ProposedIsr | None:
     if partition.log is None or state.pending is not None:
         return None
     others = state.isr if partition.is_leader else (partition.leader_id,)
-    isr = tuple(member for member in others if member not in (partition.local_id, NO_LEADER))
+    isr = tuple(broker_id for broker_id in others if broker_id not in (partition.local_id, NO_LEADER))
     return _propose(partition, isr) if isr else None
 
 
-def take_answer(partition: Partition, proposal: ProposedIsr, answer: AlteredPartition) -> Verdict:
+def apply_response(partition: Partition, proposal: ProposedIsr, response: AlteredPartition) -> NextAction:
     """Apply the controller's response to `proposal`."""
     if partition.isr_state.pending is not proposal:
-        return Verdict.DONE
-    error = Error.of(answer.error_code)
+        return NextAction.DONE
+    error = Error.of(response.error_code)
     if partition.local_id not in proposal.isr:
-        return _take_leave(partition, error)
+        return _apply_leave_response(partition, error)
     if not partition.is_leader:
-        return Verdict.DONE
+        return NextAction.DONE
     if error is not Error.NONE:
-        return _take_rejection(partition, error)
-    if answer.leader_epoch != partition.leader_epoch or answer.partition_epoch < partition.partition_epoch:
-        return Verdict.DONE
-    partition.partition_epoch = answer.partition_epoch
-    partition.set_isr(IsrState(tuple(answer.isr), answer.leader_recovery_state))
+        return _apply_rejection(partition, error)
+    if response.leader_epoch != partition.leader_epoch or response.partition_epoch < partition.partition_epoch:
+        return NextAction.DONE
+    partition.partition_epoch = response.partition_epoch
+    partition.set_isr(IsrState(tuple(response.isr), response.leader_recovery_state))
     partition.advance_high_watermark()
     partition.wake_all()
-    return Verdict.DONE
+    return NextAction.DONE
 
 
-def _take_leave(partition: Partition, error: Error) -> Verdict:
+def _apply_leave_response(partition: Partition, error: Error) -> NextAction:
     """Accepted: a LeaderAndIsr will follow. Rejected: the current state is kept, and `corrupt_logs` retries."""
-    if error in _TAKE_BACK or error in _AWAIT_NEWS:
+    if error in _WITHDRAW or error in _AWAIT_LEADER_AND_ISR:
         partition.set_isr(partition.isr_state.committed())
     elif error is not Error.NONE:
-        return Verdict.RETRY
-    return Verdict.DONE
+        return NextAction.RETRY
+    return NextAction.DONE
 
 
-def _take_rejection(partition: Partition, error: Error) -> Verdict:
-    if error in _AWAIT_NEWS:
-        return Verdict.DONE
-    if error in _TAKE_BACK:
+def _apply_rejection(partition: Partition, error: Error) -> NextAction:
+    if error in _AWAIT_LEADER_AND_ISR:
+        return NextAction.DONE
+    if error in _WITHDRAW:
         partition.set_isr(partition.isr_state.committed())
         partition.advance_high_watermark()
-        return Verdict.DONE
-    return Verdict.RETRY
+        return NextAction.DONE
+    return NextAction.RETRY
 
 
 def _propose(partition: Partition, isr: tuple[int, ...]) -> ProposedIsr:

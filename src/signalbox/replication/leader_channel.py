@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from signalbox.client.failures import ClientFailure
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
-from signalbox.replication.ports import Answered
+from signalbox.replication.ports import OnResponse
 
 
 class OpenChannel(Protocol):
@@ -32,104 +32,104 @@ class OpenChannel(Protocol):
 # Connects to a broker's inter-broker endpoint; ClientFailure, OSError, or LookupError if the broker has none now.
 Connect = Callable[[int], Awaitable[OpenChannel]]
 Request = FetchRequest | ListOffsetsRequest
-OnHungUp = Callable[[int], None]
+OnDisconnect = Callable[[int], None]
 
 
-def nobody_cares(broker_id: int) -> None:
-    """Default of `on_hung_up`: does nothing."""
+def ignore_disconnect(broker_id: int) -> None:
+    """Default of `on_disconnect`: does nothing."""
 
 
 class ReconnectingChannel:
     """A `LeaderChannel` over one connection at a time."""
 
-    def __init__(self, broker_id: int, connect: Connect, on_hung_up: OnHungUp = nobody_cares) -> None:
+    def __init__(self, broker_id: int, connect: Connect, on_disconnect: OnDisconnect = ignore_disconnect) -> None:
         self._broker_id = broker_id
-        self._on_hung_up = on_hung_up
+        self._on_disconnect = on_disconnect
         self._connect = connect
-        self._open: OpenChannel | None = None
-        self._opening: asyncio.Task[None] | None = None
-        self._queued: list[tuple[Request, Answered]] = []
-        self._awaiting: deque[Answered] = deque()
+        self._channel: OpenChannel | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._queued: list[tuple[Request, OnResponse]] = []
+        self._awaiting: deque[OnResponse] = deque()
         self._closed = False
 
-    def send(self, request: Request, on_answer: Answered) -> None:
+    def send(self, request: Request, on_response: OnResponse) -> None:
         if self._closed:
             return
-        if self._open is not None:
-            self._send_on(self._open, request, on_answer)
+        if self._channel is not None:
+            self._send_on(self._channel, request, on_response)
             return
-        self._queued.append((request, on_answer))
-        if self._opening is None:
-            self._opening = asyncio.get_running_loop().create_task(
+        self._queued.append((request, on_response))
+        if self._connecting is None:
+            self._connecting = asyncio.get_running_loop().create_task(
                 self._connect_and_send(), name=f"replica channel to broker {self._broker_id}"
             )
 
     def reconnect(self) -> None:
         """Close the connection soon, not at once: the caller may be reading a response of it."""
-        if self._open is not None:
-            asyncio.get_running_loop().call_soon(self._let_go, self._open)
+        if self._channel is not None:
+            asyncio.get_running_loop().call_soon(self._disconnect, self._channel)
 
     def close(self) -> None:
         self._closed = True
         self._queued.clear()
         self._awaiting.clear()
-        if self._opening is not None:
-            self._opening.cancel()
-        if self._open is not None:
-            self._open.close("the fetcher has stopped")
-            self._open = None
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._channel is not None:
+            self._channel.close("the fetcher has stopped")
+            self._channel = None
 
-    def _let_go(self, channel: OpenChannel) -> None:
-        if self._open is channel:
-            self._open = None
-            channel.close("the leader does not take this broker's requests on the listener")
+    def _disconnect(self, channel: OpenChannel) -> None:
+        if self._channel is channel:
+            self._channel = None
+            channel.close("the leader does not accept this broker's requests on the listener")
             self._fail(ConnectionError("reconnecting"))
 
     async def _connect_and_send(self) -> None:
         try:
             channel = await self._connect(self._broker_id)
         except (ClientFailure, OSError, LookupError) as error:
-            self._opening = None
+            self._connecting = None
             self._fail(error)
             return
-        self._opening = None
+        self._connecting = None
         if self._closed:
             channel.close("the fetcher has stopped")
             return
-        channel.on_closed = self._lost
-        self._open = channel
+        channel.on_closed = self._on_closed
+        self._channel = channel
         queued, self._queued = self._queued, []
-        for request, on_answer in queued:
-            self._send_on(channel, request, on_answer)
+        for request, on_response in queued:
+            self._send_on(channel, request, on_response)
 
-    def _send_on(self, channel: OpenChannel, request: Request, on_answer: Answered) -> None:
-        self._awaiting.append(on_answer)
-        channel.send(request, channel.version_for(request.api_key or 0), self._answer)
+    def _send_on(self, channel: OpenChannel, request: Request, on_response: OnResponse) -> None:
+        self._awaiting.append(on_response)
+        channel.send(request, channel.version_for(request.api_key or 0), self._on_response)
 
-    def _answer(self, response: Any) -> None:
+    def _on_response(self, response: Any) -> None:
         self._awaiting.popleft()(response)
 
-    def _lost(self, reason: Any) -> None:
-        self._open = None
+    def _on_closed(self, reason: Any) -> None:
+        self._channel = None
         if not self._closed:
-            self._on_hung_up(self._broker_id)
+            self._on_disconnect(self._broker_id)
         self._fail(reason if isinstance(reason, Exception) else ConnectionError(str(reason)))
 
     def _fail(self, reason: Exception) -> None:
-        failed = [*self._awaiting, *(on_answer for _, on_answer in self._queued)]
+        failed = [*self._awaiting, *(on_response for _, on_response in self._queued)]
         self._awaiting.clear()
         self._queued.clear()
-        for on_answer in failed:
-            on_answer(reason)
+        for on_response in failed:
+            on_response(reason)
 
 
 class ReconnectingChannels:
-    """`LeaderChannels` over a function that connects to a broker's inter-broker endpoint. `on_hung_up` is called for
+    """`LeaderChannels` over a function that connects to a broker's inter-broker endpoint. `on_disconnect` is called for
     every open connection that is lost."""
 
-    def __init__(self, connect: Connect, on_hung_up: OnHungUp = nobody_cares) -> None:
+    def __init__(self, connect: Connect, on_disconnect: OnDisconnect = ignore_disconnect) -> None:
         self._connect = connect
-        self._on_hung_up = on_hung_up
+        self._on_disconnect = on_disconnect
 
     def open(self, broker_id: int) -> ReconnectingChannel:
-        return ReconnectingChannel(broker_id, self._connect, self._on_hung_up)
+        return ReconnectingChannel(broker_id, self._connect, self._on_disconnect)

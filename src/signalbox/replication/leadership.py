@@ -64,9 +64,9 @@ class Replicas(Protocol):
 
     def hosted(self, topic_partition: TopicPartition) -> Partition | None: ...
 
-    def lead(self, partition: Partition, order: Instruction) -> None: ...
+    def lead(self, partition: Partition, instruction: Instruction) -> None: ...
 
-    def follow(self, partition: Partition, order: Instruction) -> None: ...
+    def follow(self, partition: Partition, instruction: Instruction) -> None: ...
 
     def log_end(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
         """(last leader epoch, end offset), (-1, -1) without a log, None if its directory is offline."""
@@ -93,56 +93,58 @@ class Leadership:
         if request.controller_epoch < self.controller_epoch:
             return reject_leader_and_isr(request, version, Error.STALE_CONTROLLER_EPOCH)
         self.controller_epoch = request.controller_epoch
-        orders = list(_orders(request))
+        instructions = list(_instructions(request))
         errors: dict[TopicPartition, Error] = {}
-        for order in sorted(orders, key=lambda order: order.state.leader != self._broker_id):
+        for instruction in sorted(instructions, key=lambda instruction: instruction.state.leader != self._broker_id):
             yield_if_due()
-            errors[order.topic_partition] = self._apply(order)
+            errors[instruction.topic_partition] = self._apply(instruction)
         self._replicas.done()
-        leaderless = (order.topic_partition for order in orders if order.state.leader == NO_LEADER)
+        leaderless = (
+            instruction.topic_partition for instruction in instructions if instruction.state.leader == NO_LEADER
+        )
         ends = {topic_partition: self._replicas.log_end(topic_partition) for topic_partition in leaderless}
-        return _response(orders, errors, version, ends)
+        return _response(instructions, errors, version, ends)
 
     def close(self) -> None:
         """The broker stops: a request in progress changes no more partitions."""
         self._closed = True
 
-    def _apply(self, order: Instruction) -> Error:
+    def _apply(self, instruction: Instruction) -> Error:
         if self._closed:
             return Error.KAFKA_STORAGE_ERROR
-        partition = self._replicas.host(order.topic_partition)
-        error = self._check(partition, order)
+        partition = self._replicas.host(instruction.topic_partition)
+        error = self._check(partition, instruction)
         if error is not None:
             return error
-        act = self._replicas.lead if order.state.leader == self._broker_id else self._replicas.follow
+        apply_role = self._replicas.lead if instruction.state.leader == self._broker_id else self._replicas.follow
         try:
-            act(partition, order)
+            apply_role(partition, instruction)
         except KafkaError as failure:
-            _log.error("%s: %s", order.topic_partition, failure)
+            _log.error("%s: %s", instruction.topic_partition, failure)
             return failure.error
         return Error.NONE
 
-    def _check(self, partition: Partition, order: Instruction) -> Error | None:
+    def _check(self, partition: Partition, instruction: Instruction) -> Error | None:
         """None: execute the instruction. NONE: nothing more to do."""
-        state = order.state
+        state = instruction.state
         if partition.is_offline:
             return Error.KAFKA_STORAGE_ERROR
         known_id = partition.topic_id
-        if order.topic_id != ZERO_UUID and known_id not in (ZERO_UUID, order.topic_id):
+        if instruction.topic_id != ZERO_UUID and known_id not in (ZERO_UUID, instruction.topic_id):
             _log.error(
                 "Topic id in memory %s does not match the topic id %s that the controller sent (partition=%s, leader"
                 " epoch=%d): the replica does not become leader or follower. Its folder belongs to another topic of"
                 " this name; move it out of the log directory and restart the broker to follow the new one",
                 uuid_text(known_id),
-                uuid_text(order.topic_id),
-                order.topic_partition,
+                uuid_text(instruction.topic_id),
+                instruction.topic_partition,
                 state.leader_epoch,
             )
             return Error.INCONSISTENT_TOPIC_ID
         if state.leader_epoch > partition.leader_epoch:
             return None if self._broker_id in state.replicas else Error.UNKNOWN_TOPIC_OR_PARTITION
-        if state.leader_epoch == partition.leader_epoch and known_id == ZERO_UUID and order.topic_id != ZERO_UUID:
-            self._replicas.assign_topic_id(partition, order.topic_id)
+        if state.leader_epoch == partition.leader_epoch and known_id == ZERO_UUID and instruction.topic_id != ZERO_UUID:
+            self._replicas.assign_topic_id(partition, instruction.topic_id)
             return Error.NONE
         # Every new controller first sends the current epoch again: not worth a log message at INFO.
         level = logging.INFO if state.leader_epoch < partition.leader_epoch else logging.DEBUG
@@ -184,13 +186,13 @@ class Leadership:
 
 def reject_leader_and_isr(request: LeaderAndIsrRequest, version: int, error: Error) -> LeaderAndIsrResponse:
     """The response to a rejected LeaderAndIsr, with the error also for every partition."""
-    orders = list(_orders(request))
-    response = _response(orders, {order.topic_partition: error for order in orders}, version)
+    instructions = list(_instructions(request))
+    response = _response(instructions, {instruction.topic_partition: error for instruction in instructions}, version)
     response.error_code = error
     return response
 
 
-def _orders(request: LeaderAndIsrRequest) -> Iterator[Instruction]:
+def _instructions(request: LeaderAndIsrRequest) -> Iterator[Instruction]:
     for state in request.ungrouped_partition_states:
         yield Instruction(TopicPartition(state.topic_name, state.partition_index), ZERO_UUID, state)
     for topic in request.topic_states:
@@ -199,19 +201,19 @@ def _orders(request: LeaderAndIsrRequest) -> Iterator[Instruction]:
 
 
 def _response(
-    orders: list[Instruction],
+    instructions: list[Instruction],
     errors: dict[TopicPartition, Error],
     version: int,
     log_ends: Mapping[TopicPartition, tuple[int, int] | None] = NO_LOG_ENDS,
 ) -> LeaderAndIsrResponse:
     if version < _GROUPED_FROM_VERSION:
-        flat = [
+        partition_errors = [
             PartitionError(topic_name=tp.topic, partition_index=tp.partition, error_code=errors[tp])
-            for tp, _, _ in orders
+            for tp, _, _ in instructions
         ]
-        return LeaderAndIsrResponse(partition_errors=flat)
+        return LeaderAndIsrResponse(partition_errors=partition_errors)
     topics: dict[bytes, list[PartitionError]] = {}
-    for topic_partition, topic_id, _ in orders:
+    for topic_partition, topic_id, _ in instructions:
         entry = PartitionError(partition_index=topic_partition.partition, error_code=errors[topic_partition])
         if (log_end := log_ends.get(topic_partition)) is not None:
             own_tags.put_log_end(entry, *log_end)

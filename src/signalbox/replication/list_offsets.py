@@ -25,7 +25,7 @@ from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.replication.fetch_read import Isolation, client_isolation, visible_end
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.storage.log import Log
 
@@ -48,9 +48,9 @@ _LEADER_EPOCH_FROM_VERSION = 4
 _OFFSET_NOT_AVAILABLE_FROM_VERSION = 5
 _CONSUMER_ID = -1
 _DEBUGGING_ID = -2
-_NOTHING = (-1, -1, -1)
+_UNKNOWN = (-1, -1, -1)
 
-Found = tuple[int, int, int]  # timestamp, offset, leader epoch; -1 if unknown
+TimestampAndOffset = tuple[int, int, int]  # timestamp, offset, leader epoch; -1 if unknown
 PartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
@@ -62,25 +62,25 @@ def list_offsets(
 ) -> ListOffsetsResponse:
     """The response; errors are per partition. Yields."""
     response = ListOffsetsResponse()
-    repeated = _repeated_partitions(request)
+    duplicates = _duplicate_partitions(request)
     for topic in request.topics:
         denied = authorize is not None and not authorize(topic.name)
-        answers = []
-        for asked in topic.partitions:
+        results = []
+        for request_partition in topic.partitions:
             yield_if_due()
             if denied:
-                answers.append(_rejection(asked.partition_index, Error.TOPIC_AUTHORIZATION_FAILED))
-            elif (topic.name, asked.partition_index) in repeated:
-                answers.append(_rejection(asked.partition_index, Error.INVALID_REQUEST))
+                results.append(_rejection(request_partition.partition_index, Error.TOPIC_AUTHORIZATION_FAILED))
+            elif (topic.name, request_partition.partition_index) in duplicates:
+                results.append(_rejection(request_partition.partition_index, Error.INVALID_REQUEST))
             else:
-                answers.append(_answer(hosted, topic.name, asked, request, version))
-        response.topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+                results.append(_partition_response(hosted, topic.name, request_partition, request, version))
+        response.topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=results))
     return response
 
 
 def find_offset(
     partition: Partition, timestamp: int, replica_id: int, isolation: Isolation, leader_epoch: int
-) -> Found:
+) -> TimestampAndOffset:
     """(timestamp, offset, leader epoch) for one partition. Raises KafkaError."""
     log = partition.local_log(leader_epoch, as_leader=replica_id != _DEBUGGING_ID)
     for_client = replica_id == _CONSUMER_ID
@@ -92,34 +92,38 @@ def find_offset(
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return -1, log.log_start_offset, log.epoch_of(log.log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return _NOTHING
-    found = _by_time(log, timestamp)
-    if found is not None and found[1] < end:
-        return found
+        return _UNKNOWN
+    result = _find_by_time(log, timestamp)
+    if result is not None and result[1] < end:
+        return result
     if for_client and partition.high_watermark_lags:
         raise KafkaError(Error.OFFSET_NOT_AVAILABLE)
-    return _NOTHING
+    return _UNKNOWN
 
 
-def _by_time(log: Log, timestamp: int) -> Found | None:
+def _find_by_time(log: Log, timestamp: int) -> TimestampAndOffset | None:
     return log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
 
 
-def _answer(
+def _partition_response(
     hosted: HostedPartitions,
     topic: str,
-    asked: ListOffsetsRequest.ListOffsetsPartition,
+    request_partition: ListOffsetsRequest.ListOffsetsPartition,
     request: ListOffsetsRequest,
     version: int,
 ) -> PartitionResponse:
-    index = asked.partition_index
-    if asked.timestamp < 0 and version < _FROM_VERSION.get(asked.timestamp, version + 1):
+    index = request_partition.partition_index
+    if request_partition.timestamp < 0 and version < _FROM_VERSION.get(request_partition.timestamp, version + 1):
         return _rejection(index, Error.UNSUPPORTED_VERSION)
     try:
         partition = hosted.find(topic, index)
         isolation = client_isolation(request.isolation_level)
         timestamp, offset, epoch = find_offset(
-            partition, asked.timestamp, request.replica_id, isolation, asked.current_leader_epoch
+            partition,
+            request_partition.timestamp,
+            request.replica_id,
+            isolation,
+            request_partition.current_leader_epoch,
         )
     except KafkaError as error:
         if error.error is Error.OFFSET_NOT_AVAILABLE and version < _OFFSET_NOT_AVAILABLE_FROM_VERSION:
@@ -134,20 +138,20 @@ def _rejection(index: int, error: Error) -> PartitionResponse:
     return PartitionResponse(partition_index=index, error_code=error)
 
 
-def _repeated_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+def _duplicate_partitions(request: ListOffsetsRequest) -> set[tuple[str, int]]:
     """Partitions that are in the request more than once. Only indexes that a topic can have are checked: others are
     unknown anyway, and a set of half a million numbers would take too long to build. Yields."""
-    repeated: set[tuple[str, int]] = set()
-    seen: dict[str, bytearray] = {}
+    duplicates: set[tuple[str, int]] = set()
+    indexes_by_topic: dict[str, bytearray] = {}
     for topic in request.topics:
-        named = seen.get(topic.name)
-        if named is None:
-            named = seen[topic.name] = bytearray(MAX_PARTITIONS_PER_TOPIC)
-        for asked in topic.partitions:
+        indexes = indexes_by_topic.get(topic.name)
+        if indexes is None:
+            indexes = indexes_by_topic[topic.name] = bytearray(MAX_PARTITIONS_PER_TOPIC)
+        for request_partition in topic.partitions:
             yield_if_due()
-            index = asked.partition_index
+            index = request_partition.partition_index
             if 0 <= index < MAX_PARTITIONS_PER_TOPIC:
-                if named[index]:
-                    repeated.add((topic.name, index))
-                named[index] = 1
-    return repeated
+                if indexes[index]:
+                    duplicates.add((topic.name, index))
+                indexes[index] = 1
+    return duplicates

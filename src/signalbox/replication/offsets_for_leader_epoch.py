@@ -15,7 +15,7 @@ from signalbox.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 
 EpochEndOffset = OffsetForLeaderEpochResponse.EpochEndOffset
 
@@ -29,26 +29,28 @@ def offsets_for_leader_epoch(
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
         denied = authorize is not None and not authorize(topic.topic)
-        answers = []
-        for asked in topic.partitions:
+        results = []
+        for request_partition in topic.partitions:
             yield_if_due()
             if denied:
-                rejected = EpochEndOffset(partition=asked.partition, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
-                answers.append(rejected)
+                rejected = EpochEndOffset(
+                    partition=request_partition.partition, error_code=Error.TOPIC_AUTHORIZATION_FAILED
+                )
+                results.append(rejected)
             else:
-                answers.append(_answer(hosted, topic.topic, asked))
+                results.append(_end_offset(hosted, topic.topic, request_partition))
         response.topics.append(
-            OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers)
+            OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic=topic.topic, partitions=results)
         )
     return response
 
 
-def _answer(
-    hosted: HostedPartitions, topic: str, asked: OffsetForLeaderEpochRequest.OffsetForLeaderPartition
+def _end_offset(
+    hosted: HostedPartitions, topic: str, request_partition: OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 ) -> EpochEndOffset:
     try:
-        log = hosted.find(topic, asked.partition).local_log(asked.current_leader_epoch)
+        log = hosted.find(topic, request_partition.partition).local_log(request_partition.current_leader_epoch)
     except KafkaError as error:
-        return EpochEndOffset(partition=asked.partition, error_code=error.error)
-    epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch)
-    return EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)
+        return EpochEndOffset(partition=request_partition.partition, error_code=error.error)
+    epoch, end_offset = log.end_offset_for_epoch(request_partition.leader_epoch)
+    return EpochEndOffset(partition=request_partition.partition, leader_epoch=epoch, end_offset=end_offset)

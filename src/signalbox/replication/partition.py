@@ -61,7 +61,7 @@ class Partition(PartitionWaiters):
         self.stats = TopicStats()  # the topic's, from `HostedPartitions.add` on
         self._clock = clock
         self._isr = IsrState()
-        self._awaited: tuple[FollowerState, ...] = ()
+        self._isr_followers: tuple[FollowerState, ...] = ()
         self._may_commit = False
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ class Partition(PartitionWaiters):
         new_leader_epoch = state.leader_epoch > self.leader_epoch
         now_ms = self._clock.now_ms()
         self.log = log
-        self._take_assignment(state)
+        self._apply_assignment(state)
         self.followers = {
             replica: self.followers.get(replica) or FollowerState(replica, self.purgatory.of_replica(replica))
             for replica in self.replicas
@@ -141,7 +141,7 @@ class Partition(PartitionWaiters):
             self.led_since = log.log_end_offset, now_ms
         self.is_leader = True
         self.leader_id = self.local_id
-        self._take_epochs(state)
+        self._apply_epochs(state)
         self.set_isr(IsrState(tuple(state.isr), state.leader_recovery_state))
         self.advance_high_watermark()
         self.wake_all()
@@ -154,12 +154,12 @@ class Partition(PartitionWaiters):
         new_leader_epoch = state.leader_epoch > self.leader_epoch
         self.wake_followers()
         self.log = log
-        self._take_assignment(state)
+        self._apply_assignment(state)
         self.is_leader = False
         self.followers = {}
         self.leader_id = state.leader
         self.leader_epoch_start_offset = None
-        self._take_epochs(state)
+        self._apply_epochs(state)
         self.set_isr(IsrState())
         self.fail_waiting(Error.NOT_LEADER_OR_FOLLOWER)
         self.wake_all()
@@ -179,12 +179,12 @@ class Partition(PartitionWaiters):
         self.fail_waiting(error)
         self.wake_all()
 
-    def _take_assignment(self, state: PartitionState) -> None:
+    def _apply_assignment(self, state: PartitionState) -> None:
         self.replicas = tuple(state.replicas)
         self.adding_replicas = tuple(state.adding_replicas)
         self.removing_replicas = tuple(state.removing_replicas)
 
-    def _take_epochs(self, state: PartitionState) -> None:
+    def _apply_epochs(self, state: PartitionState) -> None:
         self.leader_epoch = state.leader_epoch
         self.partition_epoch = state.partition_epoch
         self.unclean_epoch = own_tags.unclean_epoch(state)
@@ -196,16 +196,16 @@ class Partition(PartitionWaiters):
         """Set the ISR, and recompute the followers for which the high watermark waits."""
         self._isr = state
         self.maximal_isr = state.maximal
-        self._awaited = tuple(f for f in self.followers.values() if f.broker_id in state.maximal)
-        self._recount()
+        self._isr_followers = tuple(f for f in self.followers.values() if f.broker_id in state.maximal)
+        self._update_min_isr()
 
-    def take_settings(self, settings: TopicSettings) -> None:
+    def apply_settings(self, settings: TopicSettings) -> None:
         """Apply the topic's configs, at the start and at every change."""
         self.settings = settings
-        self._recount()
+        self._update_min_isr()
         self.advance_high_watermark()
 
-    def _recount(self) -> None:
+    def _update_min_isr(self) -> None:
         self.effective_min_isr = min(self.settings.min_insync_replicas, max(1, len(self.replicas)))
         self._may_commit = self.is_leader and len(self._isr.isr) >= self.effective_min_isr
 
@@ -219,11 +219,11 @@ class Partition(PartitionWaiters):
         follower = self.followers[replica_id]
         log = self.log
         assert log is not None
-        moved_low = follower.log_start_offset != log_start_offset
+        log_start_moved = follower.log_start_offset != log_start_offset
         follower.record_fetch(fetch_offset, log_start_offset, log.log_end_offset, self._clock.now_ms())
         advanced = self.advance_high_watermark()
-        if moved_low and not advanced:
-            self.tell_committed()
+        if log_start_moved and not advanced:
+            self.wake_commit_watchers()
         return advanced
 
     def touch_follower(
@@ -251,24 +251,24 @@ class Partition(PartitionWaiters):
             return False
         log = self.log
         assert log is not None
-        reached = log.log_end_offset
-        for follower in self._awaited:
-            if follower.log_end_offset < reached:
-                reached = follower.log_end_offset
-        if reached <= log.high_watermark:
+        new_high_watermark = log.log_end_offset
+        for follower in self._isr_followers:
+            if follower.log_end_offset < new_high_watermark:
+                new_high_watermark = follower.log_end_offset
+        if new_high_watermark <= log.high_watermark:
             return False
-        log.high_watermark = reached
+        log.high_watermark = new_high_watermark
         waiting = self.waiting_appends
-        while waiting and waiting[0].required_offset <= reached:
+        while waiting and waiting[0].required_offset <= new_high_watermark:
             waiting.popleft().reach_high_watermark()
-        self.tell_committed()
+        self.wake_commit_watchers()
         return True
 
     def low_watermark_of(self, is_alive: Callable[[int], bool]) -> int:
         """The smallest log start offset of the replicas whose brokers are alive."""
         assert self.log is not None
-        starts = [f.log_start_offset for f in self.followers.values() if is_alive(f.broker_id)]
-        return min([self.log.log_start_offset, *starts])
+        start_offsets = [f.log_start_offset for f in self.followers.values() if is_alive(f.broker_id)]
+        return min([self.log.log_start_offset, *start_offsets])
 
     def log_advanced(self) -> None:
         """Batches were written to the file: they count for the high watermark, and followers can fetch them."""
@@ -277,33 +277,33 @@ class Partition(PartitionWaiters):
 
     def truncate_to(self, offset: int) -> None:
         """Truncate a follower's log to `offset`: remove the records that its leader does not have."""
-        self._cut(Log.truncate_to, offset)
+        self._truncate(Log.truncate_to, offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """The leader has no record of a follower's log any more: remove all and restart at `offset`."""
-        self._cut(Log.truncate_fully_and_start_at, offset)
+        self._truncate(Log.truncate_fully_and_start_at, offset)
 
     def truncate_corruption(self) -> None:
         """Truncate a corrupt log before its first corrupt batch; the replica must not be in the ISR."""
         assert self.log is not None
         assert self.log.corruption is not None
-        self._cut(Log.truncate_corruption, self.log.corruption.offset)
+        self._truncate(Log.truncate_corruption, self.log.corruption.offset)
 
-    def _cut(self, how: Callable[[Log, int], object], offset: int) -> None:
+    def _truncate(self, truncate: Callable[[Log, int], object], offset: int) -> None:
         log = self.log
         assert log is not None
         before = dict(log.producers)
-        how(log, offset)
-        self.rejected.note_cut(before, log.producers, self._clock.now_ms())
+        truncate(log, offset)
+        self.rejected.note_truncation(before, log.producers, self._clock.now_ms())
 
     def follow_leader(self, leader_high_watermark: int, leader_log_start_offset: int) -> None:
         """Apply the leader's high watermark and log start to a follower. The high watermark never decreases here."""
         log = self.log
         assert log is not None
-        reached = min(leader_high_watermark, log.log_end_offset)
-        if reached > log.high_watermark:
-            log.high_watermark = reached
-            self.tell_committed()
+        new_high_watermark = min(leader_high_watermark, log.log_end_offset)
+        if new_high_watermark > log.high_watermark:
+            log.high_watermark = new_high_watermark
+            self.wake_commit_watchers()
         if leader_log_start_offset > log.log_start_offset:
             log.delete_records_before(min(leader_log_start_offset, log.high_watermark))
-            self.tell_committed()
+            self.wake_commit_watchers()

@@ -119,8 +119,8 @@ class PendingAppend:
 
 def rejected(partition: Partition | None, error: Error, message: str | None = None) -> PendingAppend:
     """A pending append that is finished with `error`; nothing was written."""
-    ticket = PendingAppend(partition, 0)
-    ticket.done = True
-    ticket.error = error
-    ticket.error_message = message
-    return ticket
+    pending = PendingAppend(partition, 0)
+    pending.done = True
+    pending.error = error
+    pending.error_message = message
+    return pending

@@ -43,21 +43,21 @@ class AlterPartitionSender(Protocol):
     def send(
         self,
         request: AlterPartitionRequest,
-        on_answer: Callable[[AlterPartitionResponse | Error], None],
+        on_response: Callable[[AlterPartitionResponse | Error], None],
     ) -> None:
-        """`on_answer` gets the response, or the error for which there is none. The sender finds the active
-        controller itself; it calls `on_answer` before this returns only if the sender is closed."""
+        """`on_response` gets the response, or the error for which there is none. The sender finds the active
+        controller itself; it calls `on_response` before this returns only if the sender is closed."""
         ...
 
 
-Answered = Callable[[Any | Exception], None]
+OnResponse = Callable[[Any | Exception], None]
 
 
 class LeaderChannel(Protocol):
     """A fetcher's channel to one leader broker: requests and responses in order, on the data loop."""
 
-    def send(self, request: FetchRequest | ListOffsetsRequest, on_answer: Answered) -> None:
-        """`on_answer` gets the response message, or the exception for which there is none (not connected, closed,
+    def send(self, request: FetchRequest | ListOffsetsRequest, on_response: OnResponse) -> None:
+        """`on_response` gets the response message, or the exception for which there is none (not connected, closed,
         timed out); never before this returns. Record fields of a response are valid during the call only."""
         ...
 
@@ -66,7 +66,7 @@ class LeaderChannel(Protocol):
         ...
 
     def close(self) -> None:
-        """Close the channel; `on_answer` is not called any more."""
+        """Close the channel; `on_response` is not called any more."""
         ...
 
 

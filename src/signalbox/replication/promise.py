@@ -29,7 +29,7 @@ class Promise(Generic[T]):
     def value(self) -> T:
         """The value. RuntimeError if not `done`."""
         if not self.done:
-            raise RuntimeError("the answer is still pending")
+            raise RuntimeError("the result is still pending")
         return self._value  # type: ignore[return-value]
 
     def complete(self, value: T) -> None:
@@ -72,7 +72,7 @@ class Promise(Generic[T]):
 
 def completed(value: T) -> Promise[T]:
     """A `Promise` that is complete."""
-    pending: Promise[T] = Promise()
-    pending.done = True
-    pending._value = value
-    return pending
+    promise: Promise[T] = Promise()
+    promise.done = True
+    promise._value = value
+    return promise

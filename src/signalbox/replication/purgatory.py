@@ -14,7 +14,7 @@ from typing import Protocol
 
 from signalbox.replication.deadlines import Deadline, Deadlines
 
-WatchList = dict["Waiting", None]
+WatchList = dict["ParkedOperation", None]
 AtTurnEnd = Callable[[Callable[[], None]], None]  # run a callback once, at the end of the current turn of the loop
 
 
@@ -33,7 +33,7 @@ class DelayedOperation(Protocol):
         ...
 
 
-class Waiting:
+class ParkedOperation:
     """One parked operation: its watch lists and its deadline."""
 
     __slots__ = ("deadline", "lists", "operation")
@@ -52,7 +52,7 @@ class Purgatory:
         self._at_turn_end = at_turn_end
         self._armed = False
         self._marked: WatchList = {}
-        self._settling = False
+        self._completing = False
         self._of_replicas: dict[int, WatchList] = {}
         self.sizes: Counter[str] = Counter()  # parked operations by kind
 
@@ -65,14 +65,14 @@ class Purgatory:
         """The watch list for the fetches of one follower: one list for all its partitions."""
         return self._of_replicas.setdefault(broker_id, {})
 
-    def park(self, operation: DelayedOperation, lists: Iterable[WatchList], delay_ms: float) -> Waiting:
+    def park(self, operation: DelayedOperation, lists: Iterable[WatchList], delay_ms: float) -> ParkedOperation:
         """Park `operation` in `lists` (no list: until its deadline only)."""
-        waiting = Waiting(operation, tuple(lists))
-        for watchers in waiting.lists:
-            watchers[waiting] = None
-        waiting.deadline = self._deadlines.add(delay_ms, lambda: self._expire(waiting))
+        parked = ParkedOperation(operation, tuple(lists))
+        for watchers in parked.lists:
+            watchers[parked] = None
+        parked.deadline = self._deadlines.add(delay_ms, lambda: self._expire(parked))
         self.sizes[operation.kind] += 1
-        return waiting
+        return parked
 
     def wake(self, watchers: WatchList) -> None:
         """Mark all operations of a watch list; they are attempted at the end of the turn."""
@@ -87,38 +87,38 @@ class Purgatory:
 
     def _end_turn(self) -> None:
         self._armed = False
-        self.settle()
+        self.complete_marked()
 
-    def settle(self) -> None:
+    def complete_marked(self) -> None:
         """Attempt every marked operation once, including those that are marked meanwhile."""
-        if self._settling:
+        if self._completing:
             return
-        self._settling = True
+        self._completing = True
         try:
             while self._marked:
-                waiting = next(iter(self._marked))
-                del self._marked[waiting]
-                if waiting.deadline is not None and waiting.operation.try_complete():
-                    self.drop(waiting)
+                parked = next(iter(self._marked))
+                del self._marked[parked]
+                if parked.deadline is not None and parked.operation.try_complete():
+                    self.drop(parked)
         finally:  # an exception of one operation must not stop the others
-            self._settling = False
+            self._completing = False
             if self._marked:
                 self._arm()
 
-    def drop(self, waiting: Waiting) -> None:
+    def drop(self, parked: ParkedOperation) -> None:
         """Remove an operation, finished or abandoned. A second call has no effect."""
-        if waiting.deadline is None:
+        if parked.deadline is None:
             return
-        waiting.deadline.cancel()
-        self._unlink(waiting)
+        parked.deadline.cancel()
+        self._unlink(parked)
 
-    def _expire(self, waiting: Waiting) -> None:
-        if waiting.deadline is not None:
-            self._unlink(waiting)
-            waiting.operation.expire()
+    def _expire(self, parked: ParkedOperation) -> None:
+        if parked.deadline is not None:
+            self._unlink(parked)
+            parked.operation.expire()
 
-    def _unlink(self, waiting: Waiting) -> None:
-        waiting.deadline = None
-        for watchers in waiting.lists:
-            watchers.pop(waiting, None)
-        self.sizes[waiting.operation.kind] -= 1
+    def _unlink(self, parked: ParkedOperation) -> None:
+        parked.deadline = None
+        for watchers in parked.lists:
+            watchers.pop(parked, None)
+        self.sizes[parked.operation.kind] -= 1

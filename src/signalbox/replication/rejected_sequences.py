@@ -55,14 +55,16 @@ class RejectedSequences:
         self._remember(producer_id, (epoch, expected, Error.NOT_LEADER_OR_FOLLOWER, until_ms), producers)
         return True
 
-    def note_cut(self, before: Producers, after: Producers, now_ms: int) -> None:
+    def note_truncation(self, before: Producers, after: Producers, now_ms: int) -> None:
         """The log was truncated: the producers must retry the batches that were removed."""
         for producer_id, entry in before.items():
-            left = after.get(producer_id)
-            if left is entry or not entry.batches:
+            remaining = after.get(producer_id)
+            if remaining is entry or not entry.batches:
                 continue
-            same_epoch = left is not None and left.producer_epoch == entry.producer_epoch and left.batches
-            first_lost = left.next_sequence if left is not None and same_epoch else entry.batches[0][0]
+            same_epoch = (
+                remaining is not None and remaining.producer_epoch == entry.producer_epoch and remaining.batches
+            )
+            first_lost = remaining.next_sequence if remaining is not None and same_epoch else entry.batches[0][0]
             if first_lost != entry.next_sequence:
                 error, until = Error.NOT_LEADER_OR_FOLLOWER, now_ms + _FORGET_AFTER_MS
                 self._remember(producer_id, (entry.producer_epoch, first_lost, error, until), after)
@@ -76,22 +78,26 @@ class RejectedSequences:
         missing = self.by_producer.get(producer_id)
         if missing is None:
             return None
-        if epoch > missing[0] or now_ms >= missing[3] or _has(producers, producer_id, missing[0], missing[1]):
+        if epoch > missing[0] or now_ms >= missing[3] or _has_appended(producers, producer_id, missing[0], missing[1]):
             del self.by_producer[producer_id]
             return None
         return missing[2] if epoch == missing[0] and _is_later(sequence, missing[1]) else None
 
     def _remember(self, producer_id: int, missing: _Missing, producers: Producers) -> None:
         epoch, sequence = missing[:2]
-        if _has(producers, producer_id, epoch, sequence):
+        if _has_appended(producers, producer_id, epoch, sequence):
             return
-        known = self.by_producer.get(producer_id)
-        if known is None:
+        existing = self.by_producer.get(producer_id)
+        if existing is None:
             if len(self.by_producer) >= MAX_REJECTED_PRODUCERS:
                 del self.by_producer[next(iter(self.by_producer))]
-        elif epoch < known[0]:
+        elif epoch < existing[0]:
             return
-        elif epoch == known[0] and not _has(producers, producer_id, epoch, known[1]) and _is_later(sequence, known[1]):
+        elif (
+            epoch == existing[0]
+            and not _has_appended(producers, producer_id, epoch, existing[1])
+            and _is_later(sequence, existing[1])
+        ):
             return  # the first missing one is kept
         else:
             del self.by_producer[producer_id]
@@ -110,7 +116,7 @@ def _is_later(sequence: int, other: int) -> bool:
     return 0 < (sequence - other) & MAX_SEQUENCE < _HALF
 
 
-def _has(producers: Producers, producer_id: int, epoch: int, sequence: int) -> bool:
+def _has_appended(producers: Producers, producer_id: int, epoch: int, sequence: int) -> bool:
     """Whether the log has the producer's records of `epoch` up to `sequence`, or is in a later epoch."""
     entry = producers.get(producer_id)
     if entry is None or entry.producer_epoch < epoch:

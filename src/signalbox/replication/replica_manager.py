@@ -30,11 +30,11 @@ from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.corrupt_logs import CorruptLogs
 from signalbox.replication.delete_records import delete_records
 from signalbox.replication.fetch import Authorize, Fetches
-from signalbox.replication.fetch_read import Isolation, read_hot
+from signalbox.replication.fetch_read import Isolation, read_fast_path
 from signalbox.replication.fetcher import FollowerIdentity
 from signalbox.replication.fetchers import Fetchers
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_shrink
 from signalbox.replication.leadership import Leadership
@@ -59,36 +59,36 @@ class ReplicaManager:
     def __init__(
         self,
         logs: LogManager,
-        neighbours: Dependencies,
-        engine: Scheduler,
+        dependencies: Dependencies,
+        scheduler: Scheduler,
         config: ReplicationConfig | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self.config = config or ReplicationConfig()
-        self.engine = engine
+        self.scheduler = scheduler
         self.logs = logs
-        self.hosted = HostedPartitions(neighbours.cluster)
-        self.sessions = SessionCache(self.config.fetch_session_slots, engine.clock, rng or random.Random())
-        self._neighbours = neighbours
+        self.hosted = HostedPartitions(dependencies.cluster)
+        self.sessions = SessionCache(self.config.fetch_session_slots, scheduler.clock, rng or random.Random())
+        self._dependencies = dependencies
         self.isr_changes = IsrChanges(
-            neighbours.broker_id, neighbours.broker_epoch, neighbours.alter_partition, engine.deadlines
+            dependencies.broker_id, dependencies.broker_epoch, dependencies.alter_partition, scheduler.deadlines
         )
-        self.throttles = Throttles.of(neighbours.broker_id, engine.clock.monotonic)
+        self.throttles = Throttles.of(dependencies.broker_id, scheduler.clock.monotonic)
         identity = FollowerIdentity(
-            neighbours.broker_id, neighbours.broker_epoch, self.logs_failed, self.throttles.follower
+            dependencies.broker_id, dependencies.broker_epoch, self.on_log_failure, self.throttles.follower
         )
-        self.fetchers = Fetchers(neighbours.leaders, identity, self.config, engine.deadlines)
-        progress = FollowerProgress(neighbours.cluster, self.isr_changes, engine)
-        self.corrupt_logs = CorruptLogs(self.hosted, self.isr_changes, engine.at_turn_end)
-        movers = (self.fetchers, progress, self.isr_changes, self.corrupt_logs)
-        self._roles = RoleChanges(self.hosted, logs, neighbours, engine, movers)
-        self._leadership = Leadership(neighbours.broker_id, self._roles)
-        self._unpackings = Unpackings(engine.threads, engine.run_long)
-        self._appends = Appends(self.hosted, engine, self._unpackings, logs.flush_appends)
+        self.fetchers = Fetchers(dependencies.leaders, identity, self.config, scheduler.deadlines)
+        progress = FollowerProgress(dependencies.cluster, self.isr_changes, scheduler)
+        self.corrupt_logs = CorruptLogs(self.hosted, self.isr_changes, scheduler.at_turn_end)
+        components = (self.fetchers, progress, self.isr_changes, self.corrupt_logs)
+        self._roles = RoleChanges(self.hosted, logs, dependencies, scheduler, components)
+        self._leadership = Leadership(dependencies.broker_id, self._roles)
+        self._unpackings = Unpackings(scheduler.threads, scheduler.run_long)
+        self._appends = Appends(self.hosted, scheduler, self._unpackings, logs.flush_appends)
         self._fetches = Fetches(
             self.hosted,
             self.sessions,
-            engine.purgatory,
+            scheduler.purgatory,
             progress,
             self.config.fetch_max_bytes,
             self.throttles.leader,
@@ -104,8 +104,8 @@ class ReplicaManager:
         """Start the periodic work: ISR shrinking and high watermark checkpoints."""
         if not self._started:
             self._started = True
-            self.engine.every(self.config.lag_time_max_ms / 2, self.shrink_isrs)
-            self.engine.every(self.config.high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks)
+            self.scheduler.every(self.config.lag_time_max_ms / 2, self.shrink_isrs)
+            self.scheduler.every(self.config.high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks)
 
     def close(self) -> None:
         """Stop fetchers and deadlines; after this, the owner of the log manager closes it."""
@@ -114,26 +114,26 @@ class ReplicaManager:
         self.isr_changes.close()
         self._unpackings.close()
         self._appends.flush()
-        self.engine.deadlines.close()
+        self.scheduler.deadlines.close()
         self.checkpoint_high_watermarks()
 
     def shrink_isrs(self) -> None:
         """Propose ISRs without the lagging followers. After a pause of this process one check is skipped: the
         followers' fetches are still in the socket buffers."""
-        now, due = self.engine.clock.monotonic(), self._shrink_due
+        now, due = self.scheduler.clock.monotonic(), self._shrink_due
         self._shrink_due = now + self.config.lag_time_max_ms / 1000
         if now > due:
             return
-        clock, max_lag_ms, changes = self.engine.clock, self.config.lag_time_max_ms, self.isr_changes
+        clock, max_lag_ms, changes = self.scheduler.clock, self.config.lag_time_max_ms, self.isr_changes
 
-        def look(partition: Partition) -> None:
+        def propose(partition: Partition) -> None:
             changes.submit(partition, propose_shrink(partition, clock.now_ms(), max_lag_ms))
 
         def done() -> None:
             changes.dispatch()
             self.corrupt_logs.retry()
 
-        self.engine.in_slices(list(self.hosted), look, done)
+        self.scheduler.in_slices(list(self.hosted), propose, done)
 
     def checkpoint_high_watermarks(self) -> None:
         """Write the high watermarks of all partitions to disk."""
@@ -141,12 +141,12 @@ class ReplicaManager:
             self.logs.checkpoint_high_watermarks()
         except KafkaError as error:
             _log.error("high watermarks could not be saved: %s", error)
-            self.logs_failed()
+            self.on_log_failure()
 
-    def logs_failed(self) -> None:
+    def on_log_failure(self) -> None:
         """A log directory has gone offline: take its partitions offline at the end of the turn, because this may be
         called in the middle of an append."""
-        self.engine.at_turn_end(self._roles.take_failed_logs_offline)
+        self.scheduler.at_turn_end(self._roles.take_failed_logs_offline)
 
     # -- control
 
@@ -171,15 +171,15 @@ class ReplicaManager:
         """Apply changed configs of the topic."""
         for partition in self.hosted:
             if partition.topic_partition.topic == topic:
-                self._take_configs(partition)
+                self._apply_configs(partition)
 
     def update_topic_defaults(self) -> None:
         """Apply changed broker defaults of topic configs to all partitions, in slices."""
-        self.engine.in_slices(list(self.hosted), self._take_configs, lambda: None)
+        self.scheduler.in_slices(list(self.hosted), self._apply_configs, lambda: None)
 
-    def _take_configs(self, partition: Partition) -> None:
-        configs, topic = self._neighbours.configs, partition.topic_partition.topic
-        partition.take_settings(configs.settings(topic))
+    def _apply_configs(self, partition: Partition) -> None:
+        configs, topic = self._dependencies.configs, partition.topic_partition.topic
+        partition.apply_settings(configs.settings(topic))
         if partition.log is not None:
             partition.log.update_config(configs.log_config(topic))
 
@@ -196,7 +196,7 @@ class ReplicaManager:
         """Produce: one batch per (topic, partition); one pending append per entry, in their order, finished as `acks`
         requires. `from_client` False: a coordinator of this broker, which may write internal topics and control
         records."""
-        now_ms = self.engine.clock.now_ms()
+        now_ms = self.scheduler.clock.now_ms()
         return self._appends.append(entries, acks, timeout_ms, now_ms, from_client=from_client)
 
     def fetch(self, request: FetchRequest, version: int, authorize: Authorize | None = None) -> Promise[FetchResponse]:
@@ -207,11 +207,11 @@ class ReplicaManager:
         """The response to a consumer's fetch is not sent: its client is throttled."""
         self._fetches.withdraw(request, response)
 
-    def read_hot(
+    def read_fast_path(
         self, partition: Partition, fetch_offset: int, max_bytes: int, isolation: Isolation
     ) -> LogSlice | None:
         """A consumer's read from a partition that this broker leads; None: take the general path."""
-        return read_hot(partition, fetch_offset, max_bytes, isolation)
+        return read_fast_path(partition, fetch_offset, max_bytes, isolation)
 
     def list_offsets(
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None
@@ -226,7 +226,7 @@ class ReplicaManager:
     def delete_records(
         self, request: DeleteRecordsRequest, authorize: Authorize | None = None
     ) -> Promise[DeleteRecordsResponse]:
-        return delete_records(self.hosted, self._neighbours.cluster, self.engine.purgatory, request, authorize)
+        return delete_records(self.hosted, self._dependencies.cluster, self.scheduler.purgatory, request, authorize)
 
     # -- queries
 

@@ -58,9 +58,9 @@ MANAGER_GAUGES: tuple[tuple[str, str, Read, dict[str, str]], ...] = (
     ("ReplicaFetcherManager", "MaxLag", lambda manager: manager.fetchers.max_lag, {"clientId": "Replica"}),
     ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: _waiting_appends(manager),
      {"delayedOperation": "Produce"}),
-    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: manager.engine.purgatory.sizes["Fetch"],
+    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: manager.scheduler.purgatory.sizes["Fetch"],
      {"delayedOperation": "Fetch"}),
-    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: manager.engine.purgatory.sizes["DeleteRecords"],
+    ("DelayedOperationPurgatory", "PurgatorySize", lambda manager: manager.scheduler.purgatory.sizes["DeleteRecords"],
      {"delayedOperation": "DeleteRecords"}),
     ("FetchSessionCache", "NumIncrementalFetchSessions", lambda manager: len(manager.sessions), {}),
     ("FetchSessionCache", "NumIncrementalFetchPartitionsCached", lambda manager: manager.sessions.partition_count, {}),
@@ -82,7 +82,7 @@ def measure_replicas(metrics: Metrics, manager: ReplicaManager) -> None:
         metrics.gauge(MetricName("kafka.server", type_, name), partial(read, manager), tags)
     corrupt = manager.corrupt_logs
     metrics.gauge(MetricName(*_CORRUPT_LOGS, "CorruptReplicas"), lambda: corrupt.count)
-    metrics.counter_from(MetricName(*_CORRUPT_LOGS, "CorruptBatchesFound"), lambda: corrupt.found)
+    metrics.counter_from(MetricName(*_CORRUPT_LOGS, "CorruptBatchesFound"), lambda: corrupt.corrupt_batches)
     metrics.counter_from(MetricName(*_CORRUPT_LOGS, "RebuiltReplicas"), lambda: corrupt.rebuilt)
 
 
@@ -99,11 +99,11 @@ def _waiting_appends(manager: ReplicaManager) -> int:
 
 
 def _count(manager: ReplicaManager, counts: Callable[[Partition], bool]) -> float:
-    found = 0
+    matching = 0
     for partition in list(manager.hosted):
-        found += counts(partition)
+        matching += counts(partition)
         yield_if_due()
-    return found
+    return matching
 
 
 def _partition_rows(

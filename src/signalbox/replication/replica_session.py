@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.replication.fetch_session import INITIAL_EPOCH, LAST_EPOCH, NO_SESSION
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 
-Key = tuple[bytes, int]
+PartitionKey = tuple[bytes, int]
 
 
 class ReplicaSession:
@@ -20,37 +20,37 @@ class ReplicaSession:
         self._partition_max_bytes = partition_max_bytes
         self._session_id = NO_SESSION
         self._epoch = INITIAL_EPOCH
-        self._wanted: dict[Key, FollowedPartition] = {}
-        self._changed: dict[Key, FollowedPartition] = {}
-        self._forgotten: set[Key] = set()
+        self._partitions: dict[PartitionKey, FollowedPartition] = {}
+        self._changed: dict[PartitionKey, FollowedPartition] = {}
+        self._forgotten: set[PartitionKey] = set()
 
     def __len__(self) -> int:
-        return len(self._wanted)
+        return len(self._partitions)
 
-    def want(self, followed: FollowedPartition) -> None:
+    def add(self, followed: FollowedPartition) -> None:
         """Fetch this partition, or fetch it from its new offset on."""
-        followed.told = False
-        self._wanted[followed.key] = self._changed[followed.key] = followed
+        followed.requested = False
+        self._partitions[followed.key] = self._changed[followed.key] = followed
 
     def drop(self, followed: FollowedPartition) -> None:
         """Do not fetch the partition for now."""
         key = followed.key
-        if self._wanted.get(key) is followed:
-            del self._wanted[key]
+        if self._partitions.get(key) is followed:
+            del self._partitions[key]
             self._changed.pop(key, None)
             self._forgotten.add(key)
 
-    def get(self, key: Key) -> FollowedPartition | None:
-        return self._wanted.get(key)
+    def get(self, key: PartitionKey) -> FollowedPartition | None:
+        return self._partitions.get(key)
 
     def fill(self, request: FetchRequest) -> None:
         """Put session and partitions into the next request."""
         request.session_id = self._session_id
         request.session_epoch = self._epoch
-        named = self._wanted if self._epoch == INITIAL_EPOCH else self._changed
+        partitions = self._partitions if self._epoch == INITIAL_EPOCH else self._changed
         topics: dict[bytes, FetchRequest.FetchTopic] = {}
-        for (topic_id, index), followed in named.items():
-            followed.told = True
+        for (topic_id, index), followed in partitions.items():
+            followed.requested = True
             topic = topics.get(topic_id)
             if topic is None:
                 topic = topics[topic_id] = FetchRequest.FetchTopic(topic_id=topic_id)
@@ -70,33 +70,33 @@ class ReplicaSession:
         self._changed = {}
         self._forgotten = set()
 
-    def answered(self, session_id: int) -> None:
+    def on_response(self, session_id: int) -> None:
         """There was a response without a session error."""
         if session_id == NO_SESSION:
-            self._begin_anew(NO_SESSION)
+            self._restart(NO_SESSION)
             return
         self._session_id = session_id
         self._epoch = 1 if self._epoch == LAST_EPOCH else self._epoch + 1
 
-    def failed(self) -> None:
+    def on_session_error(self) -> None:
         """The session does not exist any more, or it is unknown whether the leader applied the last request. A full
         request with the old id also closes the old session if it still exists."""
-        self._begin_anew(self._session_id)
+        self._restart(self._session_id)
 
-    def lost(self) -> None:
+    def on_connection_lost(self) -> None:
         """The connection was lost: the next request has no session."""
-        self._begin_anew(NO_SESSION)
+        self._restart(NO_SESSION)
 
-    def _begin_anew(self, session_id: int) -> None:
+    def _restart(self, session_id: int) -> None:
         self._session_id = session_id
         self._epoch = INITIAL_EPOCH
-        self._changed = dict(self._wanted)
+        self._changed = dict(self._partitions)
         self._forgotten = set()
 
     def _forgotten_topics(self) -> list[FetchRequest.ForgottenTopic]:
         topics: dict[bytes, FetchRequest.ForgottenTopic] = {}
         for topic_id, index in self._forgotten:
-            if (topic_id, index) in self._wanted:
+            if (topic_id, index) in self._partitions:
                 continue
             topic = topics.setdefault(topic_id, FetchRequest.ForgottenTopic(topic_id=topic_id))
             topic.partitions.append(index)

@@ -14,7 +14,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.corrupt_logs import CorruptLogs
 from signalbox.replication.fetchers import Fetchers
 from signalbox.replication.follower_progress import FollowerProgress
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_recovered
 from signalbox.replication.leadership import Instruction
@@ -36,15 +36,15 @@ class RoleChanges:
         self,
         hosted: HostedPartitions,
         logs: LogManager,
-        neighbours: Dependencies,
-        engine: Scheduler,
-        movers: tuple[Fetchers, FollowerProgress, IsrChanges, CorruptLogs],
+        dependencies: Dependencies,
+        scheduler: Scheduler,
+        components: tuple[Fetchers, FollowerProgress, IsrChanges, CorruptLogs],
     ) -> None:
         self._hosted = hosted
         self._logs = logs
-        self._neighbours = neighbours
-        self._engine = engine
-        self._fetchers, self._progress, self._isr_changes, self._corrupt_logs = movers
+        self._dependencies = dependencies
+        self._scheduler = scheduler
+        self._fetchers, self._progress, self._isr_changes, self._corrupt_logs = components
         self._to_follow: dict[Partition, None] = {}
         self._elected: list[TopicPartition] = []  # partitions that this request changed, for one log message
 
@@ -58,65 +58,65 @@ class RoleChanges:
         partition = self._hosted.get(*topic_partition)
         if partition is None:
             partition = Partition(
-                topic_partition, self._neighbours.broker_id, self._engine.clock, self._engine.purgatory
+                topic_partition, self._dependencies.broker_id, self._scheduler.clock, self._scheduler.purgatory
             )
-            partition.take_settings(self._neighbours.configs.settings(topic_partition.topic))
+            partition.apply_settings(self._dependencies.configs.settings(topic_partition.topic))
             self._hosted.add(partition)
             log = self._logs.get(topic_partition)
             if log is not None:
-                self._hosted.name_topic(partition, log.topic_id)
+                self._hosted.set_topic_id(partition, log.topic_id)
         return partition
 
-    def lead(self, partition: Partition, order: Instruction) -> None:
+    def lead(self, partition: Partition, instruction: Instruction) -> None:
         """Become the leader. Raises KafkaError if the log cannot be opened."""
         self._fetchers.unfollow(partition)
         self._to_follow.pop(partition, None)
-        log = self._open_log(partition, order)
+        log = self._open_log(partition, instruction)
         with no_yield():
             self._logs.flush_appends()
-            self._become_leader(partition, order, log)
+            self._become_leader(partition, instruction, log)
 
-    def _become_leader(self, partition: Partition, order: Instruction, log: Log) -> None:
-        log.check_epochs(order.state.leader_epoch)
-        if not partition.become_leader(order.state, log):
+    def _become_leader(self, partition: Partition, instruction: Instruction, log: Log) -> None:
+        log.check_epochs(instruction.state.leader_epoch)
+        if not partition.become_leader(instruction.state, log):
             return
         _log.debug("%s: leading under epoch %d", partition.topic_partition, partition.leader_epoch)
         report_lost_records(log, partition.leader_epoch, is_unclean=partition.unclean_epoch == partition.leader_epoch)
         self._elected.append(partition.topic_partition)
-        self._corrupt_logs.role_changed(partition, order.state.isr)
-        self._progress.expect(partition)
+        self._corrupt_logs.on_role_change(partition, instruction.state.isr)
+        self._progress.expect_fetches(partition)
         self._isr_changes.submit(partition, propose_recovered(partition))
-        for listener in self._neighbours.listeners:
+        for listener in self._dependencies.listeners:
             listener.on_elected(partition.topic_partition, partition.leader_epoch)
 
-    def follow(self, partition: Partition, order: Instruction) -> None:
+    def follow(self, partition: Partition, instruction: Instruction) -> None:
         """Become a follower of a leader that is alive. Raises KafkaError if the log cannot be opened. If there is no
         leader, no log is created: an empty log would look like one that has lost nothing."""
-        if order.state.leader == NO_LEADER and self._logs.get(partition.topic_partition) is None:
+        if instruction.state.leader == NO_LEADER and self._logs.get(partition.topic_partition) is None:
             return
-        log = self._open_log(partition, order)
+        log = self._open_log(partition, instruction)
         with no_yield():
             self._logs.flush_appends()
-            self._become_follower(partition, order, log)
+            self._become_follower(partition, instruction, log)
 
-    def _become_follower(self, partition: Partition, order: Instruction, log: Log) -> None:
-        leader = order.state.leader
-        log.check_epochs(order.state.leader_epoch)
-        if not self._neighbours.cluster.is_alive(leader):
+    def _become_follower(self, partition: Partition, instruction: Instruction, log: Log) -> None:
+        leader = instruction.state.leader
+        log.check_epochs(instruction.state.leader_epoch)
+        if not self._dependencies.cluster.is_alive(leader):
             if leader == NO_LEADER:
                 _log.info("%s: has no leader", partition.topic_partition)
             else:
                 _log.error("%s: leader %d is not a live broker", partition.topic_partition, leader)
             return
-        if not partition.become_follower(order.state, log):
+        if not partition.become_follower(instruction.state, log):
             return
         log.previous_high_watermark = 0  # the leader reports lost records
-        self._corrupt_logs.role_changed(partition, order.state.isr)
+        self._corrupt_logs.on_role_change(partition, instruction.state.isr)
         _log.debug("%s: following %d under epoch %d", partition.topic_partition, leader, partition.leader_epoch)
         self._progress.forget(partition)
         self._fetchers.unfollow(partition)
         self._to_follow[partition] = None
-        for listener in self._neighbours.listeners:
+        for listener in self._dependencies.listeners:
             listener.on_resigned(partition.topic_partition, partition.leader_epoch)
 
     def done(self) -> None:
@@ -126,9 +126,12 @@ class RoleChanges:
         if elected:
             _log.info("Became leader of %d partitions: %s", len(elected), partition_list(elected))
         for leader_id in sorted({partition.leader_id for partition in to_follow}):
-            followed = [each.topic_partition for each in to_follow if each.leader_id == leader_id]
+            partitions = [partition.topic_partition for partition in to_follow if partition.leader_id == leader_id]
             _log.info(
-                "Became follower of broker %d for %d partitions: %s", leader_id, len(followed), partition_list(followed)
+                "Became follower of broker %d for %d partitions: %s",
+                leader_id,
+                len(partitions),
+                partition_list(partitions),
             )
         self._fetchers.follow_all(to_follow)
         self._fetchers.close_idle()
@@ -149,20 +152,22 @@ class RoleChanges:
         """The topic got its id after this log was created."""
         if partition.log is not None:
             self._logs.create(partition.topic_partition, topic_id, partition.log.config)
-        self._hosted.name_topic(partition, topic_id)
+        self._hosted.set_topic_id(partition, topic_id)
 
-    def _open_log(self, partition: Partition, order: Instruction) -> Log:
+    def _open_log(self, partition: Partition, instruction: Instruction) -> Log:
         topic_partition = partition.topic_partition
         try:
-            config = self._neighbours.configs.log_config(topic_partition.topic)
-            log = self._logs.create(topic_partition, order.topic_id, config, order.state.is_new)
+            config = self._dependencies.configs.log_config(topic_partition.topic)
+            log = self._logs.create(topic_partition, instruction.topic_id, config, instruction.state.is_new)
             if log.config != config:  # the log existed, and the configs changed while it was not hosted
                 log.update_config(config)
         except KafkaError as error:
             if error.error is Error.KAFKA_STORAGE_ERROR and not isinstance(error, OutOfDescriptors):
                 self.take_offline(partition)
             raise
-        self._hosted.name_topic(partition, order.topic_id if order.topic_id != ZERO_UUID else log.topic_id)
+        self._hosted.set_topic_id(
+            partition, instruction.topic_id if instruction.topic_id != ZERO_UUID else log.topic_id
+        )
         log.on_advanced = partition.log_advanced
         self._corrupt_logs.watch(partition, log)
         return log
@@ -183,10 +188,10 @@ class RoleChanges:
             if delete:
                 self._hosted.remove(topic_partition)
                 # Deleted with its topic, or moved to other brokers: then waiting clients must find the new leader.
-                moved = self._neighbours.cluster.leader_of(topic_partition) is not None
-                gone = Error.NOT_LEADER_OR_FOLLOWER if moved else Error.UNKNOWN_TOPIC_OR_PARTITION
-                self._end(partition, gone, offline=False)
-                for listener in self._neighbours.listeners:
+                moved = self._dependencies.cluster.leader_of(topic_partition) is not None
+                error = Error.NOT_LEADER_OR_FOLLOWER if moved else Error.UNKNOWN_TOPIC_OR_PARTITION
+                self._end(partition, error, offline=False)
+                for listener in self._dependencies.listeners:
                     listener.on_resigned(topic_partition, None)
         if delete:
             self._logs.delete(topic_partition)
@@ -200,10 +205,10 @@ class RoleChanges:
         _log.error("%s: offline, its log directory has failed", partition.topic_partition)
         self._fetchers.unfollow(partition)
         self._to_follow.pop(partition, None)
-        led = partition.is_leader
+        was_leader = partition.is_leader
         self._end(partition, Error.KAFKA_STORAGE_ERROR, offline=True)
-        if led:
-            for listener in self._neighbours.listeners:
+        if was_leader:
+            for listener in self._dependencies.listeners:
                 listener.on_resigned(partition.topic_partition, partition.leader_epoch)
 
     def take_failed_logs_offline(self) -> None:

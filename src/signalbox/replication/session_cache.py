@@ -21,7 +21,7 @@ from signalbox.replication.fetch_session import (
     FetchKey,
     FetchSession,
     SessionPartition,
-    names_by_id,
+    request_uses_topic_ids,
 )
 
 EVICT_AFTER_MS = 120_000
@@ -35,7 +35,7 @@ class SessionCache:
         self._clock = clock
         self._rng = rng
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()  # the least recently used first
-        self._full_until_ms = 0  # no lower-ranked session can be evicted before this time
+        self._no_victim_until_ms = 0  # no lower-ranked session can be evicted before this time
         self.evictions = 0
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class SessionCache:
             raise KafkaError(Error.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             raise KafkaError(Error.INVALID_FETCH_SESSION_EPOCH)
-        by_id = names_by_id(request)
+        by_id = request_uses_topic_ids(request)
         if by_id is not None and by_id != session.uses_topic_ids and session.partitions:
             raise KafkaError(Error.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(request)
@@ -71,7 +71,7 @@ class SessionCache:
             self.close(session.session_id)
         return session
 
-    def tell_again(self, response: FetchResponse) -> None:
+    def mark_unsent(self, response: FetchResponse) -> None:
         """The response was not sent: the session's next fetch returns its partitions again."""
         session = self._sessions.get(response.session_id)
         if session is None:
@@ -81,47 +81,49 @@ class SessionCache:
                 partition = session.partitions.get(FetchKey(topic.topic, topic.topic_id, data.partition_index))
                 if partition is not None:
                     partition.last_sent_high_watermark = -1
-                    partition.stir()
+                    partition.mark_dirty()
 
     def create(self, partitions: Iterable[SessionPartition], replica_id: int) -> int:
         """Create a session for `partitions`. Returns its id, or 0 if there is no slot for it."""
-        members = {partition.key: partition for partition in partitions}
-        by_id = any(key.topic_id != ZERO_UUID for key in members)
-        if not members or not self._make_room(replica_id >= 0, len(members)):
+        by_key = {partition.key: partition for partition in partitions}
+        by_id = any(key.topic_id != ZERO_UUID for key in by_key)
+        if not by_key or not self._ensure_slot(replica_id >= 0, len(by_key)):
             return NO_SESSION
         session_id = self._rng.randrange(1, 2**31)
         while session_id in self._sessions:
             session_id = self._rng.randrange(1, 2**31)
         session = FetchSession(session_id, replica_id, by_id, self._clock.now_ms())
-        for partition in members.values():
-            session.take(partition)
+        for partition in by_key.values():
+            session.add(partition)
         self._sessions[session_id] = session
         return session_id
 
-    def _make_room(self, from_replica: bool, size: int) -> bool:
+    def _ensure_slot(self, from_replica: bool, size: int) -> bool:
         if len(self._sessions) < self._slots:
             return True
         if not self._slots:
             return False
         now_ms = self._clock.now_ms()
         oldest = next(iter(self._sessions.values()))
-        victim = oldest if now_ms - oldest.last_used_ms > EVICT_AFTER_MS else self._lesser(from_replica, size, now_ms)
+        victim = (
+            oldest if now_ms - oldest.last_used_ms > EVICT_AFTER_MS else self._lowest_ranked(from_replica, size, now_ms)
+        )
         if victim is None:
             return False
         self.close(victim.session_id)
         self.evictions += 1
         return True
 
-    def _lesser(self, from_replica: bool, size: int, now_ms: int) -> FetchSession | None:
+    def _lowest_ranked(self, from_replica: bool, size: int, now_ms: int) -> FetchSession | None:
         """The lowest-ranked session of at least two minutes, if the new one ranks above it."""
-        if now_ms < self._full_until_ms:
+        if now_ms < self._no_victim_until_ms:
             return None
-        least = min(
+        lowest = min(
             (session for session in self._sessions.values() if now_ms - session.created_ms > EVICT_AFTER_MS),
             key=lambda session: (session.from_replica, len(session.partitions)),
             default=None,
         )
-        if least is not None and (least.from_replica, len(least.partitions)) < (from_replica, size):
-            return least
-        self._full_until_ms = now_ms + 1_000  # one pass over all sessions per second is enough
+        if lowest is not None and (lowest.from_replica, len(lowest.partitions)) < (from_replica, size):
+            return lowest
+        self._no_victim_until_ms = now_ms + 1_000  # one pass over all sessions per second is enough
         return None

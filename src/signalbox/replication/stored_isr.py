@@ -26,10 +26,10 @@ from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, A
 
 _log = logging.getLogger(__name__)
 
-_WRITES_AT_ONCE = 256
+_MAX_CONCURRENT_WRITES = 256
 _RETRY_S = 0.5  # after an error of the store: delay of the response, and so of the retry
 
-_Wanted = AlterPartitionRequest.PartitionData
+_PartitionData = AlterPartitionRequest.PartitionData
 _Result = AlterPartitionResponse.PartitionData
 
 
@@ -54,41 +54,43 @@ class StoredIsr:
         self._store = store
         self._announcements = announcements
         self._pause = pause
-        self._storing: asyncio.Task[None] | None = None
-        self._trouble = TransitionLog(_log, "ISRs are stored again")
+        self._task: asyncio.Task[None] | None = None
+        self._transitions = TransitionLog(_log, "ISRs are stored again")
 
-    def send(self, request: AlterPartitionRequest, on_answer: Callable[[AlterPartitionResponse | Error], None]) -> None:
+    def send(
+        self, request: AlterPartitionRequest, on_response: Callable[[AlterPartitionResponse | Error], None]
+    ) -> None:
         """Store the ISRs of the request. NETWORK_EXCEPTION if the store cannot be written."""
-        self._storing = asyncio.get_running_loop().create_task(self._answer(request, on_answer))
+        self._task = asyncio.get_running_loop().create_task(self._store_and_respond(request, on_response))
 
     async def stop(self) -> None:
         """Stop storing ISRs and notifying the controller."""
-        if self._storing is not None:
-            self._storing.cancel()
-            await asyncio.gather(self._storing, return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
         await self._announcements.stop()
 
-    async def _answer(
-        self, request: AlterPartitionRequest, on_answer: Callable[[AlterPartitionResponse | Error], None]
+    async def _store_and_respond(
+        self, request: AlterPartitionRequest, on_response: Callable[[AlterPartitionResponse | Error], None]
     ) -> None:
         try:
-            answer: AlterPartitionResponse | Error = await self._store_all(request)
+            response: AlterPartitionResponse | Error = await self._store_all(request)
         except StoreError as error:
-            self._trouble.met(f"ISR changes cannot be stored and are retried: {error}")
+            self._transitions.met(f"ISR changes cannot be stored and are retried: {error}")
             await self._pause()
-            answer = Error.NETWORK_EXCEPTION
+            response = Error.NETWORK_EXCEPTION
         else:
-            self._trouble.over()
-        on_answer(answer)
+            self._transitions.over()
+        on_response(response)
 
     async def _store_all(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         topics = []
         for topic in request.topics:
             results: list[_Result] = []
-            for start in range(0, len(topic.partitions), _WRITES_AT_ONCE):
-                wanted = topic.partitions[start : start + _WRITES_AT_ONCE]
+            for start in range(0, len(topic.partitions), _MAX_CONCURRENT_WRITES):
+                batch = topic.partitions[start : start + _MAX_CONCURRENT_WRITES]
                 results += await asyncio.gather(
-                    *(self._store_one(request.broker_id, topic.topic_name, each) for each in wanted)
+                    *(self._store_one(request.broker_id, topic.topic_name, partition_data) for partition_data in batch)
                 )
             topics.append(
                 AlterPartitionResponse.TopicData(
@@ -97,10 +99,10 @@ class StoredIsr:
             )
         return AlterPartitionResponse(topics=topics)
 
-    async def _store_one(self, leader: int, topic: str, wanted: _Wanted) -> _Result:
-        partition = TopicPartition(topic, wanted.partition_index)
+    async def _store_one(self, leader: int, topic: str, partition_data: _PartitionData) -> _Result:
+        partition = TopicPartition(topic, partition_data.partition_index)
         try:
-            state = await self._write(leader, partition, wanted)
+            state = await self._write(leader, partition, partition_data)
         except KafkaError as rejection:
             _log.info("%s: ISR change not stored: %s", partition, rejection)
             return _Result(partition_index=partition.partition, error_code=rejection.error)
@@ -115,32 +117,32 @@ class StoredIsr:
             partition_epoch=state.partition_epoch,
         )
 
-    async def _write(self, leader: int, partition: TopicPartition, wanted: _Wanted) -> PartitionState:
+    async def _write(self, leader: int, partition: TopicPartition, partition_data: _PartitionData) -> PartitionState:
         """The state with the wanted ISR, written now or before. KafkaError with AlterPartition's codes; StoreError."""
         path = partition_state_path(*partition)
-        isr = tuple(member.broker_id for member in wanted.new_isr_with_epochs)
+        isr = tuple(broker_id.broker_id for broker_id in partition_data.new_isr_with_epochs)
         if leader not in isr:
             raise KafkaError(Error.INVALID_REQUEST, "below 2.7 no replica can take itself out of the ISR")
         for _ in range(2):  # once more after a rejection: an earlier write without a response may have succeeded
-            state = await self._look(path)
-            if (state.leader, state.leader_epoch) != (leader, wanted.leader_epoch):
+            state = await self._read(path)
+            if (state.leader, state.leader_epoch) != (leader, partition_data.leader_epoch):
                 raise KafkaError(Error.FENCED_LEADER_EPOCH)
-            unverified = tuple(member for member in state.unverified if member in isr)
-            recovery = LeaderRecoveryState(wanted.leader_recovery_state)
-            after = replace(state, isr=isr, unverified=unverified, recovery=recovery)
-            if after == state:
+            unverified = tuple(broker_id for broker_id in state.unverified if broker_id in isr)
+            recovery = LeaderRecoveryState(partition_data.leader_recovery_state)
+            new_state = replace(state, isr=isr, unverified=unverified, recovery=recovery)
+            if new_state == state:
                 return state
-            if state.partition_epoch != wanted.partition_epoch:
+            if state.partition_epoch != partition_data.partition_epoch:
                 break
             try:
-                [outcome] = await self._store.commit([Write(path, after.encode(), state.partition_epoch)])
+                [outcome] = await self._store.commit([Write(path, new_state.encode(), state.partition_epoch)])
             except CommitRejected as rejected:
                 _log.debug("%s: read again: %s", partition, rejected)
             else:
-                return replace(after, partition_epoch=outcome.version)
+                return replace(new_state, partition_epoch=outcome.version)
         raise KafkaError(Error.INVALID_UPDATE_VERSION)
 
-    async def _look(self, path: str) -> PartitionState:
+    async def _read(self, path: str) -> PartitionState:
         entry = await self._store.read(path)
         if entry is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION)

@@ -22,8 +22,8 @@ LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "f
 
 _UNLIMITED = 2**63 - 1
 _ALL = "*"
-_LOOK_AGAIN_MS = 500.0
-_SOONEST_MS = 10.0
+_RECHECK_MS = 500.0
+_MIN_WAIT_MS = 10.0
 
 
 class ReplicationThrottle:
@@ -32,9 +32,9 @@ class ReplicationThrottle:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._bucket: TokenBucket | None = None
-        self._of_topics: dict[str, frozenset[int] | None] = {}  # partitions, None: all of them
+        self._partitions_by_topic: dict[str, frozenset[int] | None] = {}  # partitions, None: all of them
 
-    def limit(self, bytes_per_second: int, seconds: float) -> None:
+    def set_rate(self, bytes_per_second: int, seconds: float) -> None:
         """Set the rate; a burst of `seconds` at that rate is allowed."""
         now = self._monotonic()
         if bytes_per_second >= _UNLIMITED:
@@ -44,26 +44,26 @@ class ReplicationThrottle:
         elif self._bucket.rate != bytes_per_second:
             self._bucket.change(bytes_per_second, bytes_per_second * seconds, now)
 
-    def name(self, topic: str, partitions: frozenset[int] | None) -> None:
+    def set_partitions(self, topic: str, partitions: frozenset[int] | None) -> None:
         """Set the throttled partitions of the topic; None for all."""
         if partitions is None or partitions:
-            self._of_topics[topic] = partitions
+            self._partitions_by_topic[topic] = partitions
         else:
-            self._of_topics.pop(topic, None)
+            self._partitions_by_topic.pop(topic, None)
 
     @property
     def is_set(self) -> bool:
         """Whether there are a rate and throttled replicas."""
-        return self._bucket is not None and bool(self._of_topics)
+        return self._bucket is not None and bool(self._partitions_by_topic)
 
     def covers(self, topic: str, partition: int) -> bool:
         """Whether the bytes of this partition are counted."""
-        if not self._of_topics or topic not in self._of_topics:
+        if not self._partitions_by_topic or topic not in self._partitions_by_topic:
             return False
-        partitions = self._of_topics[topic]
+        partitions = self._partitions_by_topic[topic]
         return partitions is None or partition in partitions
 
-    def holds_back(self, topic: str, partition: int) -> bool:
+    def is_throttled(self, topic: str, partition: int) -> bool:
         """Whether a replica of the partition that is not in sync must wait."""
         return self.covers(topic, partition) and self._bucket is not None and self._bucket.in_debt(self._monotonic())
 
@@ -76,8 +76,8 @@ class ReplicationThrottle:
         """The time until the next check; the rate may change meanwhile."""
         bucket = self._bucket
         if bucket is None or bucket.rate <= 0:
-            return _LOOK_AGAIN_MS
-        return min(max(float(bucket.wait_ms(self._monotonic())), _SOONEST_MS), _LOOK_AGAIN_MS)
+            return _RECHECK_MS
+        return min(max(float(bucket.wait_ms(self._monotonic())), _MIN_WAIT_MS), _RECHECK_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Throttles:
     def of(cls, broker_id: int, monotonic: Callable[[], float]) -> Throttles:
         return cls(broker_id, ReplicationThrottle(monotonic), ReplicationThrottle(monotonic))
 
-    def take_rates(self, values: Mapping[str, Value]) -> None:
+    def apply_rates(self, values: Mapping[str, Value]) -> None:
         """Apply the broker's configs."""
         windows, size_seconds, *rates = (
             int(str(values[key]))
@@ -105,14 +105,14 @@ class Throttles:
         )
         seconds = float(max((windows - 1) * size_seconds, 1))
         for throttle, rate in zip((self.leader, self.follower), rates, strict=True):
-            throttle.limit(rate, seconds)
+            throttle.set_rate(rate, seconds)
 
-    def take_topic(self, topic: str, configs: Mapping[str, str]) -> None:
+    def apply_topic(self, topic: str, configs: Mapping[str, str]) -> None:
         """Apply a topic's configs."""
         for throttle, key in ((self.leader, LEADER_REPLICAS), (self.follower, FOLLOWER_REPLICAS)):
-            throttle.name(topic, self._named(key, configs.get(key, "")))
+            throttle.set_partitions(topic, self._parse_replicas(key, configs.get(key, "")))
 
-    def _named(self, key: str, text: str) -> frozenset[int] | None:
+    def _parse_replicas(self, key: str, text: str) -> frozenset[int] | None:
         """The partitions whose replica on this broker is named by `partition:broker` pairs; None for all."""
         try:
             entries = TOPIC_CONFIG[key].parse(text)

@@ -46,4 +46,4 @@ class TopicStats:
 
 def total(field: str, stats: Iterable[TopicStats]) -> int:
     """One count over all of `stats`."""
-    return sum(getattr(each, field) for each in stats)
+    return sum(getattr(topic_stats, field) for topic_stats in stats)

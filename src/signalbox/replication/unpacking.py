@@ -16,12 +16,12 @@ from typing import Any
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, MAX_UNPACKING_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.background import Background
-from signalbox.storage.batch_admission import Admitted, Steps
+from signalbox.storage.batch_admission import AdmissionSteps, Admitted
 
 _log = logging.getLogger(__name__)
 
 Finish = Callable[[Admitted | KafkaError], None]
-_Job = tuple[Steps, int, Finish]
+_Job = tuple[AdmissionSteps, int, Finish]
 
 
 class Unpackings:
@@ -32,20 +32,20 @@ class Unpackings:
         self._run_long = run_long
         self._waiting: deque[_Job] = deque()
         self._waiting_bytes = 0
-        self._under_way = 0
-        self._under_way_bytes = 0
+        self._in_progress = 0
+        self._in_progress_bytes = 0
         self._closed = False
 
-    def add(self, steps: Steps, size_bytes: int, finish: Finish) -> None:
+    def add(self, steps: AdmissionSteps, size_bytes: int, finish: Finish) -> None:
         """`finish` is called on the event loop with the admitted batch or the error; at once with REQUEST_TIMED_OUT if
         too many bytes wait. `size_bytes`: the compressed batch."""
         if self._waiting and self._waiting_bytes + size_bytes > MAX_AWAITING_UNPACKING_BYTES:
-            text = f"{self._waiting_bytes} bytes of compressed batches wait to be unpacked already"
+            text = f"{self._waiting_bytes} bytes of compressed batches already wait to be decompressed"
             finish(KafkaError(Error.REQUEST_TIMED_OUT, text))
             return
         self._waiting.append((steps, size_bytes, finish))
         self._waiting_bytes += size_bytes
-        self._begin()
+        self._start_waiting()
 
     def close(self) -> None:
         """Start no more batches; returns when no thread is working any more."""
@@ -53,18 +53,18 @@ class Unpackings:
         self._waiting.clear()
         self._threads.close()
 
-    def _begin(self) -> None:
+    def _start_waiting(self) -> None:
         while self._waiting and not self._closed:
             steps, size_bytes, finish = self._waiting[0]
-            if self._under_way and self._under_way_bytes + steps.most_bytes > MAX_UNPACKING_BYTES:
+            if self._in_progress and self._in_progress_bytes + steps.max_bytes > MAX_UNPACKING_BYTES:
                 return
             self._waiting.popleft()
             self._waiting_bytes -= size_bytes
-            self._under_way += 1
-            self._under_way_bytes += steps.most_bytes
-            self._work(steps, finish)
+            self._in_progress += 1
+            self._in_progress_bytes += steps.max_bytes
+            self._run_in_thread(steps, finish)
 
-    def _work(self, steps: Steps, finish: Finish) -> None:
+    def _run_in_thread(self, steps: AdmissionSteps, finish: Finish) -> None:
         results: list[Any] = []
 
         def work() -> None:
@@ -75,25 +75,25 @@ class Unpackings:
 
         def done(_: BaseException | None) -> None:
             if not self._closed:
-                self._run_long(lambda: self._go_on(steps, results.pop(), finish))
+                self._run_long(lambda: self._resume(steps, results.pop(), finish))
 
         self._threads.run(work, done)
 
-    def _go_on(self, steps: Steps, result: Any, finish: Finish) -> None:
+    def _resume(self, steps: AdmissionSteps, result: Any, finish: Finish) -> None:
         """On the event loop, as a cooperative task."""
         try:
-            outcome: Admitted | KafkaError | None = steps.go_on(result)
+            outcome: Admitted | KafkaError | None = steps.resume(result)
         except KafkaError as error:
             outcome = error
         except Exception:
             _log.exception("Compressed batch could not be unpacked: it is rejected")
             outcome = KafkaError(Error.UNKNOWN_SERVER_ERROR)
         if outcome is None:
-            self._work(steps, finish)
+            self._run_in_thread(steps, finish)
             return
-        self._under_way -= 1
-        self._under_way_bytes -= steps.most_bytes
+        self._in_progress -= 1
+        self._in_progress_bytes -= steps.max_bytes
         try:
             finish(outcome)
         finally:
-            self._begin()
+            self._start_waiting()

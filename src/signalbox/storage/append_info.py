@@ -36,7 +36,7 @@ class LogAppendInfo:
         self.log_append_time_ms = log_append_time_ms
         self.duplicate = False
 
-    def repeats(self, first_offset: int, last_offset: int, timestamp: int) -> None:
+    def mark_duplicate(self, first_offset: int, last_offset: int, timestamp: int) -> None:
         """The batch is already in the log, at these offsets. `timestamp` is its append time if the broker's clock
         counts."""
         self.first_offset, self.last_offset, self.duplicate = first_offset, last_offset, True
@@ -44,8 +44,8 @@ class LogAppendInfo:
             self.log_append_time_ms = timestamp
 
     def __repr__(self) -> str:
-        again = ", duplicate" if self.duplicate else ""
-        return f"LogAppendInfo({self.first_offset}..{self.last_offset}, {self.size_bytes} bytes{again})"
+        duplicate_text = ", duplicate" if self.duplicate else ""
+        return f"LogAppendInfo({self.first_offset}..{self.last_offset}, {self.size_bytes} bytes{duplicate_text})"
 
 
 class LogSlice:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import LogAppendInfo
-from signalbox.storage.file_system import Buffer, write_whole
+from signalbox.storage.file_system import Buffer, write_fully
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.producer_state import ProducerEntry
 from signalbox.storage.segment import SegmentMark
@@ -36,18 +36,18 @@ class AppendQueue:
 
     __slots__ = (
         "_advanced",
-        "_answers",
-        "_begun",
         "_body",
         "_buffers",
+        "_bytes_written",
+        "_callbacks",
         "_directory",
-        "_done",
         "_error",
         "_flush_messages",
         "_mark",
+        "_partial_group",
         "_producers_before",
         "_pwrite",
-        "_waiting",
+        "_write_scheduled",
         "log_end_offset",
         "next_offset",
         "on_advanced",
@@ -61,13 +61,13 @@ class AppendQueue:
         self._pwrite = body.directory.disk.file_system.pwrite
         self._flush_messages = body.config.flush_messages
         self._buffers: list[Buffer] = []
-        self._begun: memoryview | None = None  # the group's bytes while `_done` of them are in the file
-        self._done = 0
-        self._answers: list[tuple[OnWritten, LogAppendInfo]] = []
+        self._partial_group: memoryview | None = None  # the bytes of a group while only a part is in the file
+        self._bytes_written = 0
+        self._callbacks: list[tuple[OnWritten, LogAppendInfo]] = []
         self._producers_before: list[tuple[int, ProducerEntry | None]] = []
         self._mark: SegmentMark | None = None
         self._error: KafkaError | None = None
-        self._waiting = False
+        self._write_scheduled = False
         self._advanced = False
 
     def flush_appends(self) -> None:
@@ -78,7 +78,7 @@ class AppendQueue:
 
     def complete_group(self) -> KafkaError | None:
         """`flush_appends` for a caller that handles many logs: returns the error instead of raising it."""
-        self._waiting = False
+        self._write_scheduled = False
         self._write_group()
         if self._error is None and self.log_end_offset - self._body.recovery_point >= self._flush_messages:
             self._sync()
@@ -87,7 +87,7 @@ class AppendQueue:
             self._directory.correct_checkpoints()
         error, self._error = self._error, None
         advanced, self._advanced = self._advanced, False
-        answers, self._answers = self._answers, []
+        callbacks, self._callbacks = self._callbacks, []
         # The result of the group is final before the callbacks run. An error in one callback must not stop the other
         # callbacks: their requests, and other logs of this turn, would wait forever.
         if advanced and error is None and self.on_advanced is not None:
@@ -95,7 +95,7 @@ class AppendQueue:
                 self.on_advanced()
             except Exception:
                 _log.exception("%s: callback after an append failed", self._body.folder)
-        for on_written, info in answers:
+        for on_written, info in callbacks:
             try:
                 on_written(info, error)
             except Exception:
@@ -107,22 +107,24 @@ class AppendQueue:
         with self._directory.guard(f"writing leader epochs of {self._body.folder}"):
             self._body.assign_epoch_start(leader_epoch, start_offset)
 
-    def _await_write(self, info: LogAppendInfo, on_written: OnWritten | None) -> None:
+    def _schedule_write(self, info: LogAppendInfo, on_written: OnWritten | None) -> None:
         if on_written is not None:
-            self._answers.append((on_written, info))
-        if not self._waiting:
-            self._waiting = True
+            self._callbacks.append((on_written, info))
+        if not self._write_scheduled:
+            self._write_scheduled = True
             self._directory.awaiting_write.append(self)
 
-    def _take(self, data: memoryview) -> None:
+    def _add_buffer(self, data: memoryview) -> None:
         if len(data):
             self._buffers.append(data)
 
-    def _make_room(self, next_offset: int, size: int, limit: int = 2**31 - 1) -> None:
+    def _roll_segment(self, next_offset: int, size: int, limit: int = 2**31 - 1) -> None:
         """Rolls the active segment unless it is empty; a batch above `limit` is rejected (on a leader
         `segment.bytes`)."""
         if size > limit:
-            raise KafkaError(Error.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes: a segment has {limit}")
+            raise KafkaError(
+                Error.RECORD_LIST_TOO_LARGE, f"the batch size of {size} bytes exceeds the segment size of {limit} bytes"
+            )
         if self._body.segments.active.size == 0:
             return
         self._write_group()
@@ -135,8 +137,8 @@ class AppendQueue:
         buffers = self._buffers
         if not buffers:
             return
-        if self._begun is not None:
-            self._write_on(len(self._begun))
+        if self._partial_group is not None:
+            self._write_piece(len(self._partial_group))
             return
         active = self._body.segments.active
         try:
@@ -145,51 +147,51 @@ class AppendQueue:
             data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
             done = self._pwrite(fd, data, active.written)
             if done != len(data):
-                write_whole(self._directory.disk.file_system, fd, memoryview(data)[done:], active.written + done)
+                write_fully(self._directory.disk.file_system, fd, memoryview(data)[done:], active.written + done)
         except OSError as error:
             self._undo_group(self._directory.fail(error, f"appending to {self._body.folder}"))
             return
         except KafkaError as error:
             self._undo_group(error)
             return
-        self._take_in()
+        self._commit_group()
 
     def _write_in_pieces(self) -> None:
         """`_write_group` for a large group; yields. The buffers must not change until it is complete."""
         buffers = self._buffers
         if not buffers:
             return
-        self._begun = begun = memoryview(buffers[0] if len(buffers) == 1 else b"".join(buffers))
-        self._done = 0
-        while self._begun is begun:  # otherwise other code has completed it meanwhile
-            self._write_on(_PIECE_BYTES)
+        self._partial_group = group = memoryview(buffers[0] if len(buffers) == 1 else b"".join(buffers))
+        self._bytes_written = 0
+        while self._partial_group is group:  # otherwise other code has completed it meanwhile
+            self._write_piece(_PIECE_BYTES)
             yield_if_due()
 
-    def _write_on(self, size: int) -> None:
+    def _write_piece(self, size: int) -> None:
         """Writes the next `size` bytes of the group that was begun, or the rest of it."""
-        begun, active = self._begun, self._body.segments.active
-        assert begun is not None
-        piece = begun[self._done : self._done + size]
+        group, active = self._partial_group, self._body.segments.active
+        assert group is not None
+        piece = group[self._bytes_written : self._bytes_written + size]
         try:
             self._directory.reject_offline()
-            write_whole(self._directory.disk.file_system, active.file().fd, piece, active.written + self._done)
+            write_fully(self._directory.disk.file_system, active.file().fd, piece, active.written + self._bytes_written)
         except OSError as error:
             self._undo_group(self._directory.fail(error, f"appending to {self._body.folder}"))
             return
         except KafkaError as error:
             self._undo_group(error)
             return
-        self._done += len(piece)
-        if self._done == len(begun):
-            self._take_in()
+        self._bytes_written += len(piece)
+        if self._bytes_written == len(group):
+            self._commit_group()
 
-    def _take_in(self) -> None:
+    def _commit_group(self) -> None:
         """The group is in the file."""
         active = self._body.segments.active
         active.written = active.size
         self.log_end_offset = self.next_offset
         self._advanced = True
-        self._mark = self._begun = None
+        self._mark = self._partial_group = None
         self._buffers.clear()
         self._producers_before.clear()
 
@@ -203,14 +205,14 @@ class AppendQueue:
     def _undo_group(self, error: KafkaError) -> None:
         """Removes the group that could not be written because of `error`."""
         self._error = error
-        self._begun = None
+        self._partial_group = None
         body = self._body
         active = body.segments.active
         if self._mark is not None:
             active.roll_back(self._mark, self.log_end_offset)
         self._mark = None
         for producer_id, entry in reversed(self._producers_before):
-            body.producers.put_back(producer_id, entry)
+            body.producers.restore(producer_id, entry)
         body.epochs.truncate_from_end(self.log_end_offset)
         self.next_offset = self.log_end_offset
         self._buffers.clear()

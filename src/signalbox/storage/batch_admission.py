@@ -1,4 +1,4 @@
-"""The full validation of a batch: for all batches that do not pass the fast validation (`LogAppends._passes`).
+"""The full validation of a batch, for all batches that do not pass the fast one (`LogAppends._passes_fast_validation`).
 
 The general rules are in `protocol/records`. This module adds what follows from the topic's configs: keys on compacted
 topics, the broker's clock on LogAppendTime topics, the topic's own compression. A batch that must be decompressed to
@@ -44,7 +44,7 @@ from signalbox.storage.file_system import Buffer
 from signalbox.storage.log_config import LogConfig
 
 _KAFKA_UNCOMPRESSED = "uncompressed"
-_OF_COORDINATORS: dict[str, Any] = {
+_COORDINATOR_RULES: dict[str, Any] = {
     "control_allowed": True,
     "transactional_allowed": True,
     "key_required": False,
@@ -71,20 +71,20 @@ def batch_rules(config: LogConfig) -> BatchRules:
     )
 
 
-def needs_care(config: LogConfig) -> bool:
+def needs_full_validation(config: LogConfig) -> bool:
     """Whether every batch of the topic needs the full validation, because it must be read or rewritten."""
     return config.log_append_time or "compact" in config.cleanup_policy or config.compression_type != "producer"
 
 
-class Steps:
-    """An admission that cannot be finished in the loop: `work` must run in a thread, then `go_on` in the loop."""
+class AdmissionSteps:
+    """An admission that cannot be finished in the loop: `work` must run in a thread, then `resume` in the loop."""
 
-    def __init__(self, steps: Admission, work: Work, most_bytes: int) -> None:
+    def __init__(self, steps: Admission, work: Work, max_bytes: int) -> None:
         self._steps = steps
         self.work = work
-        self.most_bytes = most_bytes  # the largest decompressed size
+        self.max_bytes = max_bytes  # the largest decompressed size
 
-    def go_on(self, result: Any) -> Admitted | None:
+    def resume(self, result: Any) -> Admitted | None:
         """Continues with the result of `work`, or its error. Returns the admitted batch, or None if there is another
         `work`. KafkaError: the batch is rejected. Yields."""
         try:
@@ -95,69 +95,71 @@ class Steps:
         return None
 
 
-def begin_admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admitted | Steps:
-    """A client's batch: admitted at once, or `Steps` if it must be decompressed first. KafkaError: it is rejected.
+def begin_admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admitted | AdmissionSteps:
+    """A client's batch: admitted at once, or `AdmissionSteps` if it must be decompressed first. KafkaError: rejected.
     Yields. `batch` is not changed, and not used after this call; a batch that must be rewritten is copied."""
     steps = _admission(batch, config, rules, now_ms)
     try:
         work = next(steps)
     except StopIteration as admitted:
         return admitted.value  # type: ignore[no-any-return]
-    return Steps(steps, work, rules.max_unpacked_bytes)
+    return AdmissionSteps(steps, work, rules.max_unpacked_bytes)
 
 
 def admit_batch(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int, from_client: bool) -> Admitted:
     """The same, finished at once."""
     if not from_client:
-        rules = replace(rules, **_OF_COORDINATORS)
+        rules = replace(rules, **_COORDINATOR_RULES)
     return finish_admission(begin_admission(batch, config, rules, now_ms))
 
 
-def finish_admission(begun: Admitted | Steps) -> Admitted:
+def finish_admission(admission: Admitted | AdmissionSteps) -> Admitted:
     """Runs all remaining steps of an admission now."""
-    admitted = None if isinstance(begun, Steps) else begun
+    admitted = None if isinstance(admission, AdmissionSteps) else admission
     while admitted is None:
-        assert isinstance(begun, Steps)
+        assert isinstance(admission, AdmissionSteps)
         try:
-            result = begun.work()
+            result = admission.work()
         except KafkaError as error:
             result = error
-        admitted = begun.go_on(result)
+        admitted = admission.resume(result)
     return admitted
 
 
 def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admission:
     """A generator: yields work for a thread and receives its result."""
     header = check_batches(batch, rules, now_ms=now_ms)[0]
-    wanted = "none" if config.compression_type == _KAFKA_UNCOMPRESSED else config.compression_type
-    packing = compression_name(header.compression)
-    repack = wanted not in ("producer", packing) and not header.is_control
+    target = "none" if config.compression_type == _KAFKA_UNCOMPRESSED else config.compression_type
+    source_compression = compression_name(header.compression)
+    recompress = target not in ("producer", source_compression) and not header.is_control
     unpacked: Unpacked | None = None
     try:
-        if header.compression and (repack or rules.key_required):
-            _check_reading(header, rules)
-            records: Buffer | None = _unpacked_at_once(batch, packing, rules)
+        if header.compression and (recompress or rules.key_required):
+            _check_record_count(header, rules)
+            records: Buffer | None = _decompress_small(batch, source_compression, rules)
             if records is None:
                 batch = bytes(batch)
-                unpacked = yield partial(unpack, packing, batch[HEADER_SIZE:], rules.max_unpacked_bytes)
+                unpacked = yield partial(unpack, source_compression, batch[HEADER_SIZE:], rules.max_unpacked_bytes)
                 records = unpacked.records
             checked = check_records(records, 0, header, rules, now_ms)
         else:
             records = memoryview(batch)[HEADER_SIZE:]
             checked = check_readable_records(batch, header, rules, now_ms)
-        if repack:
-            pack = partial(_packed, records, checked, wanted, rules)
-            batch = pack() if len(records) <= UNPACKED_AT_ONCE_BYTES else (yield pack)
+        if recompress:
+            recompress_records = partial(_recompressed, records, checked, target, rules)
+            batch = recompress_records() if len(records) <= UNPACKED_AT_ONCE_BYTES else (yield recompress_records)
             checked = read_batch_header(batch)
-    except UnpacksTooLarge as large:
-        raise KafkaError(Error.MESSAGE_TOO_LARGE, f"{large.message}, the most this topic unpacks of a batch") from None
+    except UnpacksTooLarge as too_large:
+        raise KafkaError(
+            Error.MESSAGE_TOO_LARGE, f"{too_large.message}, the limit of this topic for a decompressed batch"
+        ) from None
     except GeneratorExit:
         unpacked = None  # the admission was abandoned
         raise
     finally:
         if unpacked is not None:
             yield unpacked.release  # munmap takes milliseconds, too
-    if not repack and checked.max_timestamp != header.max_timestamp:
+    if not recompress and checked.max_timestamp != header.max_timestamp:
         batch = bytearray(batch)
         patch_max_timestamp(batch, header, checked.max_timestamp)
     if not rules.log_append_time:
@@ -167,35 +169,35 @@ def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int)
     return batch, read_batch_header(batch), now_ms
 
 
-def _unpacked_at_once(batch: Buffer, packing: str, rules: BatchRules) -> bytes | None:
+def _decompress_small(batch: Buffer, source_compression: str, rules: BatchRules) -> bytes | None:
     """The records of a batch that decompresses to at most 64 KiB; None otherwise."""
     if len(batch) > UNPACKED_AT_ONCE_BYTES:
         return None
     limit_bytes = min(UNPACKED_AT_ONCE_BYTES, rules.max_unpacked_bytes)
     try:
-        return decompress(packing, memoryview(batch)[HEADER_SIZE:], limit_bytes)
+        return decompress(source_compression, memoryview(batch)[HEADER_SIZE:], limit_bytes)
     except UnpacksTooLarge:
         return None
 
 
-def _check_reading(header: BatchHeader, rules: BatchRules) -> None:
+def _check_record_count(header: BatchHeader, rules: BatchRules) -> None:
     """Records are read one by one, so there may be no more of them than an uncompressed batch can have."""
-    most = rules.max_message_bytes // SMALLEST_RECORD_BYTES
-    if header.record_count > most:
-        text = f"a batch of {header.record_count} records: {most} are allowed where each must be read"
+    max_records = rules.max_message_bytes // SMALLEST_RECORD_BYTES
+    if header.record_count > max_records:
+        text = f"the batch has {header.record_count} records, at most {max_records} are allowed if each must be read"
         raise KafkaError(Error.MESSAGE_TOO_LARGE, text)
 
 
-def _packed(records: Buffer, header: BatchHeader, compression: str, rules: BatchRules) -> bytes:
+def _recompressed(records: Buffer, header: BatchHeader, compression: str, rules: BatchRules) -> bytes:
     """A batch of the same records with another compression."""
     size = len(records) + HEADER_SIZE
     if compression != "none" or size <= rules.max_message_bytes:
-        packed = compress(compression, memoryview(records))
-        size = len(packed) + HEADER_SIZE
+        compressed = compress(compression, memoryview(records))
+        size = len(compressed) + HEADER_SIZE
     if size > rules.max_message_bytes:
         raise KafkaError(
             Error.MESSAGE_TOO_LARGE,
-            f"a batch of {size} bytes with compression.type={compression}: {rules.max_message_bytes} are allowed",
+            f"{size} bytes with compression.type={compression}, max.message.bytes is {rules.max_message_bytes}",
         )
     attributes = header.attributes & ~COMPRESSION_MASK | CODES[compression]
-    return write_batch_header(header._replace(attributes=attributes), packed)
+    return write_batch_header(header._replace(attributes=attributes), compressed)

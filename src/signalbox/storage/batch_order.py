@@ -35,10 +35,10 @@ class BatchOrder:
             return f"base offset {base_offset} instead of {self.next_offset}"
         if epoch < self._last_epoch:
             return f"leader epoch {epoch} after {self._last_epoch}"
-        known = self._epochs.epoch_of(base_offset)
-        later = not self._strict and epoch > known == self._epochs.latest
-        if known >= 0 and epoch != known and not later:
-            return f"leader epoch {epoch} instead of {known}"
+        cached_epoch = self._epochs.epoch_of(base_offset)
+        later = not self._strict and epoch > cached_epoch == self._epochs.latest
+        if cached_epoch >= 0 and epoch != cached_epoch and not later:
+            return f"leader epoch {epoch} instead of {cached_epoch}"
         self._last_epoch = epoch
         self.next_offset = batch.next_offset
         return None

@@ -15,7 +15,7 @@ from signalbox.storage.file_system import FileSystem, replace_file
 UNKNOWN_BROKER_EPOCH = -1
 
 
-def take_marker(file_system: FileSystem, log_dir: str) -> int | None:
+def read_and_remove_marker(file_system: FileSystem, log_dir: str) -> int | None:
     """The broker epoch that ended cleanly; UNKNOWN_BROKER_EPOCH if the marker has none; None if the last run did not
     end cleanly. The marker is removed."""
     path = os.path.join(log_dir, CLEAN_SHUTDOWN_FILE)

@@ -33,14 +33,14 @@ _OWN = (
 )  # fmt: skip
 
 # Topic defaults with substitute keys: their own default is "not set".
-_STAND_INS: dict[str, tuple[tuple[str, int], ...]] = {
+_SUBSTITUTE_KEYS: dict[str, tuple[tuple[str, int], ...]] = {
     "log.retention.ms": (("log.retention.minutes", 60_000), ("log.retention.hours", 3_600_000)),
     "log.roll.ms": (("log.roll.hours", 3_600_000),),
     "log.roll.jitter.ms": (("log.roll.jitter.hours", 3_600_000),),
     "log.flush.interval.ms": (("log.flush.scheduler.interval.ms", 1),),
 }
 # Rows of other packages.
-_ELSEWHERE = {"unclean.leader.election.enable"}
+_ROWS_OF_OTHER_PACKAGES = {"unclean.leader.election.enable"}
 
 
 def _default_rows() -> list[ConfigRow]:
@@ -49,13 +49,13 @@ def _default_rows() -> list[ConfigRow]:
         ConfigRow(
             row.synonym,
             row.type,
-            None if row.synonym in _STAND_INS else row.default,
+            None if row.synonym in _SUBSTITUTE_KEYS else row.default,
             f"The default of the topic config {row.name}. {row.doc}",
             row.validator,
             Dynamic.CLUSTER_WIDE,
         )
         for row in TOPIC_CONFIG
-        if row.synonym is not None and row.synonym not in _ELSEWHERE
+        if row.synonym is not None and row.synonym not in _ROWS_OF_OTHER_PACKAGES
     ]
 
 
@@ -68,18 +68,18 @@ def topic_defaults(values: Mapping[str, Value]) -> dict[str, Value]:
     For `LogConfig.from_topic_config`. A negative time means "no limit" as in Kafka: -1.
     """
     resolved = {row.synonym: values[row.synonym] for row in TOPIC_CONFIG if row.synonym and row.synonym in values}
-    for name in _STAND_INS:
-        for other, unit_ms in stand_ins(name):
-            value = values.get(other)
+    for name in _SUBSTITUTE_KEYS:
+        for substitute, unit_ms in substitute_keys(name):
+            value = values.get(substitute)
             if resolved.get(name) is None and isinstance(value, int):
                 resolved[name] = in_milliseconds(value, unit_ms)
     return resolved
 
 
-def stand_ins(name: str) -> tuple[tuple[str, int], ...]:
+def substitute_keys(name: str) -> tuple[tuple[str, int], ...]:
     """The substitute keys of the topic default `name`, by precedence, with their units in ms. They count while `name`
     is not set."""
-    return _STAND_INS.get(name, ())
+    return _SUBSTITUTE_KEYS.get(name, ())
 
 
 def in_milliseconds(value: int, unit_ms: int) -> int:

@@ -44,7 +44,7 @@ class SegmentCheck:
         self.position = position
         self.bytes_checked = 0
 
-    def wanted(self, piece: bytes, end: int) -> int:
+    def bytes_needed(self, piece: bytes, end: int) -> int:
         """The number of bytes that the batch at `position` needs, as far as `piece` has its header, up to `end`."""
         header = header_at(piece, 0, self.position) if len(piece) >= HEADER_SIZE else None
         size_bytes = header.size_bytes if header is not None else 0
@@ -53,7 +53,7 @@ class SegmentCheck:
     def run(self, read: Callable[[int, int], bytes], stop: int, end: int) -> Corruption | None:
         """Checks at least up to `stop`, in a segment whose batches end at `end`; `read` takes position and size."""
         while self.position < stop:
-            needed = max(HEADER_SIZE, self.wanted(read(self.position, HEADER_SIZE), end))
+            needed = max(HEADER_SIZE, self.bytes_needed(read(self.position, HEADER_SIZE), end))
             corruption = self.check(read(self.position, max(needed, min(PIECE_BYTES, stop - self.position))), end)
             if corruption is not None:
                 return corruption

@@ -44,21 +44,21 @@ class FaultyFileSystem:
         self.capacity_bytes = None
 
     def open(self, path: str, create: bool = False) -> int:
-        self._pass("open", path)
+        self._apply_rules("open", path)
         fd = self._inner.open(path, create)
         self._paths[fd] = path
         return fd
 
     def close(self, fd: int) -> None:
-        self._pass("close", self._paths.pop(fd, ""))
+        self._apply_rules("close", self._paths.pop(fd, ""))
         self._inner.close(fd)
 
     def pread(self, fd: int, size: int, position: int) -> bytes:
-        self._pass("pread", self._paths.get(fd, ""))
+        self._apply_rules("pread", self._paths.get(fd, ""))
         return self._inner.pread(fd, size, position)
 
     def pwrite(self, fd: int, data: Buffer, position: int) -> int:
-        self._pass("pwrite", self._paths.get(fd, ""))
+        self._apply_rules("pwrite", self._paths.get(fd, ""))
         if self.capacity_bytes is None:
             return self._inner.pwrite(fd, data, position)
         if self.capacity_bytes <= 0:
@@ -69,33 +69,33 @@ class FaultyFileSystem:
         return written
 
     def fsync(self, fd: int) -> None:
-        self._pass("fsync", self._paths.get(fd, ""))
+        self._apply_rules("fsync", self._paths.get(fd, ""))
         self._inner.fsync(fd)
 
     def truncate(self, fd: int, size: int) -> None:
-        self._pass("truncate", self._paths.get(fd, ""))
+        self._apply_rules("truncate", self._paths.get(fd, ""))
         self._inner.truncate(fd, size)
 
     def rename(self, old: str, new: str) -> None:
-        self._pass("rename", old)
+        self._apply_rules("rename", old)
         self._inner.rename(old, new)
 
     def remove(self, path: str) -> None:
-        self._pass("remove", path)
+        self._apply_rules("remove", path)
         self._inner.remove(path)
 
     def make_directory(self, path: str) -> None:
-        self._pass("make_directory", path)
+        self._apply_rules("make_directory", path)
         self._inner.make_directory(path)
 
     def sync_directory(self, path: str) -> None:
-        self._pass("sync_directory", path)
+        self._apply_rules("sync_directory", path)
         self._inner.sync_directory(path)
 
     def is_short(self) -> bool:
         return self._inner.is_short()
 
-    def _pass(self, operation: str, path: str) -> None:
+    def _apply_rules(self, operation: str, path: str) -> None:
         self.calls[operation] = self.calls.get(operation, 0) + 1
         for rule in self.rules:
             if rule.operation == operation and rule.path_part in path:

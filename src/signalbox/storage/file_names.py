@@ -74,9 +74,11 @@ def future_folder_name(topic_partition: TopicPartition) -> str:
 def lost_partitions(checkpointed: Iterable[TopicPartition], names: Collection[str]) -> list[TopicPartition]:
     """The partitions of a log directory's checkpoints that have no folder among `names`, sorted. A partition that is
     being deleted is not lost: its folder is renamed first, its line leaves the checkpoints a moment later."""
-    present = set(names)
+    existing = set(names)
     deleted = {name.rpartition(".")[0] for name in names if name.endswith(DELETED_FOLDER_SUFFIX)}
-    return sorted(each for each in checkpointed if str(each) not in present and _stem(each) not in deleted)
+    return sorted(
+        partition for partition in checkpointed if str(partition) not in existing and _stem(partition) not in deleted
+    )
 
 
 def _folder_name(topic_partition: TopicPartition, suffix: str) -> str:
@@ -91,5 +93,5 @@ def _stem(topic_partition: TopicPartition) -> str:
 
 def offsets_in(folder: str, suffix: str) -> list[int]:
     """The offsets of all files of one kind in a folder, ascending."""
-    found = (offset_of(name, suffix) for name in os.listdir(folder))
-    return sorted(offset for offset in found if offset is not None)
+    offsets = (offset_of(name, suffix) for name in os.listdir(folder))
+    return sorted(offset for offset in offsets if offset is not None)

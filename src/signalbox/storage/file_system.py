@@ -94,7 +94,7 @@ class RealFileSystem:
         return self._spare.is_short()
 
 
-def write_whole(file_system: FileSystem, fd: int, data: Buffer, position: int) -> None:
+def write_fully(file_system: FileSystem, fd: int, data: Buffer, position: int) -> None:
     """Writes all of `data` and continues after short writes; a full disk raises OSError."""
     done = file_system.pwrite(fd, data, position)
     while done < len(data):
@@ -111,7 +111,7 @@ def replace_file(file_system: FileSystem, path: str, data: bytes, sync: bool = F
     fd = file_system.open(temporary, create=True)
     try:
         file_system.truncate(fd, 0)
-        write_whole(file_system, fd, data, 0)
+        write_fully(file_system, fd, data, 0)
         if sync:
             file_system.fsync(fd)
     finally:

@@ -53,8 +53,8 @@ class Log(LogChecks):
                 " to %d are gone from this replica, and are fetched from a leader that has them",
                 self.topic_partition, end_offset, checkpointed, end_offset, checkpointed - 1,
             )  # fmt: skip
-        reached = min(checkpointed, self._body.known_to, end_offset)
-        self.high_watermark = max(reached, self.log_start_offset)
+        high_watermark = min(checkpointed, self._body.epochs_verified_to, end_offset)
+        self.high_watermark = max(high_watermark, self.log_start_offset)
 
     # -- properties ---------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class Log(LogChecks):
     def update_config(self, config: LogConfig) -> None:
         """Applies `config` from the next batch on."""
         self._body.apply_config(config)
-        self._obey(config)
+        self._apply_config(config)
 
     # -- read ---------------------------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class Log(LogChecks):
         if offset < body.log_start_offset or offset > end_offset:
             raise KafkaError(
                 Error.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} of {self.topic_partition}, which has {body.log_start_offset}..{end_offset}",
+                f"offset {offset} of {self.topic_partition} is not within {body.log_start_offset}..{end_offset}",
             )
         limit = end_offset if max_offset is None or max_offset > end_offset else max_offset
         if offset >= limit:
@@ -125,21 +125,21 @@ class Log(LogChecks):
         slot = len(segments) - 1 if offset >= active.base_offset else segments.slot_of(offset)
         while slot < len(segments):
             segment = segments[slot]
-            found = segment.locate(offset)
-            if found is not None and (found[2] <= offset or offset < self._body.gaps_below):
+            location = segment.locate(offset)
+            if location is not None and (location[2] <= offset or offset < self._body.gaps_below):
                 break
             if offset >= self._body.gaps_below:
                 raise self.unreadable_at(offset)
             slot += 1  # the offsets in between were removed by compaction
         else:
             return EMPTY_SLICE
-        position, size, base_offset = found
+        position, size, base_offset = location
         end = segment.written
         if size > end - position:
             raise self.unreadable_at(offset)
         if limit < self.log_end_offset and limit < segments.end_of(slot, self.log_end_offset):
-            bound = segment.locate(limit)
-            end = bound[0] if bound is not None else end
+            limit_location = segment.locate(limit)
+            end = limit_location[0] if limit_location is not None else end
         available = end - position
         if available > max_bytes:
             available = max_bytes if max_bytes >= size else (size if min_one_batch else 0)
@@ -181,7 +181,7 @@ class Log(LogChecks):
             if end <= start:  # nothing is left: a batch that spans the log start is removed completely
                 end = min(offset, start)
                 self._body.restart_at(end)
-        self._end_at(end)
+        self._set_end_offset(end)
         return True
 
     def truncate_corruption(self, offset: int) -> None:
@@ -194,22 +194,22 @@ class Log(LogChecks):
             if end <= start:
                 end = start
                 self._body.restart_at(end)
-        self._end_at(end)
+        self._set_end_offset(end)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Deletes everything; the log continues at `offset`."""
         self.complete_group()
         with self._directory.guard(f"restarting {self._body.folder}"):
             self._body.restart_at(offset)
-        self._end_at(offset)
+        self._set_end_offset(offset)
         self.high_watermark = offset
 
-    def _end_at(self, offset: int) -> None:
+    def _set_end_offset(self, offset: int) -> None:
         self.log_end_offset = self.next_offset = offset
         self.high_watermark = max(min(self.high_watermark, offset), self._body.log_start_offset)
         if self.corruption is not None and self.corruption.offset >= offset:
             self.corruption = None
-        self._directory.went_back(self.topic_partition, offset)
+        self._directory.mark_checkpoints_stale(self.topic_partition, offset)
 
     def delete_records_before(self, offset: int) -> int:
         """Moves the log start to `offset` (-1: the high watermark); returns the new log start.
@@ -277,8 +277,8 @@ class Log(LogChecks):
     def abandon(self) -> None:
         """The folder is deleted: later calls on this log are rejected, and its directory stays online."""
         self.complete_group()
-        self._body.let_go()
-        self._directory = self._directory.rejecting(f"{self.topic_partition} was deleted")
+        self._body.close_files()
+        self._directory = self._directory.offline_copy(f"{self.topic_partition} was deleted")
 
     def close(self) -> None:
         """Makes everything durable, with a snapshot at the end, so that the next start replays nothing.
@@ -288,4 +288,4 @@ class Log(LogChecks):
         self.flush()
         with self._directory.guard(f"closing {self._body.folder}"):
             self._body.close(self.log_end_offset)
-        self._directory = self._directory.rejecting(f"{self.topic_partition} is closed")
+        self._directory = self._directory.offline_copy(f"{self.topic_partition} is closed")

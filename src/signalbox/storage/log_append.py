@@ -30,13 +30,13 @@ from signalbox.protocol.records.record_walk import walk_records
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, OnWritten
 from signalbox.storage.batch_admission import (
+    AdmissionSteps,
     Admitted,
-    Steps,
     admit_batch,
     batch_rules,
     begin_admission,
     finish_admission,
-    needs_care,
+    needs_full_validation,
 )
 from signalbox.storage.file_system import Buffer
 from signalbox.storage.log_body import LogBody
@@ -46,22 +46,22 @@ from signalbox.storage.producer_state import MAX_SEQUENCE
 
 MAX_LEADER_EPOCH = 2**31 - 1
 _ZSTD = 4  # the last compression code; larger attributes are flags, which need the full validation
-_PACKED_AND_COUNTED = COUNTED_COMPRESSED_BYTES - LOG_OVERHEAD
+_COUNTED_COMPRESSED_LENGTH = COUNTED_COMPRESSED_BYTES - LOG_OVERHEAD
 _ASSIGNED = Struct(">qii")  # base offset, batch length, partition leader epoch
 
 
 class LogAppends(AppendQueue):
     """Appends as a leader and as a follower."""
 
-    __slots__ = ("_rules", "_special")
+    __slots__ = ("_needs_full_validation", "_rules")
 
     def __init__(self, body: LogBody, next_offset: int) -> None:
         super().__init__(body, next_offset)
-        self._obey(body.config)
+        self._apply_config(body.config)
 
-    def _obey(self, config: LogConfig) -> None:
+    def _apply_config(self, config: LogConfig) -> None:
         self._rules = batch_rules(config)
-        self._special = needs_care(config)
+        self._needs_full_validation = needs_full_validation(config)
         self._flush_messages = config.flush_messages
 
     def append_as_leader(
@@ -76,11 +76,11 @@ class LogAppends(AppendQueue):
         admitted = self.admit_at_once(batch, now_ms, from_client)
         return self.append_admitted(admitted, leader_epoch, on_written, from_client)
 
-    def admit(self, batch: Buffer, now_ms: int) -> Admitted | Steps:
-        """Validates one batch of a client; KafkaError if it is rejected. Changes nothing. `Steps`: the batch must be
-        decompressed first. Yields: the caller must check again that it leads before it appends."""
+    def admit(self, batch: Buffer, now_ms: int) -> Admitted | AdmissionSteps:
+        """Validates one batch of a client; KafkaError if it is rejected. Changes nothing. `AdmissionSteps`: the
+        batch must be decompressed first. Yields: the caller must check again that it leads before it appends."""
         header = unpack_header(batch, 0) if len(batch) >= HEADER_SIZE else None
-        if header is None or self._special or not self._passes(batch, header, now_ms):
+        if header is None or self._needs_full_validation or not self._passes_fast_validation(batch, header, now_ms):
             return begin_admission(batch, self._body.config, self._rules, now_ms)
         return batch, header, -1
 
@@ -103,7 +103,7 @@ class LogAppends(AppendQueue):
         `flush_appends` calls `on_written` with the result. A large mutable batch is patched in place; the caller may
         reuse the buffer after the call. With `from_client` True the write of a large batch yields.
         """
-        if self._begun is not None:
+        if self._partial_group is not None:
             self._write_group()
         if self._directory.offline_reason is not None:
             self._directory.reject_offline()
@@ -118,13 +118,13 @@ class LogAppends(AppendQueue):
             entry = body.producers.entries.get(producer_id)
             if entry is None or entry.next_sequence != sequence or entry.producer_epoch != producer_epoch:
                 last_sequence = (sequence + delta) & MAX_SEQUENCE
-                repeated = body.producers.check(producer_id, producer_epoch, sequence, last_sequence)
-                if repeated is not None:
-                    info.repeats(repeated[2] - repeated[3], repeated[2], repeated[4])
-                    self._await_write(info, on_written)
+                duplicate = body.producers.check(producer_id, producer_epoch, sequence, last_sequence)
+                if duplicate is not None:
+                    info.mark_duplicate(duplicate[2] - duplicate[3], duplicate[2], duplicate[4])
+                    self._schedule_write(info, on_written)
                     return info
         if body.is_full_for(size, last_offset, max_timestamp):
-            self._make_room(first_offset, size, self._body.config.segment_bytes)
+            self._roll_segment(first_offset, size, self._body.config.segment_bytes)
         if leader_epoch > body.epochs.latest:
             self.assign_epoch_start(leader_epoch, first_offset)
         if size < DIRECT_WRITE_SIZE_BYTES or isinstance(batch, bytes) or memoryview(batch).readonly:
@@ -137,12 +137,12 @@ class LogAppends(AppendQueue):
             if attributes & ~COMPRESSION_MASK:
                 note_batch(body.producers, read_batch_header(batch), batch)
             else:
-                numbers = (sequence, (sequence + delta) & MAX_SEQUENCE, last_offset, delta, max_timestamp)
-                body.producers.append(producer_id, producer_epoch, numbers)
+                sequence_range = (sequence, (sequence + delta) & MAX_SEQUENCE, last_offset, delta, max_timestamp)
+                body.producers.append(producer_id, producer_epoch, sequence_range)
         body.segments.active.accept(first_offset, last_offset, size, max_timestamp)
         self._buffers.append(batch)
         self.next_offset = last_offset + 1
-        self._await_write(info, on_written)
+        self._schedule_write(info, on_written)
         if size >= DIRECT_WRITE_SIZE_BYTES:
             if from_client:
                 self._write_in_pieces()
@@ -161,7 +161,7 @@ class LogAppends(AppendQueue):
         """
         self._write_group()
         self._directory.reject_offline()
-        headers = self._checked_headers(batches, leader_epoch)
+        headers = self._validated_headers(batches, leader_epoch)
         size = headers[-1].position + headers[-1].size_bytes if headers else 0
         first_offset = headers[0].base_offset if headers else self.next_offset
         last_offset = headers[-1].last_offset if headers else first_offset - 1
@@ -170,19 +170,19 @@ class LogAppends(AppendQueue):
         if size < DIRECT_WRITE_SIZE_BYTES:
             view = memoryview(bytes(view))
         try:
-            self._take_stored(headers, view)
+            self._queue_batches(headers, view)
         except KafkaError as error:  # the disk failed between two batches
             self._undo_group(error)
             raise
-        self._await_write(info, on_written)
+        self._schedule_write(info, on_written)
         if size >= DIRECT_WRITE_SIZE_BYTES:
             self._write_in_pieces()
         return info
 
-    def _checked_headers(self, batches: Buffer, leader_epoch: int) -> list[BatchHeader]:
+    def _validated_headers(self, batches: Buffer, leader_epoch: int) -> list[BatchHeader]:
         headers = list(iter_batch_headers(batches, allow_partial_tail=True))
         if headers and headers[0].base_offset < self.next_offset <= headers[0].last_offset and self._is_empty():
-            self._begin_within(headers[0].base_offset)
+            self._start_inside_batch(headers[0].base_offset)
         body, expected = self._body, self.next_offset
         gaps_below, least_epoch = body.gaps_below, body.epochs.latest
         for header in headers:
@@ -190,7 +190,7 @@ class LogAppends(AppendQueue):
             if base_offset != expected and not expected < base_offset <= gaps_below:
                 raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch at offset {base_offset}, the log ends at {expected}")
             if header.last_offset_delta < 0 or not check_crc(batches, header):
-                raise KafkaError(Error.CORRUPT_MESSAGE, f"the batch at offset {base_offset} is damaged")
+                raise KafkaError(Error.CORRUPT_MESSAGE, f"the batch at offset {base_offset} is corrupt")
             if not least_epoch <= epoch <= leader_epoch:
                 raise KafkaError(
                     Error.CORRUPT_MESSAGE,
@@ -200,15 +200,15 @@ class LogAppends(AppendQueue):
             expected = header.next_offset
         return headers
 
-    def _take_stored(self, headers: list[BatchHeader], view: memoryview) -> None:
+    def _queue_batches(self, headers: list[BatchHeader], view: memoryview) -> None:
         """Queues `view`, split where a new segment begins."""
         body = self._body
         queued = 0  # bytes of `view` that are in the group's buffers
         for header in headers:
             if body.is_full_for(header.size_bytes, header.last_offset, header.max_timestamp):
-                self._take(view[queued : header.position])
+                self._add_buffer(view[queued : header.position])
                 queued = header.position
-                self._make_room(header.base_offset, header.size_bytes)
+                self._roll_segment(header.base_offset, header.size_bytes)
             if header.partition_leader_epoch > body.epochs.latest:
                 self.assign_epoch_start(header.partition_leader_epoch, header.base_offset)
             if self._mark is None:
@@ -218,12 +218,12 @@ class LogAppends(AppendQueue):
                 note_batch(body.producers, header, view)
             body.segments.active.accept(header.base_offset, header.last_offset, header.size_bytes, header.max_timestamp)
             self.next_offset = header.next_offset
-        self._take(view[queued:])
+        self._add_buffer(view[queued:])
 
     def _is_empty(self) -> bool:
         return self._body.segments.active.size == 0 and len(self._body.segments) == 1
 
-    def _begin_within(self, base_offset: int) -> None:
+    def _start_inside_batch(self, base_offset: int) -> None:
         """The leader's log start is inside its first batch: an empty log begins with the complete batch."""
         start = self._body.log_start_offset
         with self._directory.guard(f"restarting {self._body.folder}"):
@@ -231,7 +231,7 @@ class LogAppends(AppendQueue):
         self._body.log_start_offset = start
         self.next_offset = self.log_end_offset = base_offset
 
-    def _passes(self, batch: Buffer, header: tuple[int, ...], now_ms: int) -> bool:
+    def _passes_fast_validation(self, batch: Buffer, header: tuple[int, ...], now_ms: int) -> bool:
         """The fast validation: True for a complete, ordinary batch of a client without any fault."""
         _, length, _, magic, crc, attributes, delta, base_timestamp, max_timestamp, pid, epoch, sequence, count = header
         rules = self._rules
@@ -245,7 +245,7 @@ class LogAppends(AppendQueue):
             and (pid < 0 or (epoch >= 0 and sequence >= 0))
             and crc32c(memoryview(batch)[21:]) == crc
             and (
-                (length > _PACKED_AND_COUNTED and count * SMALLEST_RECORD_BYTES <= rules.max_unpacked_bytes)
+                (length > _COUNTED_COMPRESSED_LENGTH and count * SMALLEST_RECORD_BYTES <= rules.max_unpacked_bytes)
                 if attributes
                 else now_ms - base_timestamp + (max_timestamp - base_timestamp) <= rules.timestamp_before_max_ms
                 and 0 <= walk_records(batch, HEADER_SIZE, count) == max_timestamp - base_timestamp

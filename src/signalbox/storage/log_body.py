@@ -30,7 +30,7 @@ from signalbox.storage.segment import MAX_RELATIVE_OFFSET, Segment
 from signalbox.storage.segment_list import SegmentList
 from signalbox.storage.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
 
-NOWHERE = 2**63 - 1
+NO_LIMIT = 2**63 - 1
 
 
 class LogBody:
@@ -45,10 +45,10 @@ class LogBody:
         "config",
         "directory",
         "epochs",
+        "epochs_verified_to",
         "folder",
-        "known_to",
+        "has_unexpected_end",
         "log_start_offset",
-        "lost_its_end",
         "producers",
         "recovery_point",
         "roll_ms",
@@ -66,8 +66,8 @@ class LogBody:
         self.producers = ProducerStates()
         self.log_start_offset = segments[0].base_offset
         self.recovery_point = self.log_start_offset
-        self.lost_its_end = False  # after a clean shutdown the end of the log was not as expected
-        self.known_to = NOWHERE  # behind it, leader epochs are known from the batches alone
+        self.has_unexpected_end = False  # after a clean shutdown the end of the log was not as expected
+        self.epochs_verified_to = NO_LIMIT  # behind it, leader epochs are known from the batches alone
         self.compacted_to = 0  # compaction has processed the log below this offset, by Kafka's checkpoint
         self._truncations = 0  # the result of a sync that began before a truncation is not valid after it
         self.apply_config(config)
@@ -90,9 +90,9 @@ class LogBody:
         self.roll_ms = config.segment_ms - (zlib.crc32(self.folder.encode()) % jitter if jitter else 0)
         self._segment_bytes = config.segment_bytes
         self._index_entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES
-        self._know_active()
+        self._refresh_active()
 
-    def _know_active(self) -> None:
+    def _refresh_active(self) -> None:
         active = self.segments.active
         active.index_interval_bytes = self.config.index_interval_bytes
         self._last_offset_allowed = active.base_offset + MAX_RELATIVE_OFFSET
@@ -113,7 +113,7 @@ class LogBody:
         old.save_indexes(final=True)
         self.take_snapshot(next_offset)
         self.segments.add(self.new_segment(next_offset))
-        self._know_active()
+        self._refresh_active()
         file = old.file()
         self.directory.disk.open_files.touch(old)
 
@@ -175,12 +175,12 @@ class LogBody:
         self.retire(self.segments.take_after(self.segments.slot_of(offset)))
         active = self.segments.active
         active.activate()
-        self._know_active()
+        self._refresh_active()
         if position is not None:
-            active.cut(position, offset)
-        elif (found := active.locate(offset)) is not None:
-            offset = min(offset, found[2])
-            active.cut(found[0], offset)
+            active.truncate_at(position, offset)
+        elif (location := active.locate(offset)) is not None:
+            offset = min(offset, location[2])
+            active.truncate_at(location[0], offset)
         offset = min(offset, self._end_of_last_batch())
         self.forget_epochs_from(offset)
         self.recovery_point = min(self.recovery_point, offset)
@@ -202,7 +202,7 @@ class LogBody:
         if slot + 1 < len(self.segments):
             self.retire(self.segments.take_after(slot))
             self.segments.active.activate()
-            self._know_active()
+            self._refresh_active()
         return end_offset
 
     def restart_at(self, offset: int) -> None:
@@ -210,7 +210,7 @@ class LogBody:
         self._truncations += 1
         self.retire(list(self.segments))
         self.segments.replace_all(self.new_segment(offset))
-        self._know_active()
+        self._refresh_active()
         self.epochs.clear()
         self.epochs.save()
         self.producers = ProducerStates()
@@ -244,7 +244,7 @@ class LogBody:
         self.segments.active.save_indexes(final=True)
         if end_offset > self.segments[0].base_offset:
             self.take_snapshot(end_offset)
-        self.let_go()
+        self.close_files()
 
     def relocate(self, folder: str, directory: LogDirectory, durable_to: int) -> None:
         """The same files, with saved indexes, are in `folder`; those before `durable_to` are durable there. OSError:
@@ -265,7 +265,7 @@ class LogBody:
         """Whether the log start is above the first segment's base offset, so that it must be saved."""
         return self.log_start_offset > self.segments[0].base_offset
 
-    def let_go(self) -> None:
+    def close_files(self) -> None:
         """Closes all files; a read opens them again."""
         for segment in self.segments:
             segment.release()

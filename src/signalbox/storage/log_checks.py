@@ -18,7 +18,7 @@ from signalbox.storage.log_body import LogBody
 
 _log = logging.getLogger(__name__)
 
-_LOOK_BYTES = 1 << 20  # from the last index entry before an offset on
+_CHECKED_BYTES = 1 << 20  # from the last index entry before an offset on
 
 
 class LogChecks(LogAppends):
@@ -52,10 +52,10 @@ class LogChecks(LogAppends):
             return
         start = next(at for epoch, at in zip(epochs.epochs, epochs.start_offsets, strict=True) if epoch > leader_epoch)
         segment = self._body.segments[self._body.segments.slot_of(start)]
-        found = segment.locate(start)
-        if found is not None:  # otherwise the epoch belongs to a leader that appended nothing
+        location = segment.locate(start)
+        if location is not None:  # otherwise the epoch belongs to a leader that appended nothing
             reason = f"leader epoch {epochs.latest} is above {leader_epoch}, the partition's"
-            self.report_corruption(Corruption(start, segment.base_offset, found[0], reason))
+            self.report_corruption(Corruption(start, segment.base_offset, location[0], reason))
 
     def check_at(self, offset: int, size_bytes: int = 0) -> Corruption | None:
         """Checks the batch that contains `offset`, and `size_bytes` more of its segment; reports and returns the first
@@ -64,7 +64,9 @@ class LogChecks(LogAppends):
         segment = body.segments[body.segments.slot_of(offset)]
         position, next_offset = segment.indexed_before(offset)
         check = SegmentCheck(segment.base_offset, self.batch_order(next_offset), position, body.log_start_offset)
-        corruption = check.run(segment.read, min(position + _LOOK_BYTES + size_bytes, segment.written), segment.written)
+        corruption = check.run(
+            segment.read, min(position + _CHECKED_BYTES + size_bytes, segment.written), segment.written
+        )
         if corruption is not None:
             self.report_corruption(corruption)
         return corruption

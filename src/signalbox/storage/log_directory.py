@@ -28,7 +28,7 @@ from signalbox.storage.spare_descriptors import OutOfDescriptors, is_out_of_desc
 
 logger = logging.getLogger(__name__)
 
-_SILENCE_S = 10.0  # between two log lines about the same shortage
+_WARNING_INTERVAL_S = 10.0  # between two log lines about the same shortage
 
 
 class AwaitsWrite(Protocol):
@@ -63,7 +63,7 @@ class LogDirectory:
         self._clock = clock
         self._on_offline = on_offline
         self._lock_fd = -1
-        self._silent_until = 0.0  # until then, no further log line about descriptors
+        self._next_warning_s = 0.0  # until then, no further log line about descriptors
         self.checkpoint_due = False  # a checkpoint on disk has a value that is too high
         self.correct_checkpoints: Callable[[], None] = lambda: None
         self._written: dict[str, dict[TopicPartition, int]] = {}
@@ -97,31 +97,31 @@ class LogDirectory:
             os.close(self._lock_fd)
             self._lock_fd = -1
 
-    def fail(self, error: OSError, doing: str) -> KafkaError:
+    def fail(self, error: OSError, operation: str) -> KafkaError:
         """Takes the directory offline, unless only descriptors are missing; returns the error for the response."""
         if is_out_of_descriptors(error):
-            return self._out_of_descriptors(doing)
+            return self._out_of_descriptors(operation)
         if self.offline_reason is None:
-            self.offline_reason = f"{doing}: {error}"
+            self.offline_reason = f"{operation}: {error}"
             logger.error("log directory %s goes offline: %s", self.path, self.offline_reason)
             self._on_offline(self)
         return KafkaError(Error.KAFKA_STORAGE_ERROR, f"log directory {self.path} is offline: {self.offline_reason}")
 
-    def rejecting(self, reason: str) -> LogDirectory:
+    def offline_copy(self, reason: str) -> LogDirectory:
         """A stand-in for one log that is deleted or closed: offline from the start, without a call of `on_offline`."""
-        stand_in = LogDirectory(self.path, self.disk, self.background, self._clock)
-        stand_in.offline_reason = reason
-        return stand_in
+        directory = LogDirectory(self.path, self.disk, self.background, self._clock)
+        directory.offline_reason = reason
+        return directory
 
     def reject_offline(self) -> None:
         """KafkaError when the directory is offline."""
         if self.offline_reason is not None:
             raise KafkaError(Error.KAFKA_STORAGE_ERROR, f"log directory {self.path} is offline: {self.offline_reason}")
 
-    def _out_of_descriptors(self, doing: str) -> OutOfDescriptors:
-        rejection, now = OutOfDescriptors(doing), self._clock.monotonic()
-        if now >= self._silent_until:
-            self._silent_until = now + _SILENCE_S
+    def _out_of_descriptors(self, operation: str) -> OutOfDescriptors:
+        rejection, now = OutOfDescriptors(operation), self._clock.monotonic()
+        if now >= self._next_warning_s:
+            self._next_warning_s = now + _WARNING_INTERVAL_S
             logger.warning(
                 "Log directory %s stays online, requests whose files cannot be opened are rejected: %s",
                 self.path,
@@ -130,16 +130,16 @@ class LogDirectory:
         return rejection
 
     @contextmanager
-    def guard(self, doing: str) -> Iterator[None]:
+    def guard(self, operation: str) -> Iterator[None]:
         """For I/O: rejects if the directory is offline, or if too few descriptors are left to complete the operation;
         goes offline on an OSError. All of them are KAFKA_STORAGE_ERROR."""
         self.reject_offline()
         if self.disk.file_system.is_short():
-            raise self._out_of_descriptors(doing)
+            raise self._out_of_descriptors(operation)
         try:
             yield
         except OSError as error:
-            raise self.fail(error, doing) from error
+            raise self.fail(error, operation) from error
 
     def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         """A checkpoint of this directory; a broken one counts as absent, which costs time but loses nothing."""
@@ -150,7 +150,7 @@ class LogDirectory:
             logger.warning("%s; continuing without it", fault)
             return {}
 
-    def went_back(self, topic_partition: TopicPartition, end_offset: int) -> None:
+    def mark_checkpoints_stale(self, topic_partition: TopicPartition, end_offset: int) -> None:
         """A log now ends at `end_offset`, or is deleted (-1): no checkpoint on disk may be above that.
 
         Otherwise the next start would take a stale log start offset as a sign that newer records are missing.

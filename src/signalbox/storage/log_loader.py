@@ -57,25 +57,25 @@ def create_body(folder: str, directory: LogDirectory, config: LogConfig, start_o
 
 def load_body(folder: str, directory: LogDirectory, config: LogConfig, last_run: LastRun) -> tuple[LogBody, int]:
     """The log in `folder` and its end offset."""
-    _sweep(folder, directory)
-    bases = offsets_in(folder, LOG_SUFFIX)
-    if not bases:
+    _remove_leftovers(folder, directory)
+    base_offsets = offsets_in(folder, LOG_SUFFIX)
+    if not base_offsets:
         body = create_body(folder, directory, config, last_run.log_start_offset)
         return body, last_run.log_start_offset
-    segments = SegmentList([_segment(folder, base, directory, config) for base in bases])
+    segments = SegmentList([_segment(folder, base_offset, directory, config) for base_offset in base_offsets])
     epochs = _epochs(folder, directory)
     epochs.load()
     body = LogBody(folder, directory, config, segments, epochs)
     body.compacted_to = last_run.compacted_to
     end_offset = _end_offset(body, last_run.high_watermark) if last_run.clean else None
     if end_offset is None:
-        body.lost_its_end = last_run.clean
+        body.has_unexpected_end = last_run.clean
         end_offset = _recover(body, last_run)
-    body.recovery_point = min(max(last_run.recovery_point, bases[0]), end_offset)
+    body.recovery_point = min(max(last_run.recovery_point, base_offsets[0]), end_offset)
     if last_run.log_start_offset > end_offset:
         body.restart_at(last_run.log_start_offset)
         return body, last_run.log_start_offset
-    body.log_start_offset = max(bases[0], last_run.log_start_offset)
+    body.log_start_offset = max(base_offsets[0], last_run.log_start_offset)
     if epochs.truncate_from_end(end_offset) | epochs.truncate_from_start(body.log_start_offset):
         epochs.save()
     body.drop_snapshots_after(end_offset)
@@ -90,11 +90,11 @@ def _epochs(folder: str, directory: LogDirectory) -> LeaderEpochs:
 
 def _segment(folder: str, base_offset: int, directory: LogDirectory, config: LogConfig) -> Segment:
     segment = Segment(folder, base_offset, directory.disk, config.index_interval_bytes)
-    segment.found_on_disk(os.path.getsize(segment.path(LOG_SUFFIX)))
+    segment.use_existing_file(os.path.getsize(segment.path(LOG_SUFFIX)))
     return segment
 
 
-def _sweep(folder: str, directory: LogDirectory) -> None:
+def _remove_leftovers(folder: str, directory: LogDirectory) -> None:
     """Removes leftover files of an earlier run (deleted or temporary ones), and indexes without a log file."""
     names = os.listdir(folder)
     logs = {name.removesuffix(LOG_SUFFIX) for name in names if name.endswith(LOG_SUFFIX)}
@@ -136,19 +136,19 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
     segments = body.segments
     epochs_before = list(body.epochs.epochs)
     slot = segments.slot_of(last_run.recovery_point)
-    batches = _WholeBatches(body, _order(body, last_run.high_watermark, segments[slot].base_offset))
+    batches = _IntactBatches(body, _order(body, last_run.high_watermark, segments[slot].base_offset))
     while slot < len(segments):
         segment = segments[slot]
         if not batches.order.may_begin_at(segment.base_offset):
             batches.fault = f"a segment begins at offset {segment.base_offset}"
-            _give_up_after(body, slot - 1, batches)
+            _drop_after(body, slot - 1, batches)
             break
         segment.rebuild(batches.of(segment))
         if segment.size < segment.written:
             size_bytes = segment.written
             body.directory.disk.file_system.truncate(segment.file().fd, segment.size)
             segment.written = segment.size
-            _give_up_after(body, slot, batches, size_bytes)
+            _drop_after(body, slot, batches, size_bytes)
         segment.save_indexes(final=segment is not segments.active)
         slot += 1
     end_offset = batches.order.next_offset
@@ -159,7 +159,7 @@ def _recover(body: LogBody, last_run: LastRun) -> int:
     return end_offset
 
 
-def _give_up_after(body: LogBody, slot: int, batches: _WholeBatches, size_bytes: int = 0) -> None:
+def _drop_after(body: LogBody, slot: int, batches: _IntactBatches, size_bytes: int = 0) -> None:
     """Removes everything behind the complete batches of the segment in `slot`."""
     segment, dropped = body.segments[slot], len(body.segments) - slot - 1
     lost_bytes = max(0, size_bytes - segment.size)
@@ -178,7 +178,7 @@ def _give_up_after(body: LogBody, slot: int, batches: _WholeBatches, size_bytes:
     body.apply_config(body.config)
 
 
-class _WholeBatches:
+class _IntactBatches:
     """The batches of a log, segment by segment, as long as they are complete and in order; records their leader epochs.
 
     An epoch later than all known ones is accepted, since the cache may be older than the log after a power failure. If
@@ -205,6 +205,6 @@ class _WholeBatches:
                     self.wrong_epoch_from = epochs.start_offsets[-1]
                 return
             if 0 <= self._cached_epoch < batch.partition_leader_epoch:
-                self._body.known_to = min(self._body.known_to, batch.base_offset)
+                self._body.epochs_verified_to = min(self._body.epochs_verified_to, batch.base_offset)
             epochs.assign_if_later(batch.partition_leader_epoch, batch.base_offset)
             yield batch

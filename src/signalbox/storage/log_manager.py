@@ -22,7 +22,7 @@ from signalbox.common.start_error import StartError, reason
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.background import Background, InlineBackground
 from signalbox.storage.batch_order import GAPS_ANYWHERE
-from signalbox.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH, take_marker, write_marker
+from signalbox.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH, read_and_remove_marker, write_marker
 from signalbox.storage.file_names import (
     CLEANER_OFFSET_FILE,
     DELETED_FOLDER_SUFFIX,
@@ -79,7 +79,7 @@ class LogManager:
             directory.correct_checkpoints = partial(self._correct_checkpoints, directory)
         self._metrics = LogMetrics(metrics or NullMetrics(), self.directories)
         self._logs: dict[TopicPartition, Log] = {}
-        self.moves = LogMoves(self._logs, self.directories, self._went_over)
+        self.moves = LogMoves(self._logs, self.directories, self._on_moved)
 
     # -- start and close ----------------------------------------------------------------------------------------
 
@@ -127,9 +127,9 @@ class LogManager:
             write_meta_properties(file_system, directory.path, meta)
         check_owner(directory.path, meta, cluster_id, node_id)
         directory.directory_id = meta.directory_id
-        ended = take_marker(file_system, directory.path)
-        clean = ended is not None
-        directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if ended is None else ended
+        clean_broker_epoch = read_and_remove_marker(file_system, directory.path)
+        clean = clean_broker_epoch is not None
+        directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if clean_broker_epoch is None else clean_broker_epoch
         recovery_points = directory.read_checkpoint(RECOVERY_POINT_FILE)
         start_offsets = directory.read_checkpoint(LOG_START_OFFSET_FILE)
         high_watermarks = directory.read_checkpoint(HIGH_WATERMARK_FILE)
@@ -165,32 +165,32 @@ class LogManager:
             body, end_offset = load_body(folder, directory, config_of(topic_partition.topic), last_run)
             log = Log(topic_partition, read_topic_id(folder), body, end_offset)
             log.restore_high_watermark(high_watermarks.get(topic_partition, 0))
-            if body.lost_its_end:  # its marker claims a complete log, and the controller would regard it as intact
+            if body.has_unexpected_end:  # the marker claims a complete log: the controller would regard it as intact
                 directory.previous_broker_epoch = UNKNOWN_BROKER_EPOCH
-            self._take(log)
+            self._add_loaded(log)
 
-    def _take(self, log: Log) -> None:
+    def _add_loaded(self, log: Log) -> None:
         """Adds a log that was found. If it was found twice, a move was interrupted after its copy was complete: the
         copy that was in use since then has the later leader epoch or end offset."""
-        present = self._logs.get(log.topic_partition)
-        if present is not None and _progress(present) >= _progress(log):
+        existing = self._logs.get(log.topic_partition)
+        if existing is not None and _epoch_and_end_offset(existing) >= _epoch_and_end_offset(log):
             logger.warning(
                 "Partition %s is in two log directories: the copy in %s is deleted",
                 log.topic_partition,
                 log.body.folder,
             )
-            self._put_away(log)
+            self._retire_log(log)
             return
         self._logs[log.topic_partition] = log
         self._metrics.added(log)
-        if present is not None:
+        if existing is not None:
             logger.warning(
                 "Partition %s is in two log directories: the copy in %s is deleted",
                 log.topic_partition,
-                present.body.folder,
+                existing.body.folder,
             )
-            self._metrics.removed(present)
-            self._put_away(present)
+            self._metrics.removed(existing)
+            self._retire_log(existing)
 
     def close(self, broker_epoch: int = -1) -> None:
         """Makes everything durable and marks the shutdown as clean where that succeeded."""
@@ -205,10 +205,10 @@ class LogManager:
         self._background.close()
         for directory in self.directories:
             if directory.online and directory not in unclean:
-                self._leave(directory, broker_epoch)
+                self._mark_clean_shutdown(directory, broker_epoch)
             directory.unlock()
 
-    def _leave(self, directory: LogDirectory, broker_epoch: int) -> None:
+    def _mark_clean_shutdown(self, directory: LogDirectory, broker_epoch: int) -> None:
         try:
             self._checkpoint_directory(directory, sync=True)
             write_marker(directory.disk.file_system, directory.path, broker_epoch)
@@ -275,13 +275,13 @@ class LogManager:
             return
         self._metrics.removed(log)
         with log.body.directory.guard(f"deleting {log.body.folder}"):
-            self._put_away(log)
+            self._retire_log(log)
 
-    def _put_away(self, log: Log) -> None:
+    def _retire_log(self, log: Log) -> None:
         log.abandon()
         _retire_folder(log, log.body.directory, log.body.folder)
 
-    def _went_over(self, log: Log, directory: LogDirectory, folder: str) -> None:
+    def _on_moved(self, log: Log, directory: LogDirectory, folder: str) -> None:
         """A log was moved: deletes the old files and corrects the checkpoints of both directories."""
         try:
             self._checkpoint_directory(log.body.directory)
@@ -295,16 +295,16 @@ class LogManager:
         online = [directory for directory in self.directories if directory.online]
         if not online or (len(online) < len(self.directories) and not is_new):
             raise KafkaError(Error.KAFKA_STORAGE_ERROR, f"{topic_partition}: a log directory is offline")
-        if (wanted := self.moves.place_of(topic_partition)) is not None:
-            return wanted
+        if (requested := self.moves.requested_directory(topic_partition)) is not None:
+            return requested
         if len(online) == 1:
             return online[0]
-        used = {id(directory): 0 for directory in online}
+        log_counts = {id(directory): 0 for directory in online}
         for log in self._logs.values():
-            used[id(log.body.directory)] = used.get(id(log.body.directory), 0) + 1
-        return min(online, key=lambda directory: used[id(directory)])
+            log_counts[id(log.body.directory)] = log_counts.get(id(log.body.directory), 0) + 1
+        return min(online, key=lambda directory: log_counts[id(directory)])
 
-    def _in(self, directory: LogDirectory) -> list[Log]:
+    def _logs_in(self, directory: LogDirectory) -> list[Log]:
         return [log for log in self._logs.values() if log.body.directory is directory]
 
     # -- once per turn, and periodically ------------------------------------------------------------------------
@@ -334,14 +334,14 @@ class LogManager:
         """Saves the high watermarks only."""
         for directory in self.directories:
             if directory.online:
-                offsets = _offsets(self._in(directory), lambda log: log.high_watermark)
+                offsets = _offsets(self._logs_in(directory), lambda log: log.high_watermark)
                 directory.write_checkpoint(HIGH_WATERMARK_FILE, offsets)
 
     def _checkpoint_directory(self, directory: LogDirectory, sync: bool = False) -> None:
-        logs = self._in(directory)
+        logs = self._logs_in(directory)
         directory.write_checkpoint(RECOVERY_POINT_FILE, _offsets(logs, lambda log: log.body.recovery_point), sync)
-        cut = [log for log in logs if log.body.starts_inside_segment()]
-        directory.write_checkpoint(LOG_START_OFFSET_FILE, _offsets(cut, lambda log: log.log_start_offset), sync)
+        trimmed = [log for log in logs if log.body.starts_inside_segment()]
+        directory.write_checkpoint(LOG_START_OFFSET_FILE, _offsets(trimmed, lambda log: log.log_start_offset), sync)
         directory.write_checkpoint(HIGH_WATERMARK_FILE, _offsets(logs, lambda log: log.high_watermark), sync)
         compacted = [log for log in logs if log.body.compacted_to]  # by Apache Kafka; the value moves with the log
         directory.write_checkpoint(CLEANER_OFFSET_FILE, _offsets(compacted, lambda log: log.body.compacted_to))
@@ -378,13 +378,13 @@ class LogManager:
 
 
 def _retire_folder(log: Log, directory: LogDirectory, folder: str) -> None:
-    doomed = os.path.join(directory.path, deleted_folder_name(log.topic_partition))
-    directory.disk.file_system.rename(folder, doomed)
-    directory.removals.add(doomed, log.config.file_delete_delay_ms)
-    directory.went_back(log.topic_partition, -1)
+    deleted_folder = os.path.join(directory.path, deleted_folder_name(log.topic_partition))
+    directory.disk.file_system.rename(folder, deleted_folder)
+    directory.removals.add(deleted_folder, log.config.file_delete_delay_ms)
+    directory.mark_checkpoints_stale(log.topic_partition, -1)
 
 
-def _progress(log: Log) -> tuple[int, int]:
+def _epoch_and_end_offset(log: Log) -> tuple[int, int]:
     return log.last_leader_epoch, log.log_end_offset
 
 
@@ -399,7 +399,7 @@ def _offsets(logs: list[Log], read: Callable[[Log], int]) -> dict[TopicPartition
 
 def _unusable(directory: LogDirectory, error: OSError | None) -> ConfigFault:
     problem = f"cannot be used: {directory.offline_reason if error is None else reason(error)}"
-    return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can make and write to")
+    return ConfigFault("log.dirs", directory.path, problem, "Name a folder that this broker can create and write to")
 
 
 def _too_many_files(directory: LogDirectory, error: OSError | OutOfDescriptors) -> ConfigFault:

@@ -26,7 +26,7 @@ from signalbox.storage.file_names import (
     offset_name,
     offsets_in,
 )
-from signalbox.storage.file_system import FileSystem, write_whole
+from signalbox.storage.file_system import FileSystem, write_fully
 from signalbox.storage.log import Log
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_directory import LogDirectory
@@ -45,7 +45,7 @@ class _SourceUnreadable(OSError):
     """The present files of the log cannot be read, or were truncated meanwhile."""
 
 
-class _NotTheSame(Exception):
+class _CopyDiffers(Exception):
     """The copy differs from the original."""
 
 
@@ -60,22 +60,22 @@ class _Piece:
 
 
 class LogMove:
-    """`ended` is called when the log has moved, or stays where it is; `moved` when the old folder, in its directory,
-    may be deleted."""
+    """`on_ended` is called when the log has moved, or stays where it is; `on_moved` when the old folder, in its
+    directory, may be deleted."""
 
     def __init__(
         self,
         log: Log,
         target: LogDirectory,
-        moved: Callable[[LogDirectory, str], None],
-        ended: Callable[[], None],
+        on_moved: Callable[[LogDirectory, str], None],
+        on_ended: Callable[[], None],
     ) -> None:
         self.log = log
         self.target = target
-        self._moved = moved
-        self._ended = ended
+        self._on_moved = on_moved
+        self._on_ended = on_ended
         self._cancelled = False
-        self._begin_anew()
+        self._reset()
 
     @property
     def size_bytes(self) -> int:
@@ -102,7 +102,7 @@ class LogMove:
     def _file_system(self) -> FileSystem:
         return self.target.disk.file_system
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         name = future_folder_name(self.log.topic_partition)
         self._folder = os.path.join(self.target.path, name)
         self._copied: dict[int, int] = {}
@@ -116,29 +116,29 @@ class LogMove:
     def _next_round(self) -> None:
         """On the loop's thread: decides what to copy now. Ends the move if it cannot continue."""
         if self._cancelled or not self.log.online or not self.target.online:
-            self._give_up()
+            self._abort()
             return
         if self.log.body.truncations != self._truncations:
             self._discard()
-            self._begin_anew()
+            self._reset()
             try:
                 self.begin()
             except KafkaError:
-                self._give_up()
+                self._abort()
             return
         try:
             pieces, indexes = list(self._pieces(ROUND_BYTES)), list(self._final_indexes())
         except OSError as error:
             self.log.body.directory.fail(error, f"reading {self.log.body.folder}")
-            self._give_up()
+            self._abort()
             return
-        left = sum(piece.end - piece.start for piece in pieces)
-        if left <= LAST_ROUND_BYTES and not indexes and self._durable:
+        bytes_left = sum(piece.end - piece.start for piece in pieces)
+        if bytes_left <= LAST_ROUND_BYTES and not indexes and self._durable:
             self._finish(pieces)
             return
-        make_durable = left <= LAST_ROUND_BYTES
+        make_durable = bytes_left <= LAST_ROUND_BYTES
         self._durable_to = self.log.body.segments.active.base_offset
-        self.target.background.run(lambda: self._copy(pieces, indexes, make_durable), self._copied_so_far)
+        self.target.background.run(lambda: self._copy(pieces, indexes, make_durable), self._on_copied)
         self._durable = make_durable
 
     def _pieces(self, limit_bytes: int) -> Iterator[_Piece]:
@@ -173,7 +173,7 @@ class LogMove:
                 self._file_system.fsync(file.fd)
             self._file_system.sync_directory(self._folder)
 
-    def _copied_so_far(self, error: BaseException | None) -> None:
+    def _on_copied(self, error: BaseException | None) -> None:
         body = self.log.body
         if isinstance(error, _SourceUnreadable):
             if body.truncations == self._truncations and not self._cancelled:
@@ -206,45 +206,45 @@ class LogMove:
             source.fail(error, f"reading {old_folder}")
         except OSError as error:
             self.target.fail(error, f"moving {log.topic_partition} to {self.target.path}")
-        except (KafkaError, _NotTheSame) as error:
+        except (KafkaError, _CopyDiffers) as error:
             logger.error(
                 "Move of partition %s to log directory %s failed: %s", log.topic_partition, self.target.path, error
             )
         if body.directory is not self.target:
-            self._give_up()
+            self._abort()
             return
         logger.info("Partition %s moved to log directory %s", log.topic_partition, self.target.path)
-        self._ended()
+        self._on_ended()
         # The old folder may only be deleted when the new name is durable.
         self.target.background.run(
             lambda: self._file_system.sync_directory(self.target.path),
-            lambda error: self._named(error, source, old_folder),
+            lambda error: self._on_renamed(error, source, old_folder),
         )
 
-    def _named(self, error: BaseException | None, source: LogDirectory, old_folder: str) -> None:
+    def _on_renamed(self, error: BaseException | None, source: LogDirectory, old_folder: str) -> None:
         if isinstance(error, OSError):
             self.target.fail(error, f"syncing {self.target.path}")
         else:
-            self._moved(source, old_folder)
+            self._on_moved(source, old_folder)
 
     def _complete(self, body: LogBody, pieces: list[_Piece]) -> str:
         """Copies the rest of the files and renames the folder to the partition's name; returns its path."""
         file_system, active = self._file_system, body.segments.active
-        present = {segment.base_offset for segment in body.segments}
+        base_offsets = {segment.base_offset for segment in body.segments}
         for base in offsets_in(self._folder, LOG_SUFFIX):
-            if base not in present:
+            if base not in base_offsets:
                 self._remove(base)
         files = [
             *self._final_indexes(),
-            *((active.path(each), self._path(active.base_offset, each)) for each in _INDEXES),
-            *((os.path.join(body.folder, each), os.path.join(self._folder, each)) for each in _OTHER_FILES),
+            *((active.path(suffix), self._path(active.base_offset, suffix)) for suffix in _INDEXES),
+            *((os.path.join(body.folder, name), os.path.join(self._folder, name)) for name in _OTHER_FILES),
         ]
         self._copy(pieces, files, make_durable=False)
         if self.log.log_end_offset > body.segments[0].base_offset:
             save_snapshot(file_system, self._path(self.log.log_end_offset, SNAPSHOT_SUFFIX), body.producers)
         for segment in body.segments:
             if (size := os.path.getsize(self._path(segment.base_offset, LOG_SUFFIX))) != segment.written:
-                raise _NotTheSame(f"the copy of {segment.path(LOG_SUFFIX)} has {size} bytes, it has {segment.written}")
+                raise _CopyDiffers(f"the copy of {segment.path(LOG_SUFFIX)} has {size} bytes, it has {segment.written}")
         folder = os.path.join(self.target.path, str(self.log.topic_partition))
         file_system.rename(self._folder, folder)
         return folder
@@ -258,9 +258,9 @@ class LogMove:
             if os.path.exists(path):
                 self._file_system.remove(path)
 
-    def _give_up(self) -> None:
+    def _abort(self) -> None:
         self._discard()
-        self._ended()
+        self._on_ended()
 
     def _discard(self) -> None:
         if self.target.online:
@@ -275,7 +275,7 @@ def _copy_piece(file_system: FileSystem, piece: _Piece) -> None:
     position = piece.start
     while position < piece.end:
         data = _read(file_system, piece, position)
-        write_whole(file_system, file.fd, data, position)
+        write_fully(file_system, file.fd, data, position)
         position += len(data)
 
 

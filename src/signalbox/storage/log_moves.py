@@ -14,19 +14,19 @@ from signalbox.storage.log_move import LogMove
 
 
 class LogMoves:
-    """`went_over(log, directory, folder)` deletes the old files."""
+    """`on_moved(log, directory, folder)` deletes the old files."""
 
     def __init__(
         self,
         logs: Mapping[TopicPartition, Log],
         directories: Sequence[LogDirectory],
-        went_over: Callable[[Log, LogDirectory, str], None],
+        on_moved: Callable[[Log, LogDirectory, str], None],
     ) -> None:
         self._logs = logs
         self._directories = directories
-        self._went_over = went_over
+        self._on_moved = on_moved
         self._moves: dict[TopicPartition, LogMove] = {}
-        self._awaited: dict[TopicPartition, LogDirectory] = {}
+        self._requested_directories: dict[TopicPartition, LogDirectory] = {}
 
     def __iter__(self) -> Iterator[LogMove]:
         return iter(list(self._moves.values()))
@@ -38,9 +38,9 @@ class LogMoves:
         LOG_DIR_NOT_FOUND for a path that is not in `log.dirs`; KAFKA_STORAGE_ERROR if that directory, or the present
         one of the log, is offline; REPLICA_NOT_AVAILABLE if there is no log: it will be created there.
         """
-        target = next((each for each in self._directories if each.path == path), None)
+        target = next((directory for directory in self._directories if directory.path == path), None)
         if target is None:
-            raise KafkaError(Error.LOG_DIR_NOT_FOUND, f"{path} is none of this broker's log.dirs")
+            raise KafkaError(Error.LOG_DIR_NOT_FOUND, f"{path} is not in log.dirs of this broker")
         target.reject_offline()
         log = self._logs.get(topic_partition)
         running = self._moves.get(topic_partition)
@@ -48,8 +48,8 @@ class LogMoves:
             self.cancel(topic_partition)
             running = None
         if log is None:
-            self._await(topic_partition, target)
-            raise KafkaError(Error.REPLICA_NOT_AVAILABLE, f"{topic_partition} is not here yet")
+            self._remember_directory(topic_partition, target)
+            raise KafkaError(Error.REPLICA_NOT_AVAILABLE, f"{topic_partition} does not exist on this broker yet")
         log.body.directory.reject_offline()
         if running is None and log.body.directory is not target:
             self._begin(log, target)
@@ -65,21 +65,21 @@ class LogMoves:
         for topic_partition in list(self._moves):
             self.cancel(topic_partition)
 
-    def place_of(self, topic_partition: TopicPartition) -> LogDirectory | None:
+    def requested_directory(self, topic_partition: TopicPartition) -> LogDirectory | None:
         """The requested directory for a new log, if there is one and it is online."""
-        directory = self._awaited.pop(topic_partition, None)
+        directory = self._requested_directories.pop(topic_partition, None)
         return directory if directory is not None and directory.online else None
 
-    def _await(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
-        self._awaited[topic_partition] = directory
-        if len(self._awaited) > MAX_AWAITED_LOGS:
-            del self._awaited[next(iter(self._awaited))]
+    def _remember_directory(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
+        self._requested_directories[topic_partition] = directory
+        if len(self._requested_directories) > MAX_AWAITED_LOGS:
+            del self._requested_directories[next(iter(self._requested_directories))]
 
     def _begin(self, log: Log, target: LogDirectory) -> None:
-        def moved(source: LogDirectory, old_folder: str) -> None:
-            self._went_over(log, source, old_folder)
+        def on_moved(source: LogDirectory, old_folder: str) -> None:
+            self._on_moved(log, source, old_folder)
 
-        move = LogMove(log, target, moved, lambda: self._forget(move))
+        move = LogMove(log, target, on_moved, lambda: self._forget(move))
         self._moves[log.topic_partition] = move
         try:
             move.begin()

@@ -13,7 +13,7 @@ def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, 
     """The reason for each segment that can be deleted, oldest first; the list ends at the first one that stays."""
     segments = body.segments
     config = body.config
-    surplus = segments.size_bytes() - config.retention_bytes if config.retention_bytes >= 0 else 0
+    excess_bytes = segments.size_bytes() - config.retention_bytes if config.retention_bytes >= 0 else 0
     reasons: list[str] = []
     for slot, segment in enumerate(segments):
         end_offset = segments.end_of(slot, log_end_offset)
@@ -22,15 +22,15 @@ def deletable_segments(body: LogBody, high_watermark: int, log_end_offset: int, 
         active = segment is segments.active
         before_start = end_offset <= body.log_start_offset and not active
         too_old = config.deletes and config.retention_ms >= 0 and now_ms - segment.max_timestamp > config.retention_ms
-        too_many = config.deletes and 0 < segment.written <= surplus and not active
-        if not (before_start or too_old or too_many):
+        too_large = config.deletes and 0 < segment.written <= excess_bytes and not active
+        if not (before_start or too_old or too_large):
             break
-        surplus -= segment.written
+        excess_bytes -= segment.written
         reasons.append(
             f"retention.ms={config.retention_ms}"
             if too_old
             else f"retention.bytes={config.retention_bytes}"
-            if too_many
+            if too_large
             else "before the log start offset"
         )
     return reasons

@@ -31,61 +31,61 @@ class Piece(NamedTuple):
 
 
 class LogScrub:
-    """Call `begin` for a pass, then `next_piece` and `take` alternately until there is no piece."""
+    """Call `begin` for a pass, then `next_piece` and `check_piece` alternately until there is no piece."""
 
     def __init__(self, logs: Iterable[Log]) -> None:
         self._logs = logs
-        self._left: deque[Log] = deque()
-        self._visit: _Visit | None = None
+        self._remaining_logs: deque[Log] = deque()
+        self._log_check: _LogCheck | None = None
         self.bytes_checked = 0
         self.corrupt_batches = 0
         self.passes = 0
 
     def begin(self) -> None:
         """Begin a new pass over the logs that exist now."""
-        self._left = deque(self._logs)
-        self._visit = None
+        self._remaining_logs = deque(self._logs)
+        self._log_check = None
 
     def next_piece(self) -> Piece | None:
         """The next piece; None if the pass is complete."""
         while True:
-            if self._visit is None:
-                if not self._left:
+            if self._log_check is None:
+                if not self._remaining_logs:
                     self.passes += 1
                     return None
-                self._visit = _Visit(self._left.popleft())
+                self._log_check = _LogCheck(self._remaining_logs.popleft())
             try:
-                piece = self._visit.next_piece()
+                piece = self._log_check.next_piece()
             except OSError as error:
-                self.skip(error)
+                self.skip_log(error)
                 continue
             if piece is not None:
                 return piece
-            self._end_visit()
+            self._end_log_check()
 
-    def take(self, data: bytes) -> None:
+    def check_piece(self, data: bytes) -> None:
         """Check the bytes of the last piece. Yields in a cooperative task."""
-        visit = self._visit
-        assert visit is not None
-        if visit.take(data):
-            self._end_visit()
+        log_check = self._log_check
+        assert log_check is not None
+        if log_check.check_piece(data):
+            self._end_log_check()
 
-    def skip(self, error: OSError) -> None:
+    def skip_log(self, error: OSError) -> None:
         """Skip a log that cannot be read: its directory goes offline when other code needs the file."""
-        assert self._visit is not None
-        _log.warning("Log of %s cannot be checked by the scrub: %s", self._visit.log.topic_partition, error)
-        self._end_visit()
+        assert self._log_check is not None
+        _log.warning("Log of %s cannot be checked by the scrub: %s", self._log_check.log.topic_partition, error)
+        self._end_log_check()
 
-    def _end_visit(self) -> None:
-        visit, self._visit = self._visit, None
-        assert visit is not None
-        self.bytes_checked += visit.bytes_checked
-        if visit.corruption is not None:
+    def _end_log_check(self) -> None:
+        log_check, self._log_check = self._log_check, None
+        assert log_check is not None
+        self.bytes_checked += log_check.bytes_checked
+        if log_check.corruption is not None:
             self.corrupt_batches += 1
-            visit.log.report_corruption(visit.corruption)
+            log_check.log.report_corruption(log_check.corruption)
 
 
-class _Visit:
+class _LogCheck:
     """The check of one log, from its first segment on."""
 
     def __init__(self, log: Log) -> None:
@@ -115,15 +115,15 @@ class _Visit:
             following = next(self._segments, None)
             if following is None:
                 return None
-            self._enter(following)
+            self._start_segment(following)
         return None
 
     def _has_changed(self) -> bool:
         body, segment = self.log.body, self._segment
-        gone = segment is not None and body.segments[body.segments.slot_of(segment.base_offset)] is not segment
-        return gone or not self.log.online or body.truncations != self._truncations
+        removed = segment is not None and body.segments[body.segments.slot_of(segment.base_offset)] is not segment
+        return removed or not self.log.online or body.truncations != self._truncations
 
-    def _enter(self, segment: Segment) -> None:
+    def _start_segment(self, segment: Segment) -> None:
         before, checked = self._segment, self._check
         next_offset = segment.base_offset
         if before is not None and checked is not None:
@@ -141,7 +141,7 @@ class _Visit:
         self._check = SegmentCheck(segment.base_offset, order, from_offset=self.log.log_start_offset)
         self._needed = 0
 
-    def take(self, data: bytes) -> bool:
+    def check_piece(self, data: bytes) -> bool:
         """Check a piece. True: the check of this log is complete."""
         segment, check = self._segment, self._check
         assert segment is not None
@@ -152,7 +152,7 @@ class _Visit:
             with no_yield():
                 self.corruption = check.run(segment.read, check.position + 1, segment.written)
         elif check.bytes_checked == before:
-            self._needed = check.wanted(data, segment.written)
+            self._needed = check.bytes_needed(data, segment.written)
         else:
             self._needed = 0
         self.bytes_checked += check.bytes_checked - before

@@ -17,7 +17,7 @@ from signalbox.common.start_error import StartError
 from signalbox.storage.file_names import META_PROPERTIES_FILE
 from signalbox.storage.file_system import FileSystem, replace_file
 
-_LAYOUTS = {"0": "broker.id", "1": "node.id"}  # the key of the node's id, by the version of the file
+_NODE_ID_KEYS = {"0": "broker.id", "1": "node.id"}  # the key of the node's id, by the version of the file
 _RESTORE = "Restore the file, or give the broker a folder of its own that is empty"
 
 
@@ -60,9 +60,9 @@ def read_meta_properties(log_dir: str) -> MetaProperties | None:
 def _meta_properties(values: Mapping[str, str]) -> MetaProperties:
     """ValueError names the key that is missing or wrong."""
     version = values.get("version", "0")
-    if version not in _LAYOUTS:
-        raise ValueError(f"version={version} is not one of {', '.join(_LAYOUTS)}")
-    key = _LAYOUTS[version]
+    if version not in _NODE_ID_KEYS:
+        raise ValueError(f"version={version} is not one of {', '.join(_NODE_ID_KEYS)}")
+    key = _NODE_ID_KEYS[version]
     if key not in values:
         raise ValueError(f"{key} is missing")
     try:
@@ -85,18 +85,18 @@ def write_meta_properties(file_system: FileSystem, log_dir: str, meta: MetaPrope
     replace_file(file_system, os.path.join(log_dir, META_PROPERTIES_FILE), text.encode())
 
 
-def check_owner(log_dir: str, found: MetaProperties, cluster_id: str, node_id: int) -> None:
+def check_owner(log_dir: str, meta: MetaProperties, cluster_id: str, node_id: int) -> None:
     """MetaPropertiesFault if `log_dir` belongs to another node or cluster."""
     path = os.path.join(log_dir, META_PROPERTIES_FILE)
-    if found.cluster_id and found.cluster_id != cluster_id:
+    if meta.cluster_id and meta.cluster_id != cluster_id:
         raise MetaPropertiesFault(
             log_dir,
-            f"{path} says cluster.id={found.cluster_id}, but metadata.store is of cluster {cluster_id}",
+            f"{path} has cluster.id={meta.cluster_id}, but metadata.store is of cluster {cluster_id}",
             "Give the broker its own folder, or point metadata.store at the cluster the data came from",
         )
-    if found.node_id != node_id:
+    if meta.node_id != node_id:
         raise MetaPropertiesFault(
             log_dir,
-            f"{path} says the folder is of node {found.node_id}, but node.id is {node_id}",
+            f"{path} has node id {meta.node_id}, but node.id is {node_id}",
             "Correct node.id or log.dirs",
         )

@@ -12,7 +12,7 @@ import sys
 from array import array
 from bisect import bisect_right
 
-from signalbox.storage.file_system import FileSystem, write_whole
+from signalbox.storage.file_system import FileSystem, write_fully
 
 ENTRY_SIZE_BYTES = 8
 _SWAP = sys.byteorder == "little"
@@ -63,7 +63,7 @@ class OffsetIndex:
         """Updates the file: adds the entries since the last save and cuts off truncated ones."""
         fd = file_system.open(self.path, create=True)
         try:
-            write_whole(file_system, fd, self._encoded(self._saved), self._saved * ENTRY_SIZE_BYTES)
+            write_fully(file_system, fd, self._encoded(self._saved), self._saved * ENTRY_SIZE_BYTES)
             if os.path.getsize(self.path) > len(self) * ENTRY_SIZE_BYTES:  # truncating costs a journal entry
                 file_system.truncate(fd, len(self) * ENTRY_SIZE_BYTES)
         finally:
@@ -78,7 +78,7 @@ class OffsetIndex:
         finally:
             file_system.close(fd)
         if len(data) % ENTRY_SIZE_BYTES:
-            raise ValueError(f"{self.path}: {len(data)} bytes are no whole number of entries")
+            raise ValueError(f"{self.path}: {len(data)} bytes are not a multiple of the entry size")
         pairs = array("I", data)
         if _SWAP:
             pairs.byteswap()

@@ -14,8 +14,8 @@ def read_topic_id(folder: str) -> bytes:
     """The topic id, zeros if the file is missing or has no valid id."""
     try:
         with open(os.path.join(folder, PARTITION_METADATA_FILE), encoding="utf-8") as file:
-            facts = dict(line.split(": ", 1) for line in file.read().splitlines() if ": " in line)
-        return uuid_bytes(facts["topic_id"].strip())
+            fields = dict(line.split(": ", 1) for line in file.read().splitlines() if ": " in line)
+        return uuid_bytes(fields["topic_id"].strip())
     except (FileNotFoundError, KeyError, ValueError):
         return ZERO_UUID
 

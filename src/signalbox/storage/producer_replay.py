@@ -40,8 +40,8 @@ def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList
 
 def _batches(segments: SegmentList, start: int, end_offset: int) -> Iterator[tuple[BatchHeader, Segment]]:
     for slot in range(segments.slot_of(start), len(segments) if start < end_offset else 0):
-        found = segments[slot].locate(start)
-        for batch in segments[slot].headers(found[0]) if found else ():
+        location = segments[slot].locate(start)
+        for batch in segments[slot].headers(location[0]) if location else ():
             if batch.base_offset >= end_offset:
                 return
             yield batch, segments[slot]

@@ -51,7 +51,7 @@ def decode_snapshot(data: bytes) -> ProducerStates:
     if version != _VERSION:
         raise ValueError(f"producer snapshot of version {version}, expected {_VERSION}")
     if crc != crc32c(data[_CRC_COVERS_FROM:]) or len(data) != _HEAD.size + count * _ENTRY.size:
-        raise ValueError("damaged producer snapshot")
+        raise ValueError("corrupt producer snapshot")
     states = ProducerStates()
     for producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, first in _ENTRY.iter_unpack(
         data[_HEAD.size :]
@@ -59,7 +59,7 @@ def decode_snapshot(data: bytes) -> ProducerStates:
         batches: tuple[SequenceRange, ...] = ()
         if sequence != NO_SEQUENCE:
             batches = (((sequence - delta) & 0x7FFFFFFF, sequence, offset, delta, timestamp),)
-        states.put_back(producer_id, ProducerEntry(epoch, batches, timestamp, coordinator_epoch, first))
+        states.restore(producer_id, ProducerEntry(epoch, batches, timestamp, coordinator_epoch, first))
     return states
 
 

@@ -83,7 +83,7 @@ class ProducerStates:
         if producer_epoch < entry.producer_epoch:
             raise KafkaError(
                 Error.INVALID_PRODUCER_EPOCH,
-                f"producer {producer_id} came with epoch {producer_epoch}, the last one is {entry.producer_epoch}",
+                f"producer {producer_id}: epoch {producer_epoch} is smaller than the last seen {entry.producer_epoch}",
             )
         if producer_epoch == entry.producer_epoch:
             for batch in entry.batches:
@@ -128,7 +128,7 @@ class ProducerStates:
         self.entries[producer_id] = ProducerEntry(producer_epoch, batches, timestamp, coordinator_epoch)
         return first_offset
 
-    def put_back(self, producer_id: int, entry: ProducerEntry | None) -> None:
+    def restore(self, producer_id: int, entry: ProducerEntry | None) -> None:
         """Restores the state before a failed append, or the state of a snapshot."""
         if entry is None:
             self.entries.pop(producer_id, None)
@@ -137,11 +137,11 @@ class ProducerStates:
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Removes producers without a batch for `expiration_ms` and without an open transaction; returns how many."""
-        silent = [
+        expired = [
             producer_id
             for producer_id, entry in self.entries.items()
             if entry.transaction_first_offset == NO_OFFSET and now_ms - entry.last_timestamp >= expiration_ms
         ]
-        for producer_id in silent:
+        for producer_id in expired:
             del self.entries[producer_id]
-        return len(silent)
+        return len(expired)

@@ -46,7 +46,7 @@ class Disk(NamedTuple):
 
 
 class Segment:
-    """Created empty; after `found_on_disk` it represents an existing file."""
+    """Created empty; after `use_existing_file` it represents an existing file."""
 
     __slots__ = (
         "_bytes_since_index",
@@ -89,7 +89,7 @@ class Segment:
         self._recent_positions = array("q")
         self._recent_end = -1
 
-    def found_on_disk(self, size: int) -> None:
+    def use_existing_file(self, size: int) -> None:
         """The file exists with `size` bytes; all other state is loaded when it is needed."""
         self.size = self.written = size
         self._indexes_loaded = self._max_timestamp_known = size == 0
@@ -293,7 +293,7 @@ class Segment:
             self.accept(batch.base_offset, batch.last_offset, batch.size_bytes, batch.max_timestamp)
         self._forget_recent()
 
-    def cut(self, position: int, offset: int) -> None:
+    def truncate_at(self, position: int, offset: int) -> None:
         """Ends the segment before the batch at `position`, the one that contains `offset`."""
         self._file_system.truncate(self.activate().fd, position)
         self.load_indexes()

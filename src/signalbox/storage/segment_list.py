@@ -43,24 +43,24 @@ class SegmentList:
 
     def take_first(self, count: int) -> list[Segment]:
         """Removes the oldest `count` segments and returns them; the active one always stays."""
-        taken = self._segments[:count]
+        removed = self._segments[:count]
         del self._segments[:count]
         del self._base_offsets[:count]
-        return taken
+        return removed
 
     def take_after(self, slot: int) -> list[Segment]:
         """Removes and returns all segments behind `slot`, whose segment becomes the active one."""
-        taken = self._segments[slot + 1 :]
+        removed = self._segments[slot + 1 :]
         del self._segments[slot + 1 :]
         del self._base_offsets[slot + 1 :]
         self.active = self._segments[-1]
-        return taken
+        return removed
 
     def replace_all(self, segment: Segment) -> list[Segment]:
         """Removes and returns all segments and starts again with `segment`."""
-        taken = self._segments
+        removed = self._segments
         self._segments, self._base_offsets, self.active = [segment], [segment.base_offset], segment
-        return taken
+        return removed
 
     def size_bytes(self) -> int:
         """The total size of all log files."""

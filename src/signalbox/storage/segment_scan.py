@@ -22,7 +22,7 @@ from signalbox.storage.file_system import FileSystem
 
 _CHUNK_SIZE_BYTES = 1 << 20
 _HEADER_READ_SIZE_BYTES = 4096
-_PLACE = Struct(">qi11xi")  # base offset, batch length, last offset delta
+_LOCATION_FIELDS = Struct(">qi11xi")  # base offset, batch length, last offset delta
 CRC_START = 21  # from the attributes on; the bytes before may be patched without a new checksum
 
 
@@ -49,7 +49,7 @@ def find_batch(file_system: FileSystem, fd: int, position: int, end: int, offset
         if last < 0:
             return None
         while at <= last:
-            base_offset, length, last_delta = _PLACE.unpack_from(chunk, at)
+            base_offset, length, last_delta = _LOCATION_FIELDS.unpack_from(chunk, at)
             if length < HEADER_SIZE - LOG_OVERHEAD:
                 return None  # not a batch: the file has foreign bytes
             if base_offset + last_delta >= offset:
@@ -66,8 +66,8 @@ def scan_batches(file_system: FileSystem, fd: int, position: int, end: int) -> I
         at = position - chunk_start
         batch = header_at(chunk, at, position) if at + HEADER_SIZE <= len(chunk) else None
         if batch is None or at + batch.size_bytes > len(chunk):
-            wanted = max(_CHUNK_SIZE_BYTES, batch.size_bytes if batch else 0)
-            chunk, chunk_start = memoryview(file_system.pread(fd, min(wanted, end - position), position)), position
+            read_size = max(_CHUNK_SIZE_BYTES, batch.size_bytes if batch else 0)
+            chunk, chunk_start = memoryview(file_system.pread(fd, min(read_size, end - position), position)), position
             batch = header_at(chunk, 0, position) if len(chunk) >= HEADER_SIZE else None
             if batch is not None and len(chunk) < batch.size_bytes <= end - position:
                 chunk = memoryview(file_system.pread(fd, batch.size_bytes, position))
@@ -84,10 +84,10 @@ def scan_batches(file_system: FileSystem, fd: int, position: int, end: int) -> I
 def header_at(chunk: bytes | memoryview, at: int, position: int) -> BatchHeader | None:
     """The header that begins at `at` in `chunk`, `position` in the file; None if no batch begins there."""
     header = BatchHeader._make((*unpack_header(chunk, at), position))
-    lies = (
+    is_invalid = (
         header.magic != MAGIC
         or header.batch_length < HEADER_SIZE - LOG_OVERHEAD
         or header.base_offset < 0
         or header.last_offset_delta < 0
     )
-    return None if lies else header
+    return None if is_invalid else header

@@ -22,10 +22,10 @@ _LIMIT_PER_SPARE = 32  # at most one of this many descriptors of the process is 
 class OutOfDescriptors(KafkaError):
     """Rejected because no descriptor is free: retriable, and the log directory stays online."""
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, operation: str) -> None:
         super().__init__(
             Error.KAFKA_STORAGE_ERROR,
-            f"{doing}: no file descriptor is free. Raise the limit (ulimit -n) or have fewer partitions or connections",
+            f"{operation}: no file descriptor is free. Raise ulimit -n, or have fewer partitions or connections",
         )
 
 

@@ -12,7 +12,7 @@ import struct
 from array import array
 from bisect import bisect_right
 
-from signalbox.storage.file_system import FileSystem, write_whole
+from signalbox.storage.file_system import FileSystem, write_fully
 
 ENTRY_SIZE_BYTES = 12
 _ENTRY = struct.Struct(">qi")
@@ -68,7 +68,7 @@ class TimeIndex:
         )
         fd = file_system.open(self.path, create=True)
         try:
-            write_whole(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)
+            write_fully(file_system, fd, data, self._saved * ENTRY_SIZE_BYTES)
             if os.path.getsize(self.path) > len(self) * ENTRY_SIZE_BYTES:  # truncating costs a journal entry
                 file_system.truncate(fd, len(self) * ENTRY_SIZE_BYTES)
         finally:
@@ -83,7 +83,7 @@ class TimeIndex:
         finally:
             file_system.close(fd)
         if len(data) % ENTRY_SIZE_BYTES:
-            raise ValueError(f"{self.path}: {len(data)} bytes are no whole number of entries")
+            raise ValueError(f"{self.path}: {len(data)} bytes are not a multiple of the entry size")
         timestamps, relative = array("q"), array("I")
         for timestamp, offset in _ENTRY.iter_unpack(data):
             if offset < 0 or (timestamps and (timestamp <= timestamps[-1] or offset < relative[-1])):

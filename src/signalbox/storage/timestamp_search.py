@@ -27,35 +27,35 @@ def find_by_timestamp(body: LogBody, timestamp: int) -> TimestampedOffset | None
             continue
         for batch in _batches_after(segment, segment.time_index_offset(timestamp)):
             if batch.max_timestamp >= timestamp and batch.last_offset >= body.log_start_offset:
-                found = _first_record(segment, batch, lambda r: r.timestamp >= timestamp, body.log_start_offset)
-                if found is not None:
-                    return found
+                result = _first_record(segment, batch, lambda r: r.timestamp >= timestamp, body.log_start_offset)
+                if result is not None:
+                    return result
     return None
 
 
 def find_max_timestamp(body: LogBody) -> TimestampedOffset | None:
     """The first record that has the largest timestamp of the log."""
-    holder = max(body.segments, key=lambda segment: segment.max_timestamp)
-    largest = holder.max_timestamp
+    segment = max(body.segments, key=lambda segment: segment.max_timestamp)
+    largest = segment.max_timestamp
     if largest < 0:
         return None
-    for batch in _batches_after(holder, holder.time_index_offset(largest)):
+    for batch in _batches_after(segment, segment.time_index_offset(largest)):
         if batch.max_timestamp == largest:
-            found = _first_record(holder, batch, lambda r: r.timestamp == largest, body.log_start_offset)
-            if found is not None:
-                return found
+            result = _first_record(segment, batch, lambda r: r.timestamp == largest, body.log_start_offset)
+            if result is not None:
+                return result
     return None
 
 
 def _batches_after(segment: Segment, offset: int) -> Iterator[BatchHeader]:
-    found = segment.locate(offset)
-    return segment.headers(found[0]) if found else iter(())
+    location = segment.locate(offset)
+    return segment.headers(location[0]) if location else iter(())
 
 
 def _first_record(
-    segment: Segment, batch: BatchHeader, wanted: Callable[[Record], bool], start_offset: int
+    segment: Segment, batch: BatchHeader, matches: Callable[[Record], bool], start_offset: int
 ) -> TimestampedOffset | None:
     for record in decode_records(segment.read(batch.position, batch.size_bytes)):
-        if record.offset >= start_offset and wanted(record):
+        if record.offset >= start_offset and matches(record):
             return TimestampedOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
     return None

@@ -47,7 +47,7 @@ class BufferPool:
         self.idle_bytes = 0
         self.used_bytes = 0
 
-    def take(self, size_bytes: int) -> PooledBuffer:
+    def acquire(self, size_bytes: int) -> PooledBuffer:
         """A buffer that holds `size_bytes`; it still has its old content."""
         capacity = _capacity_for(size_bytes)
         self.used_bytes += capacity

@@ -39,7 +39,7 @@ class ChannelOutput(FrameInput):
         self._loop = loop
         self._sock = sock
         self._send = sock.send
-        self._queue = SendQueue(loop.staging, loop.cold_files)
+        self._queue = SendQueue(loop.staging, loop.page_cache)
         self._corked = False
         self._flushing = False
         self._interest = READ
@@ -53,13 +53,13 @@ class ChannelOutput(FrameInput):
 
     def send_frame(self, chunks: Sequence[Chunk]) -> None:
         if len(chunks) == 1 and type(chunks[0]) is bytes:
-            self.send_whole(len(chunks[0]).to_bytes(4) + chunks[0])
+            self.send_framed(len(chunks[0]).to_bytes(4) + chunks[0])
             return
         size = sum(map(len, chunks))
         if size <= _READ_AND_JOIN_BYTES:
             try:
                 pieces = [self._read_now(chunk) if type(chunk) is FileSlice else chunk for chunk in chunks]
-                self.send_whole(b"".join((size.to_bytes(4), *pieces)))  # type: ignore[arg-type]
+                self.send_framed(b"".join((size.to_bytes(4), *pieces)))  # type: ignore[arg-type]
                 return
             except OSError:
                 log.debug("a file slice cannot be read now", exc_info=True)  # the flush finds the cause
@@ -68,11 +68,11 @@ class ChannelOutput(FrameInput):
             self._enqueue(chunks, size)
 
     def _read_now(self, piece: FileSlice) -> bytes:
-        if not self._loop.cold_files.is_warm(piece):
+        if not self._loop.page_cache.is_resident(piece):
             raise BlockingIOError
         return read_slice(piece, piece.size)
 
-    def send_whole(self, frame: bytes) -> None:
+    def send_framed(self, frame: bytes) -> None:
         """Send a frame that already begins with its size: at once if nothing is queued before it."""
         if self._queue.size_bytes or self._corked or self.closed:
             if not self.closed:
@@ -100,11 +100,13 @@ class ChannelOutput(FrameInput):
             self.bytes_out += sent
             if sent == total:
                 return
-        gone = sent - len(head)
-        if 0 < gone < records.size:
-            rest = FileSlice(records.fd, records.position + gone, records.size - gone, records.owner)
-            self._queue.extend((rest, tail) if tail else (rest,), total - sent)
-            self._await_room()  # the socket is full: another try in this turn would only cost a call
+        records_sent = sent - len(head)
+        if 0 < records_sent < records.size:
+            remaining_records = FileSlice(
+                records.fd, records.position + records_sent, records.size - records_sent, records.owner
+            )
+            self._queue.extend((remaining_records, tail) if tail else (remaining_records,), total - sent)
+            self._await_writable()  # the socket is full: another try in this turn would only cost a call
             return
         self._queue.extend((head, records, tail) if tail else (head, records), total)
         self._queue.skip(sent)
@@ -118,7 +120,7 @@ class ChannelOutput(FrameInput):
         staging[:begin] = head
         staging[end:total] = tail
         try:
-            filled = os.preadv(records.fd, [staging[begin:end]], records.position, self._loop.cold_files.read_flags)
+            filled = os.preadv(records.fd, [staging[begin:end]], records.position, self._loop.page_cache.read_flags)
             return self._send(staging[:total]) if filled == records.size else 0
         except OSError:
             return 0
@@ -126,7 +128,7 @@ class ChannelOutput(FrameInput):
     def _send_file(self, head: bytes, records: FileSlice, tail: bytes) -> int:
         """Send without a copy, in two or three calls; returns the number of bytes sent."""
         sent = 0
-        if not self._loop.cold_files.is_warm(records):
+        if not self._loop.page_cache.is_resident(records):
             return 0
         try:
             sent = self._send(head, socket.MSG_MORE)
@@ -163,15 +165,15 @@ class ChannelOutput(FrameInput):
         """Send what is queued. The loop calls it at the end of a turn and when the socket is writable again."""
         self._flushing = False
         queue = self._queue
-        if self.closed or queue.cold is not None:
+        if self.closed or queue.uncached is not None:
             return
         try:
             count = queue.flush(self._sock)
         except OSError as error:
             self.close(f"sending failed: {error}")
             return
-        if queue.cold is not None:
-            self._await_disk(count, queue.cold)
+        if queue.uncached is not None:
+            self._await_disk(count, queue.uncached)
         else:
             self._after_flush(count, queue.size_bytes)
 
@@ -182,10 +184,10 @@ class ChannelOutput(FrameInput):
         self._set_interest(self._interest & ~WRITE)
         if self._queue.size_bytes > PAUSE_READING_BYTES:
             self.hold()
-        self._loop.cold_files.warm(piece, self._read_from_disk)
+        self._loop.page_cache.prefetch(piece, self._on_prefetched)
 
-    def _read_from_disk(self) -> None:
-        self._queue.warmed()
+    def _on_prefetched(self) -> None:
+        self._queue.prefetched()
         self.flush()
 
     def _after_flush(self, count: int, remaining: int) -> None:
@@ -199,13 +201,13 @@ class ChannelOutput(FrameInput):
             if self._closing is not None:
                 self.close(self._closing)
             elif self._held:
-                self.let_go()
+                self.release_hold()
         elif self.stalled_since is None:
-            self._await_room()
+            self._await_writable()
         elif count:
             self.stalled_since = self._loop.now
 
-    def _await_room(self) -> None:
+    def _await_writable(self) -> None:
         self.stalled_since = self._loop.now
         self._set_interest(self._interest | WRITE)
         if self._queue.size_bytes > PAUSE_READING_BYTES:

@@ -43,12 +43,12 @@ async def connect_data_channel(
         except BaseException:
             sock.close()
             raise
-        return await _shake_hands(channel)
+        return await _handshake(channel)
 
 
 async def _connect(host: str, port: int) -> socket.socket:
     loop = asyncio.get_running_loop()
-    problem: OSError | None = None
+    last_error: OSError | None = None
     for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         sock = socket.socket(family, kind, protocol)
         try:
@@ -57,31 +57,31 @@ async def _connect(host: str, port: int) -> socket.socket:
             reject_self_connection(sock)
         except OSError as error:
             sock.close()
-            problem = error
+            last_error = error
         except BaseException:
             sock.close()
             raise
         else:
             return sock
-    raise problem or OSError(f"{host} has no address")
+    raise last_error or OSError(f"{host} has no address")
 
 
-async def _shake_hands(channel: DataChannel) -> DataChannel:
-    standing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+async def _handshake(channel: DataChannel) -> DataChannel:
+    established: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def ready() -> None:
-        if not standing.done():
-            standing.set_result(None)
+        if not established.done():
+            established.set_result(None)
 
     def closed(reason: str) -> None:
-        if not standing.done():
-            standing.set_exception(TlsFailed(ENDED_EARLY if reason == PEER_CLOSED else reason))
+        if not established.done():
+            established.set_exception(TlsFailed(ENDED_EARLY if reason == PEER_CLOSED else reason))
 
     channel.on_ready, channel.on_closed = ready, closed
     channel.start()
     try:
-        await standing
+        await established
     except BaseException:
-        channel.close("the connection attempt was given up")
+        channel.close("the connection attempt was cancelled")
         raise
     return channel

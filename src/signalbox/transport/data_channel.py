@@ -16,7 +16,7 @@ from struct import Struct
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.channel_output import ChannelOutput
-from signalbox.transport.data_loop import GONE, READ, WRITE, DataLoop
+from signalbox.transport.data_loop import HANGUP, READ, WRITE, DataLoop
 from signalbox.transport.frame_channel import ClosedCallback, OpenCallback
 from signalbox.transport.frame_reader import SIZE_BYTES, FrameReader, FrameSizeError
 from signalbox.transport.socket_address import address_of
@@ -38,8 +38,8 @@ class DataChannel(ChannelOutput):
     """See `FrameChannel` for the interface."""
 
     __slots__ = (
-        "_arrived", "_expects_large", "_recv_into", "_size_prefix", "_view", "bytes_in", "local_address", "on_closed",
-        "on_ready",
+        "_arrived_bytes", "_expects_large", "_recv_into", "_size_prefix", "_view", "bytes_in", "local_address",
+        "on_closed", "on_ready",
     )  # fmt: skip
 
     def __init__(self, loop: DataLoop, sock: socket.socket, max_frame_bytes: int = MAX_FRAME_SIZE_BYTES) -> None:
@@ -50,7 +50,7 @@ class DataChannel(ChannelOutput):
         self._expects_large = False
         self._view = loop.receive_view
         self._recv_into = sock.recv_into
-        self._arrived = 0  # bytes at the end of a large frame that has not had its slice yet
+        self._arrived_bytes = 0  # bytes at the end of a large frame that has not had its slice yet
         self.on_ready: OpenCallback = _unset
         self.on_closed: ClosedCallback = _unset
         self.bytes_in = 0
@@ -108,7 +108,7 @@ class DataChannel(ChannelOutput):
             try:
                 reader.on_frame(view[SIZE_BYTES:count], None)
             except Exception as error:
-                self._break(error)
+                self._fail(error)
         elif count:
             self._feed(view, count)
         else:
@@ -122,7 +122,7 @@ class DataChannel(ChannelOutput):
         if events & ~WRITE:
             if not self._reader.muted:
                 self._read()
-            elif events & GONE:
+            elif events & HANGUP:
                 self.close(PEER_CLOSED)
             elif self._interest & READ:
                 self._set_interest(self._interest & ~READ)
@@ -130,7 +130,7 @@ class DataChannel(ChannelOutput):
     def _read(self) -> None:
         reader, loop = self._reader, self._loop
         target = reader.target
-        if self._arrived:
+        if self._arrived_bytes:
             return
         try:
             if target is not None:
@@ -149,23 +149,23 @@ class DataChannel(ChannelOutput):
             self.close(PEER_CLOSED)
         elif target is None:
             self._feed(self._view, count)
-        elif count == len(target) and reader.begun_bytes >= _OWN_SLICE_BYTES:
+        elif count == len(target) and reader.current_frame_bytes >= _OWN_SLICE_BYTES:
             # To receive, check and store this much takes at least two slices: the control plane can run between them.
-            self._arrived = count
-            loop.run_soon(self._deliver_arrived)
+            self._arrived_bytes = count
+            loop.run_soon(self._deliver_large_frame)
         else:
             self._fill(count)
 
-    def _deliver_arrived(self) -> None:
-        count, self._arrived = self._arrived, 0
+    def _deliver_large_frame(self) -> None:
+        count, self._arrived_bytes = self._arrived_bytes, 0
         if not self.closed:
-            self._loop.run_alone(lambda: self._fill(count))
+            self._loop.run_exclusively(lambda: self._fill(count))
 
     def _fill(self, count: int) -> None:
         try:
             self._reader.filled(count)
         except Exception as error:
-            self._break(error)
+            self._fail(error)
 
     def _feed(self, view: memoryview, count: int) -> None:
         """Deliver any number of frames and parts of frames; their responses are sent together at the end of the
@@ -177,10 +177,10 @@ class DataChannel(ChannelOutput):
         except FrameSizeError as error:
             self._reject_frame(error)
         except Exception as error:
-            self._break(error)
+            self._fail(error)
         self._corked = False
         if reader.backlog is not None:
-            self._give_way()
+            self._defer_backlog()
         if reader.target is not None and len(reader.target) > _LARGE_FRAME_BYTES:
             self._expects_large = True
 
@@ -208,7 +208,7 @@ class DataChannel(ChannelOutput):
             self._reject_frame(error)
             return
         except Exception as error:
-            self._break(error)
+            self._fail(error)
             return
         if reader.target is not None:
             self._read()
@@ -216,6 +216,6 @@ class DataChannel(ChannelOutput):
     def _run_soon(self, callback: Callable[[], None]) -> None:
         self._loop.run_soon(callback)
 
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         if not self._interest & READ:
             self._set_interest(self._interest | READ)

@@ -28,7 +28,7 @@ log = logging.getLogger("signalbox.transport")
 
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
-GONE = select.EPOLLHUP | select.EPOLLERR
+HANGUP = select.EPOLLHUP | select.EPOLLERR
 _MAX_EVENTS = 256
 _STAGING_BYTES = 262_144  # several small file slices and the bytes between them
 
@@ -63,14 +63,14 @@ class DataLoop:
         self._runnable: list[Callable[[], None]] = []
         self._turn_end: list[Callable[[], None]] = []
         self._dirty: list[Flushable] = []
-        self._armed: asyncio.Handle | None = None
+        self._scheduled_turn: asyncio.Handle | None = None
         self._had_turn = False
         self._in_turn = False
         self._events_first = False
-        self._alone: CooperativeTask | None = None
+        self._exclusive_task: CooperativeTask | None = None
         self._overdue_at = 0.0
         self.pool = BufferPool()
-        self.cold_files = PageCache(loop)
+        self.page_cache = PageCache(loop)
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
         self.staging = memoryview(bytearray(_STAGING_BYTES))
         self.now = time.monotonic()
@@ -110,25 +110,25 @@ class DataLoop:
     def run_soon(self, callback: Callable[[], None]) -> None:
         """Run `callback` within the budget of this turn or the next: for work without a socket event."""
         self._runnable.append(callback)
-        self._arm()
+        self._schedule_turn()
 
-    def run_alone(self, work: Callable[[], None]) -> None:
+    def run_exclusively(self, work: Callable[[], None]) -> None:
         """Run `work`, which may call yield_if_due (`common/cooperative_task.py`). While it has yielded, asyncio runs,
         but no other event of this set, so that the code of the data plane need not handle the case of several slices.
         For events and `run_soon`."""
-        self._alone = CooperativeTask(work)
-        self._go_on()
+        self._exclusive_task = CooperativeTask(work)
+        self._run_slice()
 
     def at_turn_end(self, callback: Callable[[], None]) -> None:
         """Run `callback` once, after the events of the running turn (or of the next one), before responses are sent."""
         self._turn_end.append(callback)
-        self._arm()
+        self._schedule_turn()
 
     def flush_soon(self, member: Flushable) -> None:
         """`member` has something to send: it is flushed once, at the end of the turn."""
         self._dirty.append(member)
         if not self._in_turn:
-            self._arm()
+            self._schedule_turn()
 
     def overdue(self) -> bool:
         """Whether the connection that is being handled has used its share of this turn: the rest of its work goes into
@@ -138,22 +138,22 @@ class DataLoop:
     def close(self) -> None:
         """Stop the loop. Members close their own sockets."""
         self._loop.remove_reader(self._epoll.fileno())
-        if self._armed is not None:
-            self._armed.cancel()
-            self._armed = None
+        if self._scheduled_turn is not None:
+            self._scheduled_turn.cancel()
+            self._scheduled_turn = None
         self._epoll.close()
-        self.cold_files.close()
+        self.page_cache.close()
         self.threads.close()
 
     @property
     def closed(self) -> bool:
         return self._epoll.closed
 
-    def _arm(self) -> None:
-        if not self._in_turn and self._armed is None:
-            self._armed = self._loop.call_soon(self._armed_turn)
+    def _schedule_turn(self) -> None:
+        if not self._in_turn and self._scheduled_turn is None:
+            self._scheduled_turn = self._loop.call_soon(self._run_scheduled_turn)
 
-    def _armed_turn(self) -> None:
+    def _run_scheduled_turn(self) -> None:
         """The turn of a round of asyncio in which the set may also be readable: one turn between two polls is
         enough."""
         self._had_turn = True
@@ -169,9 +169,9 @@ class DataLoop:
 
     def _turn(self) -> None:
         """One slice. If work is left, the next turn is scheduled in asyncio, which polls in between."""
-        if self._armed is not None:
-            self._armed.cancel()
-            self._armed = None
+        if self._scheduled_turn is not None:
+            self._scheduled_turn.cancel()
+            self._scheduled_turn = None
         clock = time.monotonic
         started = self.now = clock()
         deadline = started + self._budget
@@ -179,9 +179,9 @@ class DataLoop:
         self._in_turn = True
         try:
             # Events that arrive within the budget are handled now: a round through asyncio costs as much as a request.
-            while self._alone is None or self._go_on():
+            while self._exclusive_task is None or self._run_slice():
                 handled = self._handle_events(clock, deadline)
-                if self._alone is not None:
+                if self._exclusive_task is not None:
                     break
                 if self._turn_end:
                     self._end_turn()
@@ -192,30 +192,30 @@ class DataLoop:
         finally:
             self._in_turn = False
             self.turns += 1
-            taken = clock() - started
-            self.busy_seconds += taken
+            elapsed = clock() - started
+            self.busy_seconds += elapsed
             # The queue length integrated over time is the total waiting time of all requests.
-            self.queue_seconds += taken * len(self._ready)
-            if taken > self.longest_turn_seconds:
-                self.longest_turn_seconds = taken
-            if self._runnable or self._dirty or self._turn_end or self._alone:
-                self._arm()
+            self.queue_seconds += elapsed * len(self._ready)
+            if elapsed > self.longest_turn_seconds:
+                self.longest_turn_seconds = elapsed
+            if self._runnable or self._dirty or self._turn_end or self._exclusive_task:
+                self._schedule_turn()
 
-    def _go_on(self) -> bool:
+    def _run_slice(self) -> bool:
         """Run one slice of the task that runs alone, twice the budget; returns whether it was the last. Its errors are
         logged."""
-        task = self._alone
+        task = self._exclusive_task
         assert task is not None
-        began = time.monotonic()
-        task.away_s += began - task.left_at if task.left_at else 0.0
-        task.deadline = began + 2 * self._budget
+        started = time.monotonic()
+        task.away_s += started - task.left_at if task.left_at else 0.0
+        task.deadline = started + 2 * self._budget
         try:
             task.switch()
         except Exception:
             log.exception("Event of the data plane failed")
         task.left_at = time.monotonic()
         if task.dead:
-            self._alone = None
+            self._exclusive_task = None
         return bool(task.dead)
 
     def _end_turn(self) -> None:

@@ -59,7 +59,7 @@ class FrameChannel(Protocol):
         """Queue one frame made of `chunks`, without the size prefix; it is sent at the end of the turn."""
         ...
 
-    def send_whole(self, frame: bytes) -> None:
+    def send_framed(self, frame: bytes) -> None:
         """Queue or send one frame that already begins with its size."""
         ...
 

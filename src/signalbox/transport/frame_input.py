@@ -64,7 +64,7 @@ class FrameInput(ABC):
         self._reader.muted = self._held = True
         self._resuming = False
 
-    def let_go(self) -> None:
+    def release_hold(self) -> None:
         """What was queued is sent."""
         self._held = False
         if not self._owner_muted:
@@ -81,9 +81,9 @@ class FrameInput(ABC):
             self._run_soon(self._resume)
             return
         reader.muted = False
-        self._read_on()
+        self._resume_reading()
 
-    def _give_way(self) -> None:
+    def _defer_backlog(self) -> None:
         """Deliver the rest of what was received in another turn."""
         if not self._reader.muted and not self.closed:
             self._reader.muted = self._resuming = True
@@ -93,7 +93,7 @@ class FrameInput(ABC):
         """Whether received bytes wait above the socket."""
         return self._reader.backlog is not None
 
-    def _continue(self) -> None:
+    def _deliver_backlog(self) -> None:
         """Deliver the bytes that wait above the socket."""
         self._reader.resume()
 
@@ -103,21 +103,21 @@ class FrameInput(ABC):
         self._resuming = False
         self._reader.muted = False
         try:
-            self._continue()
+            self._deliver_backlog()
         except FrameSizeError as error:
             self._reject_frame(error)
         except Exception as error:
-            self._break(error)
+            self._fail(error)
         if self._reader.backlog is not None:
-            self._give_way()
+            self._defer_backlog()
         if not self.closed and not self._reader.muted:
-            self._read_on()
+            self._resume_reading()
 
     def _reject_frame(self, error: FrameSizeError) -> None:
         self.fault = error.fault
         self.close_after_flush(str(error))
 
-    def _break(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         """A bug in the layers above: close this connection, keep the loop."""
         log.error("connection of %s failed", self.peer_address, exc_info=error)
         self.close(f"internal error: {error!r}")
@@ -133,5 +133,5 @@ class FrameInput(ABC):
         """Call `callback` in a turn of its own."""
 
     @abstractmethod
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         """Read from the socket again, if reading was stopped."""

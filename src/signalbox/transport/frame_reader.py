@@ -2,7 +2,7 @@
 
 Bytes arrive either in borrowed memory (`feed`: the loop's shared buffer, valid during the call) or in place, in the
 buffer of a frame that has begun (`target` and `filled`). While `muted`, nothing is delivered: the rest of a read waits
-in a backlog, and `resume` continues from it without another copy. The same happens with the rest when `enough()`
+in a backlog, and `resume` continues from it without another copy. The same happens with the rest when `is_overdue()`
 returns true after a frame, because one read can hold ten thousand requests and other connections must not wait. A size
 below zero or above `max_frame_bytes` raises FrameSizeError: the connection must be closed, since nothing after it can
 be trusted.
@@ -36,7 +36,7 @@ class FrameSizeError(ValueError):
     def __init__(self, size: int, max_bytes: int) -> None:
         if is_tls(size):
             self.fault = TLS_ON_PLAINTEXT
-            super().__init__("the peer speaks TLS to a port without: check its security.protocol, or the port")
+            super().__init__("the peer sent TLS to a listener without TLS: check its security.protocol, or the port")
         else:
             self.fault = "frame_size"
             super().__init__(f"frame of {size} bytes, at most {max_bytes} are allowed")
@@ -46,15 +46,26 @@ class FrameReader:
     """The state of one connection's incoming stream."""
 
     __slots__ = (
-        "_backlog_start", "_buffer", "_enough", "_filled", "_frame", "_own", "_pool", "backlog", "max_frame_bytes",
-        "muted", "on_frame", "prefix", "target",
+        "_backlog_memory",
+        "_backlog_start",
+        "_buffer",
+        "_filled",
+        "_frame",
+        "_is_overdue",
+        "_pool",
+        "backlog",
+        "max_frame_bytes",
+        "muted",
+        "on_frame",
+        "prefix",
+        "target",
     )  # fmt: skip
 
     def __init__(
-        self, pool: BufferPool, on_frame: FrameCallback, max_frame_bytes: int, enough: Callable[[], bool] = _never
+        self, pool: BufferPool, on_frame: FrameCallback, max_frame_bytes: int, is_overdue: Callable[[], bool] = _never
     ) -> None:
         self._pool = pool
-        self._enough = enough
+        self._is_overdue = is_overdue
         self.on_frame = on_frame
         self.max_frame_bytes = max_frame_bytes
         self.muted = False
@@ -66,7 +77,7 @@ class FrameReader:
         # The first bytes of an incomplete size. If it is empty and there is no target, the stream is between two
         # frames.
         self.prefix = b""
-        self._own: bytearray | None = None  # the backlog's memory
+        self._backlog_memory: bytearray | None = None  # the backlog's memory
         self.backlog: memoryview | None = None  # received bytes that wait for `resume`
         self._backlog_start = 0
 
@@ -76,7 +87,7 @@ class FrameReader:
         return self.target is not None or self.prefix != b""
 
     @property
-    def begun_bytes(self) -> int:
+    def current_frame_bytes(self) -> int:
         """The size of the frame that has begun, 0 between two frames."""
         return len(self._frame) if self._frame is not None else 0
 
@@ -99,8 +110,8 @@ class FrameReader:
                 return
             self.on_frame(view[start:stop], None)
             start = stop
-            if start < end and (self.muted or self._enough()):
-                self._keep(view, start, end)
+            if start < end and (self.muted or self._is_overdue()):
+                self._keep_backlog(view, start, end)
                 return
         if start < end:
             self.prefix = bytes(view[start:end])
@@ -132,35 +143,35 @@ class FrameReader:
             self.backlog = None
             self.feed(backlog, self._backlog_start, len(backlog))
             if self.backlog is None:
-                self._own = None
+                self._backlog_memory = None
 
     def append_backlog(self, view: memoryview) -> None:
         """Add bytes that arrived while muted: asyncio cannot return what it has read."""
         if self.backlog is None:
-            self._keep(view, 0, len(view))
+            self._keep_backlog(view, 0, len(view))
         else:
-            self._own = bytearray(self.backlog[self._backlog_start :]) + view
-            self.backlog, self._backlog_start = memoryview(self._own), 0
+            self._backlog_memory = bytearray(self.backlog[self._backlog_start :]) + view
+            self.backlog, self._backlog_start = memoryview(self._backlog_memory), 0
 
     def discard(self) -> None:
         """The connection is closed: return the buffer to the pool and deliver nothing more."""
         self.muted = True
-        self._own = self.backlog = self.target = self._frame = None
+        self._backlog_memory = self.backlog = self.target = self._frame = None
         self.prefix = b""
         if self._buffer is not None:
             self._pool.release(self._buffer)
             self._buffer = None
 
     def _begin(self, size: int) -> None:
-        self._buffer = self._pool.take(size)
+        self._buffer = self._pool.acquire(size)
         self._frame = self.target = self._buffer.view[:size]
         self._filled = 0
 
     def _finish_prefix(self, view: memoryview, start: int, end: int) -> int:
         """Complete a size prefix that arrived in pieces. Then its frame gets a buffer of its own."""
-        taken = min(SIZE_BYTES - len(self.prefix), end - start)
-        self.prefix += bytes(view[start : start + taken])
-        start += taken
+        count = min(SIZE_BYTES - len(self.prefix), end - start)
+        self.prefix += bytes(view[start : start + count])
+        start += count
         if len(self.prefix) < SIZE_BYTES:
             return start
         (size,) = _read_size(self.prefix)
@@ -172,13 +183,13 @@ class FrameReader:
             start += count
             self.filled(count)
         if self.muted and start < end:
-            self._keep(view, start, end)
+            self._keep_backlog(view, start, end)
             return end
         return start
 
-    def _keep(self, view: memoryview, start: int, end: int) -> None:
-        if view.obj is self._own:
+    def _keep_backlog(self, view: memoryview, start: int, end: int) -> None:
+        if view.obj is self._backlog_memory:
             self.backlog, self._backlog_start = view, start
         else:
-            self._own = bytearray(view[start:end])
-            self.backlog, self._backlog_start = memoryview(self._own), 0
+            self._backlog_memory = bytearray(view[start:end])
+            self.backlog, self._backlog_start = memoryview(self._backlog_memory), 0

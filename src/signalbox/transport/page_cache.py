@@ -1,7 +1,7 @@
 """File slices that are not in the page cache: detected without waiting, read by a thread, then sent.
 
 `preadv` with RWF_NOWAIT returns at once whether a page is cached. It is called for the first and the last page of the
-bytes that a send takes next. One of two threads reads a cold slice into the page cache (the read itself needs no
+bytes that a send takes next. One of two threads reads the slice into the page cache (the read itself needs no
 interpreter), and the connection continues afterwards. A file system without support for it (tmpfs) is always in memory.
 """
 
@@ -26,14 +26,16 @@ class PageCache:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._byte = [bytearray(1)]
-        self._tells = True
-        self.read_flags = os.RWF_NOWAIT  # for `preadv` of what is read in one call: BlockingIOError if it is cold
+        self._reports_residency = True
+        self.read_flags = (
+            os.RWF_NOWAIT
+        )  # for `preadv` of what is read in one call: BlockingIOError if it is not in memory
         self._threads: ThreadPoolExecutor | None = None
         self.reads = 0
 
-    def is_warm(self, piece: FileSlice) -> bool:
+    def is_resident(self, piece: FileSlice) -> bool:
         """Whether the next window of `piece` can be sent without waiting for a disk."""
-        if not self._tells:
+        if not self._reports_residency:
             return True
         last = piece.position + min(piece.size, WINDOW_BYTES) - 1
         try:
@@ -44,10 +46,10 @@ class PageCache:
             return False
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
-                self._tells, self.read_flags = False, 0
+                self._reports_residency, self.read_flags = False, 0
         return True  # the send reports any other fault of the file
 
-    def warm(self, piece: FileSlice, done: Callable[[], None]) -> None:
+    def prefetch(self, piece: FileSlice, done: Callable[[], None]) -> None:
         """Read the next window of `piece` into the page cache; `done` is called on the loop."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="cold-reads")
@@ -55,13 +57,13 @@ class PageCache:
         size = min(piece.size, WINDOW_BYTES)
         # The thread holds the slice and its owner until then: the file must not be closed during the read.
         future = self._threads.submit(_read, piece, size)
-        future.add_done_callback(lambda _: self._tell(done))
+        future.add_done_callback(lambda _: self._call_on_loop(done))
 
     def close(self) -> None:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _tell(self, done: Callable[[], None]) -> None:
+    def _call_on_loop(self, done: Callable[[], None]) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(done)
 

@@ -1,8 +1,8 @@
 """A thread that refreshes something: it fetches, sleeps until the next time or until it is woken, and fetches again.
 
-It holds no reference to its keeper while it sleeps; otherwise the keeper could never be freed. The thread ends when
-`step` of its keeper returns None, or when the keeper is freed. It is a daemon: a fetch that hangs does not keep the
-process alive.
+It holds no reference to its refresher while it sleeps; otherwise the refresher could never be freed. The thread ends
+when `step` of its refresher returns None, or when the refresher is freed. It is a daemon: a fetch that hangs does not
+keep the process alive.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ class RefreshThread(Protocol):
         ...
 
 
-def start_keeper_thread(keeper: RefreshThread, wake: threading.Event, name: str) -> None:
-    """Begin at once. `wake` is the keeper's own event: set it for an early step, or to end the thread."""
-    threading.Thread(target=_run, args=(weakref.ref(keeper), wake), name=name, daemon=True).start()
-    weakref.finalize(keeper, wake.set)
+def start_refresh_thread(refresher: RefreshThread, wake: threading.Event, name: str) -> None:
+    """Begin at once. `wake` is the refresher's own event: set it for an early step, or to end the thread."""
+    threading.Thread(target=_run, args=(weakref.ref(refresher), wake), name=name, daemon=True).start()
+    weakref.finalize(refresher, wake.set)
 
 
-def _run(keeper: weakref.ref[RefreshThread], wake: threading.Event) -> None:
+def _run(refresher: weakref.ref[RefreshThread], wake: threading.Event) -> None:
     while True:
-        held = keeper()
-        wait_s = held.step() if held is not None else None
+        target = refresher()
+        wait_s = target.step() if target is not None else None
         if wait_s is None:
             return
-        del held
+        del target
         time.sleep(min(wait_s, EARLIEST_SECONDS))
         wake.wait(max(0.0, wait_s - EARLIEST_SECONDS))
         wake.clear()

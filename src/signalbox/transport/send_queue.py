@@ -4,7 +4,7 @@ A flush uses as few system calls as the content allows: below 64 KB one joined `
 of up to 32 KB is read into the loop's staging memory next to its header and is sent with the same `send`; larger ones
 are sent with `sendfile` (measured: below that size its two or three calls cost more). If a file ends before its slice,
 ShortFileError is raised: the frame cannot be completed, so the connection must be closed. A slice that is not in the
-page cache ends a flush: it is then in `cold`, and the owner has it read before the next flush.
+page cache ends a flush: it is then in `uncached`, and the owner has it read before the next flush.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from signalbox.common.limits import JOINED_SEND_BYTES, SENDFILE_FROM_BYTES
 from signalbox.transport.frame_channel import Chunk
 from signalbox.transport.page_cache import WINDOW_BYTES, PageCache
 
-_LOOKED_AT = 8  # chunks of a response that may precede its first slice
+_MAX_CHUNKS_BEFORE_SLICE = 8  # chunks of a response that may precede its first slice
 _MAX_PIECES = 256  # pieces in one sendmsg; the kernel's own limit is 1024
 
 
@@ -39,14 +39,14 @@ def read_slice(piece: FileSlice, size_bytes: int) -> bytes:
 class SendQueue:
     """Chunks for one socket. `staging` is shared by all queues of a loop and used only inside `flush`."""
 
-    __slots__ = ("_chunks", "_cold_files", "_staging", "_warmed", "cold", "size_bytes")
+    __slots__ = ("_chunks", "_page_cache", "_prefetched", "_staging", "size_bytes", "uncached")
 
-    def __init__(self, staging: memoryview, cold_files: PageCache) -> None:
+    def __init__(self, staging: memoryview, page_cache: PageCache) -> None:
         self._chunks: deque[Chunk] = deque()
         self._staging = staging
-        self._cold_files = cold_files
-        self._warmed: FileSlice | None = None
-        self.cold: FileSlice | None = None
+        self._page_cache = page_cache
+        self._prefetched: FileSlice | None = None
+        self.uncached: FileSlice | None = None
         self.size_bytes = 0
 
     def append(self, chunk: Chunk, size_bytes: int) -> None:
@@ -71,30 +71,30 @@ class SendQueue:
             first = chunks.popleft()
             size = len(first)
             if isinstance(first, FileSlice):
-                taken = min(size, max_bytes)
-                if taken < size:
-                    chunks.appendleft(FileSlice(first.fd, first.position + taken, size - taken, first.owner))
-                first, size = read_slice(first, taken), taken
+                size_taken = min(size, max_bytes)
+                if size_taken < size:
+                    chunks.appendleft(FileSlice(first.fd, first.position + size_taken, size - size_taken, first.owner))
+                first, size = read_slice(first, size_taken), size_taken
             pieces.append(first)
             total += size
         self.size_bytes -= total
         return b"".join(pieces)
 
-    def warmed(self) -> None:
-        """The cold slice was read: the next flush sends it, even if its pages were evicted meanwhile."""
-        self._warmed, self.cold = self.cold, None
+    def prefetched(self) -> None:
+        """The slice in `uncached` was read: the next flush sends it, even if its pages were evicted meanwhile."""
+        self._prefetched, self.uncached = self.uncached, None
 
-    def next_cold(self) -> FileSlice | None:
-        """For encryption: the first slice that `take` would read, if it is not in memory; it is then in `cold`."""
-        for chunk in islice(self._chunks, _LOOKED_AT):
+    def next_uncached(self) -> FileSlice | None:
+        """For encryption: the first slice that `take` would read, if it is not in memory; it is then in `uncached`."""
+        for chunk in islice(self._chunks, _MAX_CHUNKS_BEFORE_SLICE):
             if isinstance(chunk, FileSlice):
-                return chunk if self._is_cold(chunk) else None
+                return chunk if self._is_uncached(chunk) else None
         return None
 
-    def _is_cold(self, piece: FileSlice) -> bool:
-        if piece is self._warmed or self._cold_files.is_warm(piece):
+    def _is_uncached(self, piece: FileSlice) -> bool:
+        if piece is self._prefetched or self._page_cache.is_resident(piece):
             return False
-        self.cold = piece
+        self.uncached = piece
         return True
 
     def flush(self, sock: socket.socket) -> int:
@@ -115,17 +115,17 @@ class SendQueue:
                         chunks[0] = memoryview(first)[count:]
                     self.size_bytes -= count
                     continue
-                if type(first) is FileSlice and self._is_cold(first):
+                if type(first) is FileSlice and self._is_uncached(first):
                     break
-                by_file = type(first) is FileSlice and first.size > SENDFILE_FROM_BYTES
-                if not (self._send_file(sock, first) if by_file else self._send_run(sock)):  # type: ignore[arg-type]
+                uses_sendfile = type(first) is FileSlice and first.size > SENDFILE_FROM_BYTES
+                if not (self._send_file(sock, first) if uses_sendfile else self._send_run(sock)):  # type: ignore[arg-type]
                     break
         except (BlockingIOError, InterruptedError):
             pass
         return sent_before - self.size_bytes
 
     def _send_file(self, sock: socket.socket, piece: FileSlice) -> bool:
-        size = min(piece.size, WINDOW_BYTES) if piece is self._warmed else piece.size
+        size = min(piece.size, WINDOW_BYTES) if piece is self._prefetched else piece.size
         count = os.sendfile(sock.fileno(), piece.fd, piece.position, size)
         if count == 0:
             raise ShortFileError(f"file ended {piece.size} bytes before its slice")
@@ -161,7 +161,7 @@ class SendQueue:
                     break
                 if not has_file and total > JOINED_SEND_BYTES:
                     break  # large plain chunks are sent without a copy; the file slice begins the next run
-                if pieces and not self._cold_files.is_warm(chunk):
+                if pieces and not self._page_cache.is_resident(chunk):
                     break  # the chunks before it are sent first
                 has_file = True
             elif has_file and total + size > len(self._staging):

@@ -42,7 +42,7 @@ def reject_self_connection(sock: socket.socket) -> None:
         return
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no TIME_WAIT keeps the port
     sock.close()
-    raise ConnectionRefusedError(errno.ECONNREFUSED, "nobody listens there: the connection was one to itself")
+    raise ConnectionRefusedError(errno.ECONNREFUSED, "no server listens there: the socket connected to itself")
 
 
 def tune(sock: socket.socket, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1) -> None:

@@ -66,7 +66,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
     def send_frame(self, chunks: Sequence[Chunk]) -> None:
         self._enqueue((sum(map(len, chunks)).to_bytes(4), *chunks))
 
-    def send_whole(self, frame: bytes) -> None:
+    def send_framed(self, frame: bytes) -> None:
         self._enqueue((frame,))
 
     def send_slice(self, head: bytes, records: FileSlice, tail: bytes) -> None:
@@ -125,7 +125,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         if self._tls is None:
             self.on_ready()
         else:
-            self._tls.advance(asyncio.get_running_loop(), self._advanced)
+            self._tls.advance(asyncio.get_running_loop(), self._on_handshake_step)
 
     def data_received(self, data: bytes) -> None:
         if self.closed:
@@ -134,13 +134,13 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self.active_at = started
         self.bytes_in += len(data)
         if self._tls is None:
-            self._take(data)
+            self._process(data)
         else:
             self._tls.receive(data)
             if self._tls.established:
                 self._decrypt()
             else:
-                self._tls.advance(asyncio.get_running_loop(), self._advanced)
+                self._tls.advance(asyncio.get_running_loop(), self._on_handshake_step)
         self.busy_seconds += time.monotonic() - started
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -156,7 +156,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         self.active_at = time.monotonic()  # a peer that reads a long response slowly is not idle
         self._pump()
 
-    def _advanced(self, error: Exception | None) -> None:
+    def _on_handshake_step(self, error: Exception | None) -> None:
         """A step of the TLS handshake is complete."""
         if self.closed:
             return
@@ -179,17 +179,17 @@ class StreamChannel(FrameInput, asyncio.Protocol):
                     self.close(PEER_CLOSED)
                 if count <= 0:
                     break
-                self._take(bytes(plaintext[:count]))
+                self._process(bytes(plaintext[:count]))
         except OSError as error:
             self.close(broken_reason(error))
             return
-        answer = self._tls.outgoing()
-        self._write(answer)
-        if answer and self._tls.answers_only_renegotiation:
+        outgoing = self._tls.outgoing()
+        self._write(outgoing)
+        if outgoing and self._tls.outgoing_is_renegotiation:
             self.fault = TLS_RENEGOTIATION
             self.close(RENEGOTIATED)
 
-    def _take(self, data: bytes) -> None:
+    def _process(self, data: bytes) -> None:
         """Process plain bytes in any state of the reader."""
         reader = self._reader
         view = memoryview(data)
@@ -223,7 +223,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
     def _run_soon(self, callback: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_soon(callback)
 
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         if self._transport is not None and not self.closed:
             self._transport.resume_reading()
 
@@ -249,7 +249,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
                 data = self._tls.outgoing()
             self._write(data)
         if self._held and not self._chunks:
-            self.let_go()
+            self.release_hold()
         if self._closing is not None and not self._chunks:
             reason, self._closing = self._closing, None
             self._finish_close(reason)
@@ -268,7 +268,7 @@ class StreamChannel(FrameInput, asyncio.Protocol):
         """asyncio sends what it has buffered before it closes."""
         assert self._transport is not None
         if self._tls is not None:
-            self._tls.say_goodbye()
+            self._tls.send_close_notify()
             self._write(self._tls.outgoing())
         self._transport.close()
         self.closed = True

@@ -37,15 +37,15 @@ class TaskScheduler:
         return len(self._waiting)
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:
-        """Begin at once, or in the next round if another cooperative task calls this. `again`: the work has had a slice
-        before. An error of `work` is logged: work that owes a response must catch its errors itself."""
+        """Begin at once, or in the next round if another cooperative task calls this. `again`: the work has had a
+        slice before. An error of `work` is logged: work that owes a response must catch its errors itself."""
         task = CooperativeTask(work)
         task.slices = int(again)
         here = getcurrent()
         if type(here) is CooperativeTask:
             # It yields to the loop, not to the task that started it.
             task.parent = here.parent  # type: ignore[assignment]
-        elif self._go_on(task):
+        elif self._run_slice(task):
             return
         self._waiting.append(task)
         if len(self._waiting) == 1:
@@ -53,19 +53,19 @@ class TaskScheduler:
 
     def _next(self) -> None:
         task = self._waiting[0]
-        over = self._go_on(task)
+        is_complete = self._run_slice(task)
         self._waiting.popleft()
-        if not over:
+        if not is_complete:
             self._waiting.append(task)
         if self._waiting:
             self._loop.call_soon(self._next)
 
-    def _go_on(self, task: CooperativeTask) -> bool:
+    def _run_slice(self, task: CooperativeTask) -> bool:
         """Run one slice; returns whether it was the last."""
-        began = time.monotonic()
+        started = time.monotonic()
         if task.left_at:
-            task.away_s += began - task.left_at
-        task.deadline = began + self._slice
+            task.away_s += started - task.left_at
+        task.deadline = started + self._slice
         task.slices += 1
         self.slices += 1
         try:

@@ -19,7 +19,7 @@ _ENCRYPT_BYTES = 262_144  # plaintext that is encrypted at a time; the rest wait
 class TlsDataChannel(DataChannel):
     """`on_ready` is called when the handshake is complete."""
 
-    __slots__ = ("_said_goodbye", "_tls", "_wire")
+    __slots__ = ("_close_notify_sent", "_tls", "_wire")
 
     def __init__(
         self,
@@ -30,8 +30,8 @@ class TlsDataChannel(DataChannel):
     ) -> None:
         super().__init__(loop, sock, max_frame_bytes)
         self._tls = tls
-        self._wire = SendQueue(loop.staging, loop.cold_files)
-        self._said_goodbye = False
+        self._wire = SendQueue(loop.staging, loop.page_cache)
+        self._close_notify_sent = False
         self._corked = True  # no response is sent as plaintext
 
     def start(self) -> None:
@@ -64,7 +64,7 @@ class TlsDataChannel(DataChannel):
         except OSError as error:
             self.close(f"sending failed: {error}")
             return
-        if self._queue.cold is None or self._wire.size_bytes:
+        if self._queue.uncached is None or self._wire.size_bytes:
             self._after_flush(count, self.queued_bytes)
         else:
             self.bytes_out += count
@@ -74,16 +74,16 @@ class TlsDataChannel(DataChannel):
     def _encrypt_next(self) -> bool:
         """Encrypt the next piece of the queue; False if there is nothing to send."""
         if self._tls.established:
-            if self._queue.cold is not None:
+            if self._queue.uncached is not None:
                 return False
-            piece = self._queue.next_cold()
+            piece = self._queue.next_uncached()
             if piece is not None:
                 self._await_disk(0, piece)
                 return False
             self._tls.write(self._queue.take(_ENCRYPT_BYTES))
-            if self._closing is not None and not self._queue.size_bytes and not self._said_goodbye:
-                self._said_goodbye = True
-                self._tls.say_goodbye()
+            if self._closing is not None and not self._queue.size_bytes and not self._close_notify_sent:
+                self._close_notify_sent = True
+                self._tls.send_close_notify()
         data = self._tls.outgoing()
         if data:
             self._wire.append(data, len(data))
@@ -110,9 +110,9 @@ class TlsDataChannel(DataChannel):
             self._advance()
 
     def _advance(self) -> None:
-        self._tls.advance(self._loop.asyncio_loop, self._advanced)
+        self._tls.advance(self._loop.asyncio_loop, self._on_handshake_step)
 
-    def _advanced(self, error: Exception | None) -> None:
+    def _on_handshake_step(self, error: Exception | None) -> None:
         if self.closed:
             return
         self.flush()  # also OpenSSL's alert about an error
@@ -142,26 +142,26 @@ class TlsDataChannel(DataChannel):
                 else:
                     reader.filled(count)
                 if reader.backlog is not None or (tls.has_input and self._loop.overdue()):
-                    self._give_way()
+                    self._defer_backlog()
         except FrameSizeError as error:
             self._reject_frame(error)
         except OSError as error:  # ssl.SSLError is one
             self.close(broken_reason(error))
         except Exception as error:
-            self._break(error)
+            self._fail(error)
         if not self.closed and not self._flushing:
             data = tls.outgoing()  # a key update, or a session ticket
             if data:
                 self._wire.append(data, len(data))
                 self.flush()
-                if tls.answers_only_renegotiation:
+                if tls.outgoing_is_renegotiation:
                     self.fault = TLS_RENEGOTIATION
                     self.close(RENEGOTIATED)
 
     def _has_input(self) -> bool:
         return self._reader.backlog is not None or self._tls.has_input
 
-    def _continue(self) -> None:
+    def _deliver_backlog(self) -> None:
         self._reader.resume()
         if self._reader.backlog is None:
             self._deliver()

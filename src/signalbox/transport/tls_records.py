@@ -20,7 +20,7 @@ _MAX_RECORD_BYTES = 16_384 + 2_048  # RFC 5246 6.2.3; TLS 1.3 allows less
 _MAX_HANDSHAKE_BYTES = 1_048_576
 _KAFKA_HEAD = Struct(">ihh")  # size, API key, version
 _KAFKA_HEAD_BYTES = _KAFKA_HEAD.size
-_OTHERS = {
+_OTHER_PROTOCOLS = {
     b"GET ": "HTTP",
     b"POST": "HTTP",
     b"HEAD": "HTTP",
@@ -61,32 +61,32 @@ class TlsRecords:
             size = int.from_bytes(arrived[end + 3 : end + 5])
             if arrived[end] not in _TYPES or arrived[end + 1] != _MAJOR_VERSION or size > _MAX_RECORD_BYTES:
                 head = bytes(arrived[end : end + _KAFKA_HEAD_BYTES])
-                raise NotTls(f"the peer sent {named(head)} where TLS is spoken")
+                raise NotTls(f"the peer sent {protocol_name(head)} where TLS is expected")
             if len(arrived) - end < _HEADER_BYTES + size:
                 break
             end += _HEADER_BYTES + size
-        return self._cut(end)
+        return self._remove(end)
 
     def take_all(self) -> bytes:
         """All bytes, complete records or not: the handshake is over."""
-        return self._cut(len(self._arrived))
+        return self._remove(len(self._arrived))
 
-    def _cut(self, end: int) -> bytes:
-        taken = bytes(self._arrived[:end])
+    def _remove(self, end: int) -> bytes:
+        records = bytes(self._arrived[:end])
         del self._arrived[:end]
-        return taken
+        return records
 
 
-def named(head: bytes) -> str:
+def protocol_name(head: bytes) -> str:
     """The protocol that begins with these bytes, as far as it can be recognized."""
-    if head[:4] in _OTHERS:
-        return _OTHERS[head[:4]]
+    if head[:4] in _OTHER_PROTOCOLS:
+        return _OTHER_PROTOCOLS[head[:4]]
     if len(head) >= _KAFKA_HEAD_BYTES:
         size, key, version = _KAFKA_HEAD.unpack_from(head)
         api = API_TABLE.get(key)
         if api is not None and 4 <= size <= MAX_FRAME_SIZE_BYTES and 0 <= version <= api.max_version:
             return f"a plaintext Kafka request ({api.name})"
-    return f"bytes that are no TLS ({head.hex(' ')})"
+    return f"bytes that are not TLS ({head.hex(' ')})"
 
 
 def is_tls(size: int) -> bool:

@@ -107,7 +107,7 @@ class TlsSession:
         if len(plaintext):
             self._object.write(plaintext)
 
-    def say_goodbye(self) -> None:
+    def send_close_notify(self) -> None:
         """Put a close_notify into `outgoing`, so that the peer knows that the end is not a truncation."""
         try:
             self._object.unwrap()
@@ -124,7 +124,7 @@ class TlsSession:
         return self._outgoing.read() if self._outgoing.pending and not self._stepping else b""
 
     @property
-    def answers_only_renegotiation(self) -> bool:
+    def outgoing_is_renegotiation(self) -> bool:
         """Whether the bytes that a read leaves in `outgoing` can only be the rejection of a renegotiation that the peer
         asked for. TLS 1.3 has no renegotiation, but key updates and tickets."""
         return self._object.version() == "TLSv1.2"

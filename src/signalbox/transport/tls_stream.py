@@ -32,14 +32,14 @@ class TlsStream(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._session.advance(self._loop, self._advanced)
+        self._session.advance(self._loop, self._on_handshake_step)
 
     def data_received(self, data: bytes) -> None:
         self._session.receive(data)
         if self._session.established:
             self._decrypt()
         else:
-            self._session.advance(self._loop, self._advanced)
+            self._session.advance(self._loop, self._on_handshake_step)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -63,7 +63,7 @@ class TlsStream(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _advanced(self, error: Exception | None) -> None:
+    def _on_handshake_step(self, error: Exception | None) -> None:
         if self.established.done() or self._transport is None:
             self.abort()  # no caller waits any more
             return

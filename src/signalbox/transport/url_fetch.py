@@ -33,7 +33,7 @@ class FetchFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchRequest:
+class UrlRequest:
     """With a `body` it is a POST. `tls` returns the context of an https URL and is called when it is first needed
     (reading the system's certificate authorities takes a while). Times in seconds."""
 
@@ -59,7 +59,7 @@ def url_problem(url: str) -> str | None:
     return None if parts.hostname else "names no host"
 
 
-def fetch(request: FetchRequest) -> bytes:
+def fetch(request: UrlRequest) -> bytes:
     """The document; FetchFailed."""
     problem = url_problem(request.url)
     if problem is not None:
@@ -80,34 +80,34 @@ def _read_file(path: Path) -> bytes:
 class _Exchange:
     """One request on a connection of its own."""
 
-    def __init__(self, request: FetchRequest, parts: SplitResult) -> None:
+    def __init__(self, request: UrlRequest, parts: SplitResult) -> None:
         self._request = request
         self._parts = parts
         self._socket: socket.socket | None = None
-        self._overdue = False
+        self._timed_out = False
 
     def run(self) -> bytes:
         from http.client import HTTPException  # imported here: a broker that fetches nothing does not load it
 
-        watch = threading.Timer(self._request.deadline_s, self._abort)
-        watch.daemon = True
-        watch.start()
+        timer = threading.Timer(self._request.deadline_s, self._abort)
+        timer.daemon = True
+        timer.start()
         try:
-            return self._talk()
+            return self._exchange()
         except FetchFailed:
             raise
         except (OSError, ValueError, HTTPException) as error:
-            if self._overdue or isinstance(error, TimeoutError):
-                raise FetchFailed(f"did not answer within {self._request.deadline_s:g} s") from None
-            told = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else None
-            text = told or getattr(error, "strerror", None) or type(error).__name__
-            raise FetchFailed(f"cannot be asked: {text}") from None
+            if self._timed_out or isinstance(error, TimeoutError):
+                raise FetchFailed(f"did not respond within {self._request.deadline_s:g} s") from None
+            verify_message = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else None
+            text = verify_message or getattr(error, "strerror", None) or type(error).__name__
+            raise FetchFailed(f"cannot be reached: {text}") from None
         finally:
-            watch.cancel()
+            timer.cancel()
             if self._socket is not None:
                 self._socket.close()
 
-    def _talk(self) -> bytes:
+    def _exchange(self) -> bytes:
         from http.client import HTTPConnection
 
         host, secure = str(self._parts.hostname), self._parts.scheme == "https"
@@ -117,14 +117,14 @@ class _Exchange:
         target = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
         headers = {"Accept": "application/json", "Connection": "close", **self._request.headers}
         connection.request("GET" if self._request.body is None else "POST", target, self._request.body, headers)
-        answer = connection.getresponse()
-        data = answer.read(MAX_FETCHED_DOCUMENT_BYTES + 1)
-        if answer.status != _OK:
-            raise FetchFailed(f"answered with status {answer.status}", answer.status)
+        response = connection.getresponse()
+        data = response.read(MAX_FETCHED_DOCUMENT_BYTES + 1)
+        if response.status != _OK:
+            raise FetchFailed(f"returned status {response.status}", response.status)
         if len(data) > MAX_FETCHED_DOCUMENT_BYTES:
-            raise FetchFailed(f"answered with more than {MAX_FETCHED_DOCUMENT_BYTES} bytes")
-        if answer.length:
-            raise FetchFailed("ended before its answer did")
+            raise FetchFailed(f"returned more than {MAX_FETCHED_DOCUMENT_BYTES} bytes")
+        if response.length:
+            raise FetchFailed("closed the connection before the end of its response")
         return data
 
     def _connect(self, host: str, port: int, secure: bool) -> socket.socket:
@@ -133,7 +133,7 @@ class _Exchange:
         self._socket = plain = socket.create_connection((host, port), timeout_s)
         reject_self_connection(plain)
         plain.settimeout(request.deadline_s)
-        if self._overdue:
+        if self._timed_out:
             raise TimeoutError
         if not secure:
             return plain
@@ -143,7 +143,7 @@ class _Exchange:
         return wrapped
 
     def _abort(self) -> None:
-        self._overdue = True
+        self._timed_out = True
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)

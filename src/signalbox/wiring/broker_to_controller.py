@@ -41,14 +41,16 @@ class ChannelAlterPartition:
         self._channel = channel
         self._request_timeout_ms = request_timeout_ms
 
-    def send(self, request: AlterPartitionRequest, on_answer: Callable[[AlterPartitionResponse | Error], None]) -> None:
+    def send(
+        self, request: AlterPartitionRequest, on_response: Callable[[AlterPartitionResponse | Error], None]
+    ) -> None:
         def take(done: asyncio.Future[Any]) -> None:
             failure = None if done.cancelled() else done.exception()
             if done.cancelled():
-                on_answer(Error.NETWORK_EXCEPTION)
+                on_response(Error.NETWORK_EXCEPTION)
             elif failure is not None:
-                on_answer(failure.error if isinstance(failure, KafkaError) else Error.UNKNOWN_SERVER_ERROR)
+                on_response(failure.error if isinstance(failure, KafkaError) else Error.UNKNOWN_SERVER_ERROR)
             else:
-                on_answer(done.result())
+                on_response(done.result())
 
         self._channel.submit(request, self._request_timeout_ms).add_done_callback(take)

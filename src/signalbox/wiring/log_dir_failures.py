@@ -30,7 +30,7 @@ class LogDirFailures:
 
     def __call__(self, directory: LogDirectory) -> None:
         if self.replicas is not None:
-            self.replicas.logs_failed()
+            self.replicas.on_log_failure()
         if self.logs is not None and not self.logs.has_online_directory:
             self._fail("no log directory works any more")
             return

@@ -149,7 +149,7 @@ class Node:
         request = ControlledShutdownRequest(broker_id=self.config.node_id, broker_epoch=components.epochs.broker_epoch)
         tries = self.config["controlled.shutdown.max.retries"]
         components.controller.node_stops()
-        components.data.replicas.fetchers.follow_no_more()
+        components.data.replicas.fetchers.follow_no_new_partitions()
         for attempt in range(tries + 1):
             try:
                 answer = await components.controller_channels.shutdown_channel.request(request, _SHUTDOWN_REQUEST_MS)

@@ -31,7 +31,7 @@ from signalbox.metadata.store.port import Create, Entry, MetadataStore, Operatio
 from signalbox.metadata.store_incarnation import StoreHistory, read_history
 from signalbox.metadata.topic_assignment import decode_topic_assignment
 from signalbox.storage.background import InlineBackground
-from signalbox.storage.clean_shutdown import take_marker
+from signalbox.storage.clean_shutdown import read_and_remove_marker
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.meta_properties import check_owner, read_meta_properties
@@ -99,7 +99,7 @@ async def _accept(
         if operations:
             await store.commit(operations)
         for directory in directories:
-            take_marker(directory.disk.file_system, directory.path)
+            read_and_remove_marker(directory.disk.file_system, directory.path)
             write_store_position(directory.disk.file_system, directory.path, accepted.position)
     verb = "would be" if dry_run else "is"
     return [

@@ -127,10 +127,10 @@ def build_replication(
     measure_replicas(context.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
     logs.start(context.cluster_id, config.node_id, configs.log_config)
-    replicas.throttles.take_rates(context.dynamic.values)
+    replicas.throttles.apply_rates(context.dynamic.values)
     for entity_path, entity_configs in context.repository.entities().items():
         if entity_path.startswith(_TOPICS):
-            replicas.throttles.take_topic(entity_path.removeprefix(_TOPICS), entity_configs)
+            replicas.throttles.apply_topic(entity_path.removeprefix(_TOPICS), entity_configs)
     context.repository.subscribe(partial(_config_changed, replicas, context.dynamic))
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
@@ -144,8 +144,8 @@ def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, enti
     if entity_path.startswith(_TOPICS):
         topic = entity_path.removeprefix(_TOPICS)
         replicas.update_topic_config(topic)
-        replicas.throttles.take_topic(topic, configs)
+        replicas.throttles.apply_topic(topic, configs)
     elif dynamic.is_set_by(entity_path):
-        replicas.throttles.take_rates(dynamic.values)
+        replicas.throttles.apply_rates(dynamic.values)
         replicas.update_topic_defaults()
-        replicas.fetchers.spread_over(replication_config(dynamic.values).fetchers_per_leader)
+        replicas.fetchers.resize(replication_config(dynamic.values).fetchers_per_leader)

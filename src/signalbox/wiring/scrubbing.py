@@ -51,7 +51,7 @@ class Scrubbing:
             try:
                 data = await self._read(piece)
             except OSError as error:
-                self._scrub.skip(error)
+                self._scrub.skip_log(error)
                 continue
             await self._check(data)
             await self._pause(len(data) / max(1, self._number(RATE_KEY)))
@@ -76,7 +76,7 @@ class Scrubbing:
                 return  # the broker stops
             failure = None
             try:
-                self._scrub.take(data)
+                self._scrub.check_piece(data)
             except Exception as error:
                 failure = error
             if ended.done():

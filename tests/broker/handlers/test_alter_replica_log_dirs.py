@@ -18,7 +18,7 @@ from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
-from tests.storage.test_log_move import ByHand
+from tests.storage.test_log_move import ManualBackground
 from tests.storage.workbench import TOPIC_ID, append, batch
 
 _R = AlterReplicaLogDirsRequest
@@ -28,12 +28,12 @@ class Disks:
     """Logs of flights-0 and flights-1 in the first of two directories."""
 
     def __init__(self, folder: Path) -> None:
-        self.background = ByHand()
+        self.background = ManualBackground()
         self.a, self.b = str(folder / "a"), str(folder / "b")
         self.logs = LogManager([self.a, self.b], RealFileSystem(), ManualClock(), self.background)
         self.logs.start("cluster", 1)
         for number in (0, 1):
-            self.logs.moves.place_of(TopicPartition("flights", number))
+            self.logs.moves.requested_directory(TopicPartition("flights", number))
             log = self.logs.create(TopicPartition("flights", number), TOPIC_ID, LogConfig())
             append(log, batch(3))
 
@@ -81,7 +81,7 @@ def test_each_partition_has_its_result(tmp_path: Path, version: int) -> None:
     }
     assert disks.described()[Path(other).name][0] == (True, False), "all is planned, nothing is there"
     assert disks.described()[Path(where).name][0] == (False, False)
-    while disks.background.go_on():
+    while disks.background.resume():
         pass
     assert disks.described()[Path(other).name][0] == (False, False)
     assert 0 not in disks.described()[Path(where).name]

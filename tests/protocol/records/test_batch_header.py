@@ -26,7 +26,7 @@ BATCH = encode_batch(
 )
 
 
-def test_a_header_says_what_the_batch_is() -> None:
+def test_header_attributes() -> None:
     header = read_batch_header(b"before" + BATCH, 6)
     assert (header.base_offset, header.last_offset, header.next_offset) == (40, 41, 42)
     assert (header.position, header.size_bytes) == (6, len(BATCH))

@@ -34,7 +34,7 @@ def test_codes_are_kafkas() -> None:
     assert CODES == {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
     assert [compression_name(code) for code in range(5)] == list(NAMES)
     for code in (5, 6, 7):
-        with pytest.raises(KafkaError, match="does not exist"):
+        with pytest.raises(KafkaError, match="unknown compression type"):
             compression_name(code)
 
 
@@ -57,7 +57,7 @@ def test_lz4_is_a_frame_of_independent_blocks_as_java_demands() -> None:
     assert (version, independent, reserved) == (1, 1, 0)
 
 
-def test_gzip_and_zstd_are_what_others_take_for_it() -> None:
+def test_other_implementations_read_gzip_and_zstd() -> None:
     assert gzip.decompress(compress("gzip", b"text")) == b"text"
     assert decompress("gzip", gzip.compress(b"text")) == b"text"
     assert compress("zstd", b"text")[:4] == bytes.fromhex("28b52ffd")
@@ -91,7 +91,7 @@ def test_exactly_the_limit_is_allowed(name: str) -> None:
 
 @pytest.mark.parametrize("name", CODECS)
 @pytest.mark.parametrize("hurt", [b"", b"\x01", b"garbage garbage", b"\xff" * 40])
-def test_what_is_no_payload_is_corrupt(name: str, hurt: bytes) -> None:
+def test_invalid_payloads_are_corrupt(name: str, hurt: bytes) -> None:
     with pytest.raises(KafkaError) as rejected:
         decompress(name, hurt)
     assert rejected.value.error is Error.CORRUPT_MESSAGE

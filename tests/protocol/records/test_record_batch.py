@@ -27,16 +27,16 @@ ANY_RECORD = st.builds(
 @given(records=st.lists(ANY_RECORD, min_size=1, max_size=6), compression=st.sampled_from(NAMES))
 def test_there_and_back_and_through_aiokafka(records: list[Record], compression: str) -> None:
     batch = encode_batch(records, base_offset=100, compression=compression)
-    wanted = [record._replace(offset=100 + index) for index, record in enumerate(records)]
-    assert list(decode_records(batch)) == wanted
+    expected = [record._replace(offset=100 + index) for index, record in enumerate(records)]
+    assert list(decode_records(batch)) == expected
     judge = DefaultRecordBatch(batch)
     assert judge.validate_crc()
     seen = [(r.offset, r.timestamp, r.key, r.value, list(r.headers)) for r in judge]
-    assert seen == [(r.offset, r.timestamp, r.key, r.value, list(r.headers)) for r in wanted]
+    assert seen == [(r.offset, r.timestamp, r.key, r.value, list(r.headers)) for r in expected]
 
 
 @pytest.mark.parametrize("compression", NAMES)
-def test_what_aiokafka_writes_is_read(compression: str) -> None:
+def test_batches_of_aiokafka_are_read(compression: str) -> None:
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=CODES[compression],

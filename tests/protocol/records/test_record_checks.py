@@ -94,7 +94,7 @@ def test_a_small_compressed_batch_that_cannot_be_unpacked_is_corrupt(codec: str)
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_large_compressed_batch_may_count_what_its_topic_would_unpack(codec: str) -> None:
+def test_the_record_count_of_a_large_compressed_batch_is_limited_by_its_decompressed_size(codec: str) -> None:
     rules = BatchRules(max_unpacked_bytes=7_000)
     made = claiming(3, 3, codec, size=1_000)
     assert len(made) > COUNTED_COMPRESSED_BYTES
@@ -112,7 +112,7 @@ def test_the_timestamps_of_a_large_compressed_batch_are_its_header_s() -> None:
         assert check_readable_records(made, header._replace(**changes), rules, None)
 
 
-def test_a_small_batch_that_unpacks_to_much_is_not_looked_into() -> None:
+def test_a_small_batch_with_large_decompressed_size_is_not_checked() -> None:
     bomb = encode_batch([Record(value=bytes(8_000_000))], timestamp_ms=NOW_MS, compression="zstd")
     assert len(bomb) <= COUNTED_COMPRESSED_BYTES
     assert error_of(bomb) is None

@@ -6,7 +6,7 @@ import pytest
 
 from signalbox.common.limits import MAX_RECORD_ERRORS
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.protocol.records.record_errors import InvalidRecords, RecordRules, judge_records
+from signalbox.protocol.records.record_errors import InvalidRecords, RecordRules, check_records_one_by_one
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, raw_record
 
 BASE_MS = 1_700_000_000_000
@@ -15,15 +15,15 @@ IN_RANGE = RecordRules(earliest_ms=BASE_MS - 100, latest_ms=BASE_MS + 100)
 
 def judged(records: list[bytes], rules: RecordRules | None = None, base: int = BASE_MS) -> InvalidRecords:
     with pytest.raises(InvalidRecords) as rejected:
-        judge_records(b"".join(records), 0, len(records), base, rules or RecordRules())
+        check_records_one_by_one(b"".join(records), 0, len(records), base, rules or RecordRules())
     return rejected.value
 
 
 def test_good_records_give_their_highest_timestamp() -> None:
     records = [raw_record(index, timestamp_delta=delta) for index, delta in enumerate((0, 70, -9_000, 3))]
-    assert judge_records(b"?" + b"".join(records), 1, 4, BASE_MS, RecordRules()) == BASE_MS + 70
-    assert judge_records(b"".join(records), 0, 4, -1, RecordRules()) == 69
-    assert judge_records(raw_record(0), 0, 1, -1, IN_RANGE) == -1, "no timestamp is no fault"
+    assert check_records_one_by_one(b"?" + b"".join(records), 1, 4, BASE_MS, RecordRules()) == BASE_MS + 70
+    assert check_records_one_by_one(b"".join(records), 0, 4, -1, RecordRules()) == 69
+    assert check_records_one_by_one(raw_record(0), 0, 1, -1, IN_RANGE) == -1, "no timestamp is no fault"
 
 
 @pytest.mark.parametrize("record", MISNUMBERED.values(), ids=MISNUMBERED.keys())
@@ -68,4 +68,4 @@ def test_no_more_errors_are_named_than_the_limit() -> None:
 
 def test_bytes_behind_the_last_record() -> None:
     with pytest.raises(KafkaError, match="1 bytes follow the 1 records"):
-        judge_records(raw_record(0) + b"\0", 0, 1, BASE_MS, RecordRules())
+        check_records_one_by_one(raw_record(0) + b"\0", 0, 1, BASE_MS, RecordRules())

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from signalbox.protocol.records.record_errors import RecordRules, judge_records
-from signalbox.protocol.records.record_walk import LOOK_CLOSER, walk_records
+from signalbox.protocol.records.record_errors import RecordRules, check_records_one_by_one
+from signalbox.protocol.records.record_walk import NEEDS_FULL_CHECK, walk_records
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
 
 RECORDS = st.lists(
@@ -32,7 +32,7 @@ RECORDS = st.lists(
 def slowly(records: bytes, count: int, key_required: bool = False) -> int | None:
     """The highest timestamp delta according to the slow pass; None if it rejects the records."""
     try:
-        return judge_records(records, HEADER_SIZE, count, 0, RecordRules(key_required))
+        return check_records_one_by_one(records, HEADER_SIZE, count, 0, RecordRules(key_required))
     except KafkaError:
         return None
 
@@ -42,17 +42,17 @@ def rows(count: int, size: int, gap_ms: int = 0, key: bytes | None = None) -> li
 
 
 @given(records=RECORDS)
-def test_what_is_encoded_passes_with_its_number_and_no_other(records: list[Record]) -> None:
+def test_encoded_records_are_accepted_with_the_right_count_only(records: list[Record]) -> None:
     made = encode_batch(records)
     highest = max(record.timestamp for record in records) - records[0].timestamp
     walked = walk_records(made, HEADER_SIZE, len(records))
-    assert walked in (highest, LOOK_CLOSER)
+    assert walked in (highest, NEEDS_FULL_CHECK)
     if min(record.timestamp for record in records) == records[0].timestamp:
         assert walked == highest
     for wrong in (len(records) - 1, len(records) + 1):
-        assert walk_records(made, HEADER_SIZE, wrong) == LOOK_CLOSER
-    assert walk_records(made[:-1], HEADER_SIZE, len(records)) == LOOK_CLOSER
-    assert walk_records(made + b"\0", HEADER_SIZE, len(records)) == LOOK_CLOSER
+        assert walk_records(made, HEADER_SIZE, wrong) == NEEDS_FULL_CHECK
+    assert walk_records(made[:-1], HEADER_SIZE, len(records)) == NEEDS_FULL_CHECK
+    assert walk_records(made + b"\0", HEADER_SIZE, len(records)) == NEEDS_FULL_CHECK
 
 
 @settings(max_examples=300, deadline=None)
@@ -72,7 +72,7 @@ def test_with_bytes_changed_it_is_never_more_generous_than_the_slow_pass(
         made[HEADER_SIZE + position % (len(made) - HEADER_SIZE)] = value
     walked = walk_records(made, HEADER_SIZE, count, key_required)
     assert walk_records(memoryview(made), HEADER_SIZE, count, key_required) == walked
-    if walked != LOOK_CLOSER:
+    if walked != NEEDS_FULL_CHECK:
         assert slowly(bytes(made), count, key_required) == walked
     elif not changes:
         assert key_required
@@ -87,7 +87,7 @@ def test_a_byte_in_the_head_of_any_record_of_a_run(at: int, field: int, value: i
     position = HEADER_SIZE + size * at + max(at - 64, 0) + field
     made[position] = value
     walked = walk_records(made, HEADER_SIZE, 72)
-    if walked != LOOK_CLOSER:
+    if walked != NEEDS_FULL_CHECK:
         assert slowly(bytes(made), 72) == walked
 
 
@@ -100,7 +100,7 @@ def test_offset_deltas_of_every_width(size: int, count: int) -> None:
     for wrong in (63, 64, 8_190):
         records = [raw_record(index) for index in range(count)]
         records[wrong] = raw_record(wrong, offset_delta=wrong + 1)
-        assert walk_records(b"".join(records), 0, count) == LOOK_CLOSER
+        assert walk_records(b"".join(records), 0, count) == NEEDS_FULL_CHECK
 
 
 def test_sizes_that_come_in_runs_and_alone() -> None:
@@ -113,20 +113,20 @@ def test_sizes_that_come_in_runs_and_alone() -> None:
 @pytest.mark.parametrize("count", [3, 12, 200])
 @pytest.mark.parametrize("record", [*MISNUMBERED.values(), *UNREADABLE.values()], ids=[*MISNUMBERED, *UNREADABLE])
 def test_poison_does_not_pass(record: bytes, count: int) -> None:
-    assert walk_records(poisoned(record, 0, count=count), HEADER_SIZE, count) == LOOK_CLOSER
+    assert walk_records(poisoned(record, 0, count=count), HEADER_SIZE, count) == NEEDS_FULL_CHECK
     assert walk_records(poisoned(raw_record(1), 0, count=count), HEADER_SIZE, count) == 0
 
 
 def test_keys_where_they_are_required() -> None:
     for count in (1, 100):
         assert walk_records(encode_batch(rows(count, 9, key=b"")), HEADER_SIZE, count, True) == 0
-        assert walk_records(encode_batch(rows(count, 9)), HEADER_SIZE, count, True) == LOOK_CLOSER
+        assert walk_records(encode_batch(rows(count, 9)), HEADER_SIZE, count, True) == NEEDS_FULL_CHECK
         assert walk_records(encode_batch(rows(count, 9)), HEADER_SIZE, count) == 0
     one = [*rows(50, 9, key=b"k"), Record(0, 1_000, None, bytes(10)), *rows(50, 9, key=b"k")]
-    assert walk_records(encode_batch(one), HEADER_SIZE, 101, True) == LOOK_CLOSER
+    assert walk_records(encode_batch(one), HEADER_SIZE, 101, True) == NEEDS_FULL_CHECK
 
 
 @given(noise=st.binary(max_size=60), count=st.integers(1, 16))
 def test_noise_is_walked_without_a_fault(noise: bytes, count: int) -> None:
-    if walk_records(noise, 0, count) != LOOK_CLOSER:
-        judge_records(noise, 0, count, 0, RecordRules())
+    if walk_records(noise, 0, count) != NEEDS_FULL_CHECK:
+        check_records_one_by_one(noise, 0, count, 0, RecordRules())

@@ -64,7 +64,7 @@ def test_a_good_batch_passes_and_its_header_comes_back() -> None:
         (changed(producer_id=5, producer_epoch=-1, base_sequence=0), Error.INVALID_RECORD),
     ],
 )
-def test_what_a_producer_may_not_send(buffer: bytes, error: Error) -> None:
+def test_batches_that_producers_may_not_send(buffer: bytes, error: Error) -> None:
     assert rejection(buffer) is error
 
 

@@ -315,7 +315,7 @@ TLS: Given = {
                 for entry in ("h!:5", "10.0.0.2:\u00b2", "10.0.0.3", "10.0.0.4:-1")
             ],
         ),
-        ({"max.connections.per.ip": "0"}, [("max.connections.per.ip", "0", "nobody could connect")]),
+        ({"max.connections.per.ip": "0"}, [("max.connections.per.ip", "0", "no client could connect")]),
         ({"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "[::1]:5"}, []),
         (
             {"connections.max.idle.ms": "100"},

@@ -21,7 +21,7 @@ def validator(cluster: Cluster) -> ListenerValidator:
     [
         ({"listener.name.client.max.connections": "5"}, None),
         ({"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.7:1"}, None),
-        ({"max.connections.per.ip": "0"}, "nobody could connect"),
+        ({"max.connections.per.ip": "0"}, "no client could connect"),
         ({"max.connections.per.ip.overrides": "everybody"}, "everybody"),
         ({"log.retention.ms": "5", "num.partitions": "many"}, None),  # no config of a listener
     ],

@@ -15,9 +15,9 @@ from signalbox.broker.cluster_action import acts_as_broker
 from signalbox.broker.envelope import unwrap
 from signalbox.broker.ports import ActiveController
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
-from signalbox.protocol.answer_errors import says_not_controller
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.envelope import EnvelopeResponse
+from signalbox.protocol.response_errors import has_not_controller_error
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.principal import PrincipalSerde
 
@@ -73,7 +73,7 @@ class EnvelopeHandler:
 
     async def _answer(self, inner: ApiRequest, inner_response: HandlerResult) -> FinalResponse:
         response = await self._router.settle(inner, inner_response)
-        if says_not_controller(response):
+        if has_not_controller_error(response):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
         data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, response)))
         # Counted and audited under the inner API's name, with the client's principal and client id (F14).

@@ -61,7 +61,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Size of the whole batch, header included."""
+        """Size of the complete batch, header included."""
         return self.batch_length + LOG_OVERHEAD
 
     @property
@@ -112,15 +112,15 @@ def read_batch_header(buffer: bytes | bytearray | memoryview, position: int = 0)
 
 
 def _no_header(buffer: bytes | bytearray | memoryview, position: int) -> KafkaError:
-    left = len(buffer) - position
-    magic = buffer[position + 16] if left > 16 else MAGIC
+    remaining = len(buffer) - position
+    magic = buffer[position + 16] if remaining > 16 else MAGIC
     if magic in (0, 1):
         return KafkaError(
             Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {magic} is not supported: format 2 is needed"
         )
     if magic != MAGIC:
         return KafkaError(Error.CORRUPT_MESSAGE, f"magic {magic} at {position}: format 2 is needed")
-    return KafkaError(Error.CORRUPT_MESSAGE, f"{left} bytes left at {position}: a batch header has {HEADER_SIZE}")
+    return KafkaError(Error.CORRUPT_MESSAGE, f"{remaining} bytes left at {position}: a batch header has {HEADER_SIZE}")
 
 
 def iter_batch_headers(
@@ -130,16 +130,16 @@ def iter_batch_headers(
     a cut is CORRUPT_MESSAGE."""
     end = len(buffer)
     while position < end:
-        if allow_partial_tail and not _is_whole(buffer, position, end):
+        if allow_partial_tail and not _is_complete(buffer, position, end):
             return
         header = read_batch_header(buffer, position)
         if header.size_bytes > end - position:
-            raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch of {header.size_bytes} bytes, {end - position} are there")
+            raise KafkaError(Error.CORRUPT_MESSAGE, f"a batch of {header.size_bytes} bytes, {end - position} are left")
         yield header
         position += header.size_bytes
 
 
-def _is_whole(buffer: bytes | bytearray | memoryview, position: int, end: int) -> bool:
+def _is_complete(buffer: bytes | bytearray | memoryview, position: int, end: int) -> bool:
     if end - position < LOG_OVERHEAD:
         return False
     batch_length: int = _OFFSET_AND_LENGTH.unpack_from(buffer, position)[1]

@@ -40,7 +40,7 @@ class UnpacksTooLarge(KafkaError):
 def compression_name(code: int) -> str:
     """The name for the low three bits of a batch's attributes. Raises KafkaError for 5 to 7."""
     if code >= len(NAMES):
-        raise KafkaError(Error.CORRUPT_MESSAGE, f"compression {code} does not exist")
+        raise KafkaError(Error.CORRUPT_MESSAGE, f"unknown compression type id {code}")
     return NAMES[code]
 
 
@@ -69,8 +69,8 @@ class Unpacked:
 
     def cut(self, size: int) -> Unpacked:
         """The same object, shortened to `size` bytes."""
-        whole, self.records = self.records, self.records[:size]
-        whole.release()
+        buffer, self.records = self.records, self.records[:size]
+        buffer.release()
         return self
 
     def release(self) -> None:
@@ -124,7 +124,7 @@ def _snappy_blocks(payload: bytes) -> list[memoryview]:
         size = _BLOCK_LENGTH.unpack_from(payload, position)[0]
         position += 4
         if size < 0 or size > len(payload) - position:
-            raise KafkaError(Error.CORRUPT_MESSAGE, f"a snappy block of {size} bytes runs over the end")
+            raise KafkaError(Error.CORRUPT_MESSAGE, f"a snappy block of {size} bytes exceeds the payload")
         blocks.append(view[position : position + size])
         position += size
     return blocks
@@ -149,8 +149,8 @@ def _snappy_decompress(payload: bytes, limit_bytes: int) -> bytes:
 
 
 def _snappy_block(block: bytes | memoryview, limit_bytes: int) -> bytes:
-    claimed = cramjam.snappy.decompress_raw_len(block)
-    _check_limit(claimed, limit_bytes)
+    decompressed_size = cramjam.snappy.decompress_raw_len(block)
+    _check_limit(decompressed_size, limit_bytes)
     return bytes(cramjam.snappy.decompress_raw(block))
 
 

@@ -57,12 +57,12 @@ def encode_batch(
     rows = list(records)
     if not rows:
         raise ValueError("a batch needs at least one record")
-    stamps = [timestamp_ms if record.timestamp < 0 else record.timestamp for record in rows]
+    timestamps = [timestamp_ms if record.timestamp < 0 else record.timestamp for record in rows]
     deltas = [record.offset - base_offset for record in rows] if keep_offsets else range(len(rows))
-    base_timestamp = stamps[0]
+    base_timestamp = timestamps[0]
     body = b"".join(
-        _encode_record(record, stamp - base_timestamp, delta)
-        for record, stamp, delta in zip(rows, stamps, deltas, strict=True)
+        _encode_record(record, timestamp - base_timestamp, delta)
+        for record, timestamp, delta in zip(rows, timestamps, deltas, strict=True)
     )
     header = BatchHeader(
         base_offset=base_offset,
@@ -73,7 +73,7 @@ def encode_batch(
         attributes=CODES[compression] | transactional * TRANSACTIONAL_BIT | control * CONTROL_BIT,
         last_offset_delta=deltas[-1],
         base_timestamp=base_timestamp,
-        max_timestamp=max(stamps),
+        max_timestamp=max(timestamps),
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
@@ -130,14 +130,14 @@ def records_of(
             raise KafkaError(Error.CORRUPT_MESSAGE, f"a record cannot be read: {problem}") from None
         yield record if log_append_time is None else record._replace(timestamp=log_append_time)
     if position != len(body):
-        raise KafkaError(Error.CORRUPT_MESSAGE, f"{len(body) - position} bytes behind the last record")
+        raise KafkaError(Error.CORRUPT_MESSAGE, f"{len(body) - position} bytes after the last record")
 
 
 def _decode_record(body: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:
     size, position = read_zigzag_varint(body, position)
     end = position + size
     if size < 0 or end > len(body):
-        raise DecodeError(f"a record of {size} bytes, {len(body) - position} are there")
+        raise DecodeError(f"a record of {size} bytes, {len(body) - position} are available")
     timestamp_delta, position = read_zigzag_varint(body, position + 1)
     offset_delta, position = read_zigzag_varint(body, position)
     key, position = _read_sized(body, position, end)
@@ -163,5 +163,5 @@ def _read_sized(body: bytes, position: int, end: int) -> tuple[bytes | None, int
     if size < 0:
         return None, position
     if size > end - position:
-        raise DecodeError(f"{size} bytes wanted, the record has {end - position} left")
+        raise DecodeError(f"{size} bytes needed, the record has {end - position} left")
     return body[position : position + size], position + size

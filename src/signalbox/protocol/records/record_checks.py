@@ -16,15 +16,15 @@ from signalbox.protocol.records.batch_rules import (
     BatchRules,
 )
 from signalbox.protocol.records.compression import NAMES, UnpacksTooLarge, decompress
-from signalbox.protocol.records.record_errors import NO_TIMESTAMP, RecordRules, judge_records
-from signalbox.protocol.records.record_walk import LOOK_CLOSER, walk_records
+from signalbox.protocol.records.record_errors import NO_TIMESTAMP, RecordRules, check_records_one_by_one
+from signalbox.protocol.records.record_walk import NEEDS_FULL_CHECK, walk_records
 
 
 def check_readable_records(
     batch: bytes | bytearray | memoryview, header: BatchHeader, rules: BatchRules, now_ms: int | None
 ) -> BatchHeader:
-    """`check_records` of one whole batch, if it is uncompressed or small; for others, the checks that need no
-    decompression. `LogAppends._passes` makes the same checks on batches that are not decompressed."""
+    """`check_records` of one complete batch, if it is uncompressed or small; for others, the checks that need no
+    decompression. `LogAppends._passes_fast_validation` makes the same checks on batches that are not decompressed."""
     if not header.compression:
         return check_records(batch, HEADER_SIZE, header, rules, now_ms)
     if len(batch) <= COUNTED_COMPRESSED_BYTES:
@@ -55,10 +55,10 @@ def check_records(
         earliest_ms, latest_ms = now_ms - rules.timestamp_before_max_ms, now_ms + rules.timestamp_after_max_ms
         limits = RecordRules(rules.key_required, earliest_ms, latest_ms)
     # The deltas are between the highest delta and its negative.
-    if highest_delta != LOOK_CLOSER and limits.allow_all(base - highest_delta, base + highest_delta):
+    if highest_delta != NEEDS_FULL_CHECK and limits.allow_all(base - highest_delta, base + highest_delta):
         highest = max(base + highest_delta, NO_TIMESTAMP)
     else:
-        highest = judge_records(records, at, count, base, limits)
+        highest = check_records_one_by_one(records, at, count, base, limits)
     unchanged = header.max_timestamp == highest or rules.log_append_time
     return header if unchanged else header._replace(max_timestamp=highest)
 

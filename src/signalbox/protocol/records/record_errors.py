@@ -49,7 +49,7 @@ class RecordRules:
         return self.earliest_ms <= lowest and highest <= self.latest_ms
 
 
-def judge_records(records: Records, at: int, count: int, base_timestamp: int, rules: RecordRules) -> int:
+def check_records_one_by_one(records: Records, at: int, count: int, base_timestamp: int, rules: RecordRules) -> int:
     """The highest timestamp of `count` records from `at` to the end, -1 where none has one. Raises `InvalidRecords`;
     its code is INVALID_TIMESTAMP when a timestamp is among the errors, as in Kafka's LogValidator. Yields."""
     highest, errors, error = NO_TIMESTAMP, list[tuple[int, str | None]](), Error.INVALID_RECORD
@@ -126,5 +126,5 @@ def _sized(records: Records, at: int, stop: int) -> tuple[int, int]:
     size, at = _int(records, at)
     at += max(size, 0)
     if at > stop:
-        raise DecodeError(f"a field of {size} bytes runs over its end")
+        raise DecodeError(f"a field of {size} bytes exceeds the record")
     return size, at

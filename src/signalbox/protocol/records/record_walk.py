@@ -17,7 +17,7 @@ from signalbox.protocol.varint import read_zigzag_varint
 
 Records = bytes | bytearray | memoryview
 
-LOOK_CLOSER = -1
+NEEDS_FULL_CHECK = -1
 _STEP = 64  # records that are walked before the next search for a run of equal sizes
 _SHORTEST_RUN = 8
 _LONGEST_RUN = 1_024  # records between two yields
@@ -33,28 +33,28 @@ _CONTINUED = bytes(range(128, 256))
 
 def walk_records(records: Records, at: int, count: int, key_required: bool = False) -> int:
     """The highest timestamp delta of exactly `count` well-formed records from `at` to the end, numbered from 0 on; no
-    delta is below its negative. `LOOK_CLOSER`: the records are invalid or unusual. Yields."""
+    delta is below its negative. `NEEDS_FULL_CHECK`: the records are invalid or unusual. Yields."""
     end, index, highest = len(records), 0, 0
     try:
         while index < count:
             if count - index >= _SHORTEST_RUN and _is_run(records, at, end):
-                passed, at, top = _equal_sizes(records, at, index, count, key_required)
-                if passed:
-                    index += passed
+                accepted, at, top = _equal_sizes(records, at, index, count, key_required)
+                if accepted:
+                    index += accepted
                     highest = top if top > highest else highest
                     yield_if_due()
                     continue
             stop = min(count, index + _STEP)
             at, top = _one_by_one(records, at, range(index << 1, stop << 1, 2), key_required)
             if at < 0:
-                return LOOK_CLOSER
+                return NEEDS_FULL_CHECK
             highest = top if top > highest else highest
             index = stop
             if stop < count:
                 yield_if_due()
     except (IndexError, DecodeError):
-        return LOOK_CLOSER
-    return LOOK_CLOSER if at != end or highest & 1 else highest >> 1
+        return NEEDS_FULL_CHECK
+    return NEEDS_FULL_CHECK if at != end or highest & 1 else highest >> 1
 
 
 def _one_by_one(records: Records, at: int, numbers: range, key_required: bool) -> tuple[int, int]:
@@ -170,21 +170,21 @@ def _equal_sizes(records: Records, at: int, index: int, count: int, key_required
     if headers_at + 1 != at + stride or key_size < (0 if key_required else -1) or value_size < -1:
         return 0, at, 0
     width, window_end = _numbers_window(index)
-    most = min(count - index, window_end - index, _LONGEST_RUN, (len(records) - at) // stride)
+    run_length = min(count - index, window_end - index, _LONGEST_RUN, (len(records) - at) // stride)
 
     def column(position: int) -> bytes:
-        return bytes(records[position : position + (most - 1) * stride + 1 : stride])
+        return bytes(records[position : position + (run_length - 1) * stride + 1 : stride])
 
     constant = [*range(at, attributes_at), *range(key_size_at, key_at), *range(value_size_at, value_at), headers_at]
     for position in constant:
         values = column(position)
-        most -= len(values.lstrip(values[:1]))
+        run_length -= len(values.lstrip(values[:1]))
     stamps = [column(position) for position in range(stamp_at, delta_at)]
     numbers = [column(position) for position in range(delta_at, key_size_at)]
-    if records[headers_at] or numbers != _numbers(index, most, width):
+    if records[headers_at] or numbers != _numbers(index, run_length, width):
         return 0, at, 0
     top = _highest(stamps)
-    return (most, at + most * stride, top) if top >= 0 else (0, at, 0)
+    return (run_length, at + run_length * stride, top) if top >= 0 else (0, at, 0)
 
 
 def _numbers_window(index: int) -> tuple[int, int]:

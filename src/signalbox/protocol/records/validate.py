@@ -60,7 +60,7 @@ def check_batches(
         if not check_crc(buffer, header):
             raise KafkaError(Error.CORRUPT_MESSAGE, "the batch's checksum is wrong")
         if now_ms is not None and not rules.log_append_time and header.is_log_append_time:
-            raise KafkaError(Error.INVALID_TIMESTAMP, "producers may not set the broker's own time")
+            raise KafkaError(Error.INVALID_TIMESTAMP, "the timestamp type LogAppendTime is reserved for the broker")
     return headers
 
 
@@ -90,17 +90,18 @@ def _check_header(header: BatchHeader, rules: BatchRules) -> None:
         raise KafkaError(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported")
     if header.size_bytes > rules.max_message_bytes:
         raise KafkaError(
-            Error.MESSAGE_TOO_LARGE, f"a batch of {header.size_bytes} bytes: {rules.max_message_bytes} are allowed"
+            Error.MESSAGE_TOO_LARGE,
+            f"a batch of {header.size_bytes} bytes exceeds the limit of {rules.max_message_bytes}",
         )
     if header.record_count <= 0:
-        raise KafkaError(Error.INVALID_RECORD, f"a batch that counts {header.record_count} records")
+        raise KafkaError(Error.INVALID_RECORD, f"invalid record count {header.record_count}")
     if header.last_offset_delta != header.record_count - 1:
         raise KafkaError(
             Error.INVALID_RECORD,
             f"last offset delta {header.last_offset_delta} in a batch of {header.record_count} records",
         )
     if header.compression >= len(NAMES):
-        raise KafkaError(Error.CORRUPT_MESSAGE, f"compression {header.compression} does not exist")
+        raise KafkaError(Error.CORRUPT_MESSAGE, f"unknown compression type id {header.compression}")
     if header.is_control and not rules.control_allowed:
         raise KafkaError(Error.INVALID_RECORD, "clients may not write control records")
     if header.has_producer_id and (header.producer_epoch < 0 or header.base_sequence < 0) and not header.is_control:

@@ -8,7 +8,7 @@ from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.deadlines import Deadlines
-from signalbox.replication.hosted import HostedPartitions
+from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.purgatory import Purgatory
 from tests.replication.manual_time import ManualTimers, ManualTurns
@@ -25,7 +25,7 @@ def hosting(*indexes: int) -> tuple[HostedPartitions, MemoryView]:
     for index in indexes:
         partition = Partition(TopicPartition(TOPIC, index), 1, clock, purgatory)
         hosted.add(partition)
-        hosted.name_topic(partition, TOPIC_ID)
+        hosted.set_topic_id(partition, TOPIC_ID)
     return hosted, view
 
 
@@ -69,7 +69,7 @@ def test_a_topic_keeps_its_name_until_its_last_partition_goes() -> None:
     assert hosted.remove(TopicPartition(TOPIC, 1)) is None
 
 
-def test_the_current_leader_is_what_is_known_best() -> None:
+def test_the_current_leader_is_from_the_newest_source() -> None:
     hosted, _ = hosting(0)
     assert hosted.current_leader(TOPIC, 5) == (2, 4)
     assert hosted.current_leader(TOPIC, 0) == (-1, -1)

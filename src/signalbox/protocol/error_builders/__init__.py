@@ -1,6 +1,6 @@
 """Responses with one error code at every place where Kafka puts it, for each API.
 
-When a request fails as a whole, Kafka returns a response with the structure of the request: the code per topic, per
+When a request fails completely, Kafka returns a response with the structure of the request: the code per topic, per
 partition, per group or at the top. There is a small function per structure, a row for each API that has its own, and a
 table for each kind of request.
 """
@@ -13,20 +13,20 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request that fails as a whole: its body, and the version of the response."""
+class FailedRequest:
+    """A failed request: its body, and the version of the response."""
 
     body: Any
     version: int
 
 
 # From the request, the response's class, the error code, and the message for responses that have a field for it.
-Shape = Callable[[Asked, type[Any], int, str | None], Any]
+ErrorBuilder = Callable[[FailedRequest, type[Any], int, str | None], Any]
 
 
-def top_level(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def top_level(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     """For the APIs without a function of their own."""
-    answer = response(error_code=code)
-    if message is not None and hasattr(answer, "error_message"):
-        answer.error_message = message
-    return answer
+    result = response(error_code=code)
+    if message is not None and hasattr(result, "error_message"):
+        result.error_message = message
+    return result

@@ -43,7 +43,7 @@ class HostedPartitions:
         self._per_topic[partition.topic_partition.topic] += 1
         partition.stats = self._stats.setdefault(partition.topic_partition.topic, partition.stats)
 
-    def name_topic(self, partition: Partition, topic_id: bytes) -> None:
+    def set_topic_id(self, partition: Partition, topic_id: bytes) -> None:
         """Set the id of the partition's topic."""
         partition.topic_id = topic_id
         if topic_id != ZERO_UUID:
@@ -79,12 +79,12 @@ class HostedPartitions:
         partition = self._partitions.get((topic, index))
         if partition is not None:
             return partition.rejected
-        found = self._rejected.get((topic, index))
-        if found is None:
+        rejected = self._rejected.get((topic, index))
+        if rejected is None:
             if len(self._rejected) >= MAX_UNHOSTED_REJECTIONS:
                 del self._rejected[next(iter(self._rejected))]
-            found = self._rejected[topic, index] = RejectedSequences()
-        return found
+            rejected = self._rejected[topic, index] = RejectedSequences()
+        return rejected
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of a topic id; None if this broker does not know it."""

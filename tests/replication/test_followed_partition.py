@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signalbox.replication.followed import FollowedPartition
+from signalbox.replication.followed_partition import FollowedPartition
 from signalbox.replication.ports import TopicSettings
 from signalbox.replication.truncation import LossNotAccepted
 from tests.replication.memory_cluster import MemoryCluster
@@ -31,16 +31,16 @@ def test_pauses_double_up_to_the_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("D3")
-def test_what_was_acknowledged_is_kept_whatever_the_leader_lacks(tmp_path: Path) -> None:
+def test_acknowledged_records_are_not_truncated(tmp_path: Path) -> None:
     state = followed(tmp_path, 3)
     assert state.log.high_watermark == 3
-    for truncate in (lambda: state.relocate(0, 2), lambda: state.diverge(0, 2)):
+    for truncate in (lambda: state.reset_to_leader_offsets(0, 2), lambda: state.truncate_diverging(0, 2)):
         with pytest.raises(LossNotAccepted, match="truncation offset=2, high watermark=3, log end=3"):
             truncate()
         assert state.log.log_end_offset == 3
     # There was an unclean election after the last batch: the loss is accepted.
     state.partition.unclean_epoch = state.log.last_leader_epoch + 1
-    assert state.diverge(0, 2) == 2
+    assert state.truncate_diverging(0, 2) == 2
 
 
 @given(own=st.integers(0, 4), start=st.integers(0, 6), length=st.integers(0, 6))
@@ -48,8 +48,8 @@ def test_what_was_acknowledged_is_kept_whatever_the_leader_lacks(tmp_path: Path)
 def test_after_relocation_the_next_fetch_is_in_the_leaders_range(own: int, start: int, length: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         state = followed(Path(folder), own)
-        state.partition.take_settings(TopicSettings(unclean_leader_election=True))
-        state.relocate(start, start + length)
+        state.partition.apply_settings(TopicSettings(unclean_leader_election=True))
+        state.reset_to_leader_offsets(start, start + length)
         assert start <= state.fetch_offset <= start + length
         assert state.fetch_offset == state.log.log_end_offset
         if start <= own <= start + length:

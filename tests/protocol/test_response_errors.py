@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from signalbox.protocol.answer_errors import error_codes, says_not_controller
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsResponse
+from signalbox.protocol.response_errors import error_codes, has_not_controller_error
 
 TO_CONTROLLER = (ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS, ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ENVELOPE)
 ASKED = [row for key, row in API_TABLE.items() if row.forwardable or key in TO_CONTROLLER]
@@ -30,14 +30,14 @@ def denials(made: Any) -> list[Any]:
 def test_every_answer_that_may_deny_is_understood(row: Any) -> None:
     found = denials(row.response)
     assert found, "an answer without a place for the code"
-    assert all(says_not_controller(answer) for answer in found)
-    assert not says_not_controller(row.response())
+    assert all(has_not_controller_error(response) for response in found)
+    assert not has_not_controller_error(row.response())
 
 
 def test_one_entry_among_many_is_enough() -> None:
     result = CreateTopicsResponse.CreatableTopicResult
     mixed = CreateTopicsResponse(topics=[result(name="a"), result(name="b", error_code=Error.NOT_CONTROLLER)])
     assert list(error_codes(mixed)) == [0, 41]
-    assert says_not_controller(mixed)
-    assert not says_not_controller(CreateTopicsResponse(topics=[result(name="a", error_code=36)]))
-    assert not says_not_controller(AlterPartitionResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))
+    assert has_not_controller_error(mixed)
+    assert not has_not_controller_error(CreateTopicsResponse(topics=[result(name="a", error_code=36)]))
+    assert not has_not_controller_error(AlterPartitionResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))

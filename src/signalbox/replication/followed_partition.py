@@ -26,9 +26,9 @@ class FollowedPartition:
         "leader_epoch",
         "log",
         "partition",
+        "rejects_truncation",
         "removed",
-        "told",
-        "withheld",
+        "requested",
     )
 
     def __init__(self, partition: Partition, log: Log) -> None:
@@ -36,8 +36,8 @@ class FollowedPartition:
         self.log = log
         self.leader_epoch = partition.leader_epoch
         self.removed = False  # no longer followed at this leader epoch: late responses are ignored
-        self.told = False  # a fetch with this state was sent: responses are for it
-        self.withheld = False  # it keeps records that its leader has lost; logged once
+        self.requested = False  # a fetch with this state was sent: responses are for it
+        self.rejects_truncation = False  # it keeps records that its leader has lost; logged once
         self.lag = 0  # records behind the leader's high watermark, as of the last response
         self.backoff_ms = FIRST_BACKOFF_MS
         self.fetch_offset = log.log_end_offset
@@ -53,7 +53,7 @@ class FollowedPartition:
         """Whether the last response already led to an error."""
         return self.backoff_ms > FIRST_BACKOFF_MS
 
-    def take_records(self, data: FetchResponse.PartitionData) -> None:
+    def append_records(self, data: FetchResponse.PartitionData) -> None:
         """Append the records, if there are any. Raises KafkaError. Call `finish` when all partitions have theirs."""
         if data.records:
             self.log.append_as_follower(data.records, leader_epoch=self.leader_epoch)
@@ -73,7 +73,7 @@ class FollowedPartition:
         # The log start counts too: a DeleteRecords on the leader waits for it.
         return before != (self.fetch_offset, self.last_fetched_epoch, log.log_start_offset)
 
-    def diverge(self, epoch: int, end_offset: int) -> int:
+    def truncate_diverging(self, epoch: int, end_offset: int) -> int:
         """Truncate the log where it diverges from the leader's; returns the new log end. Raises LossNotAccepted."""
         offset = truncation_offset(self.log, epoch, end_offset)
         self._truncate_to(offset)
@@ -81,7 +81,7 @@ class FollowedPartition:
         self.last_fetched_epoch = self.log.last_leader_epoch
         return self.fetch_offset
 
-    def relocate(self, leader_start_offset: int, leader_end_offset: int) -> None:
+    def reset_to_leader_offsets(self, leader_start_offset: int, leader_end_offset: int) -> None:
         """The leader does not have `fetch_offset`: restart at the leader's log start, or truncate to its log end (the
         leader was elected although it was not in sync). Raises LossNotAccepted."""
         log = self.log

@@ -7,41 +7,41 @@ from typing import Any
 
 from signalbox.common.cooperative_task import yielding
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.error_shapes import Asked, Shape
+from signalbox.protocol.error_builders import ErrorBuilder, FailedRequest
 
 _ELECT_LEADERS_TOP_LEVEL_FROM = 1
 
 
-def _create_topics(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _create_topics(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatableTopicResult
     return response(
-        topics=[result(name=t.name, error_code=code, error_message=message) for t in yielding(asked.body.topics)]
+        topics=[result(name=t.name, error_code=code, error_message=message) for t in yielding(request.body.topics)]
     )
 
 
-def _delete_topics(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _delete_topics(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DeletableTopicResult
-    by_name = [result(name=name, error_code=code, error_message=message) for name in yielding(asked.body.topic_names)]
+    by_name = [result(name=name, error_code=code, error_message=message) for name in yielding(request.body.topic_names)]
     by_state = [
         result(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message)
-        for t in yielding(asked.body.topics)
+        for t in yielding(request.body.topics)
     ]
     return response(responses=by_name + by_state)
 
 
-def _create_partitions(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _create_partitions(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.CreatePartitionsTopicResult
     return response(
-        results=[result(name=t.name, error_code=code, error_message=message) for t in yielding(asked.body.topics)]
+        results=[result(name=t.name, error_code=code, error_message=message) for t in yielding(request.body.topics)]
     )
 
 
-def _create_acls(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _create_acls(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.AclCreationResult
-    return response(results=[result(error_code=code, error_message=message) for _ in asked.body.creations])
+    return response(results=[result(error_code=code, error_message=message) for _ in request.body.creations])
 
 
-def _alter_client_quotas(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _alter_client_quotas(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     return response(
         entries=[
             response.EntryData(
@@ -52,27 +52,27 @@ def _alter_client_quotas(asked: Asked, response: type[Any], code: int, message: 
                     for part in entry.entity
                 ],
             )
-            for entry in asked.body.entries
+            for entry in request.body.entries
         ]
     )
 
 
-def _describe_client_quotas(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _describe_client_quotas(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     return response(error_code=code, error_message=message, entries=None)
 
 
-def _delete_acls(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _delete_acls(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DeleteAclsFilterResult
-    return response(filter_results=[result(error_code=code, error_message=message) for _ in asked.body.filters])
+    return response(filter_results=[result(error_code=code, error_message=message) for _ in request.body.filters])
 
 
-def _alter_user_scram_credentials(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _alter_user_scram_credentials(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.AlterUserScramCredentialsResult
-    users = dict.fromkeys(each.name for each in (*asked.body.deletions, *asked.body.upsertions))
+    users = dict.fromkeys(each.name for each in (*request.body.deletions, *request.body.upsertions))
     return response(results=[result(user=user, error_code=code, error_message=message) for user in users])
 
 
-def _alter_replica_log_dirs(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _alter_replica_log_dirs(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.AlterReplicaLogDirTopicResult, response.AlterReplicaLogDirPartitionResult
     return response(
         results=[
@@ -80,13 +80,13 @@ def _alter_replica_log_dirs(asked: Asked, response: type[Any], code: int, messag
                 topic_name=each.name,
                 partitions=[partition(partition_index=number, error_code=code) for number in each.partitions],
             )
-            for directory in asked.body.dirs
+            for directory in request.body.dirs
             for each in directory.topics
         ]
     )
 
 
-def _describe_configs(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _describe_configs(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.DescribeConfigsResult
     return response(
         results=[
@@ -96,12 +96,12 @@ def _describe_configs(asked: Asked, response: type[Any], code: int, message: str
                 resource_type=r.resource_type,
                 resource_name=r.resource_name,
             )
-            for r in asked.body.resources
+            for r in request.body.resources
         ]
     )
 
 
-def _alter_configs(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _alter_configs(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     result = response.AlterConfigsResourceResponse
     return response(
         responses=[
@@ -111,15 +111,15 @@ def _alter_configs(asked: Asked, response: type[Any], code: int, message: str | 
                 resource_type=r.resource_type,
                 resource_name=r.resource_name,
             )
-            for r in yielding(asked.body.resources)
+            for r in yielding(request.body.resources)
         ]
     )
 
 
-def _elect_leaders(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _elect_leaders(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.ReplicaElectionResult, response.PartitionResult
     return response(
-        error_code=code if asked.version >= _ELECT_LEADERS_TOP_LEVEL_FROM else 0,
+        error_code=code if request.version >= _ELECT_LEADERS_TOP_LEVEL_FROM else 0,
         replica_election_results=[
             topic(
                 topic=t.topic,
@@ -127,15 +127,15 @@ def _elect_leaders(asked: Asked, response: type[Any], code: int, message: str | 
                     partition(partition_id=number, error_code=code, error_message=message) for number in t.partitions
                 ],
             )
-            for t in asked.body.topic_partitions or []
+            for t in request.body.topic_partitions or []
         ],
     )
 
 
-def _alter_partition_reassignments(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _alter_partition_reassignments(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.ReassignableTopicResponse, response.ReassignablePartitionResponse
     return response(
-        allow_replication_factor_change=asked.body.allow_replication_factor_change,
+        allow_replication_factor_change=request.body.allow_replication_factor_change,
         error_code=code,
         error_message=message,
         responses=[
@@ -146,12 +146,12 @@ def _alter_partition_reassignments(asked: Asked, response: type[Any], code: int,
                     for p in t.partitions
                 ],
             )
-            for t in asked.body.topics
+            for t in request.body.topics
         ],
     )
 
 
-SHAPES: dict[ApiKey, Shape] = {
+BUILDERS: dict[ApiKey, ErrorBuilder] = {
     ApiKey.CREATE_TOPICS: _create_topics,
     ApiKey.DELETE_TOPICS: _delete_topics,
     ApiKey.CREATE_PARTITIONS: _create_partitions,

@@ -1,7 +1,7 @@
-"""The error codes in a response, wherever its message has them: that of the whole, and those of the entries.
+"""The error codes in a response, wherever its message has them: the top-level one, and those of the entries.
 
 Kafka has no rule for the place: CreateTopics has a code per entry of `topics`, AlterConfigs per entry of `responses`,
-AlterPartition one for the whole. This works for every API; it is used to detect NOT_CONTROLLER.
+AlterPartition a top-level one. This works for every API; it is used to detect NOT_CONTROLLER.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 from signalbox.protocol.error_table import Error
 
 
-def error_codes(answer: Any) -> Iterator[int]:
+def error_codes(response: Any) -> Iterator[int]:
     """The codes of a response and of the entries of its arrays, in schema order; entries inside entries are not
     searched."""
-    for name in answer._attributes:
-        value = getattr(answer, name)
+    for name in response._attributes:
+        value = getattr(response, name)
         if name == "error_code":
             yield value
         elif isinstance(value, list | tuple):
@@ -26,6 +26,6 @@ def error_codes(answer: Any) -> Iterator[int]:
                     yield code
 
 
-def says_not_controller(answer: Any) -> bool:
-    """Whether the response says that its node is not the active controller; one such entry among many is enough."""
-    return Error.NOT_CONTROLLER in error_codes(answer)
+def has_not_controller_error(response: Any) -> bool:
+    """Whether the response has NOT_CONTROLLER; one such entry among many is enough."""
+    return Error.NOT_CONTROLLER in error_codes(response)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.protocol.api_table import ApiKey
-from signalbox.protocol.error_shapes import Asked, Shape
+from signalbox.protocol.error_builders import ErrorBuilder, FailedRequest
 
 
-def _produce(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _produce(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.TopicProduceResponse, response.PartitionProduceResponse
     return response(
         responses=[
@@ -20,12 +20,12 @@ def _produce(asked: Asked, response: type[Any], code: int, message: str | None) 
                     for p in t.partition_data
                 ],
             )
-            for t in asked.body.topic_data
+            for t in request.body.topic_data
         ]
     )
 
 
-def _fetch(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _fetch(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.FetchableTopicResponse, response.PartitionData
     return response(
         error_code=code,
@@ -38,16 +38,16 @@ def _fetch(asked: Asked, response: type[Any], code: int, message: str | None) ->
                     for p in t.partitions
                 ],
             )
-            for t in asked.body.topics
+            for t in request.body.topics
         ],
     )
 
 
-def _init_producer_id(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _init_producer_id(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     return response(error_code=code, producer_id=-1, producer_epoch=-1)
 
 
-def _list_offsets(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _list_offsets(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.ListOffsetsTopicResponse, response.ListOffsetsPartitionResponse
     return response(
         topics=[
@@ -55,20 +55,20 @@ def _list_offsets(asked: Asked, response: type[Any], code: int, message: str | N
                 name=t.name,
                 partitions=[partition(partition_index=p.partition_index, error_code=code) for p in t.partitions],
             )
-            for t in asked.body.topics
+            for t in request.body.topics
         ]
     )
 
 
-def _metadata(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _metadata(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic = response.MetadataResponseTopic
     # The name may be null in a request of version 10, but never in its response.
     return response(
-        topics=[topic(error_code=code, name=t.name or "", topic_id=t.topic_id) for t in asked.body.topics or []]
+        topics=[topic(error_code=code, name=t.name or "", topic_id=t.topic_id) for t in request.body.topics or []]
     )
 
 
-def _delete_records(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _delete_records(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.DeleteRecordsTopicResult, response.DeleteRecordsPartitionResult
     return response(
         topics=[
@@ -79,12 +79,12 @@ def _delete_records(asked: Asked, response: type[Any], code: int, message: str |
                     for p in t.partitions
                 ],
             )
-            for t in asked.body.topics
+            for t in request.body.topics
         ]
     )
 
 
-def _offset_for_leader_epoch(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _offset_for_leader_epoch(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic, partition = response.OffsetForLeaderTopicResult, response.EpochEndOffset
     return response(
         topics=[
@@ -92,17 +92,17 @@ def _offset_for_leader_epoch(asked: Asked, response: type[Any], code: int, messa
                 topic=t.topic,
                 partitions=[partition(partition=p.partition, error_code=code) for p in t.partitions],
             )
-            for t in asked.body.topics
+            for t in request.body.topics
         ]
     )
 
 
-def _describe_topic_partitions(asked: Asked, response: type[Any], code: int, message: str | None) -> Any:
+def _describe_topic_partitions(request: FailedRequest, response: type[Any], code: int, message: str | None) -> Any:
     topic = response.DescribeTopicPartitionsResponseTopic
-    return response(topics=[topic(error_code=code, name=t.name) for t in asked.body.topics])
+    return response(topics=[topic(error_code=code, name=t.name) for t in request.body.topics])
 
 
-SHAPES: dict[ApiKey, Shape] = {
+BUILDERS: dict[ApiKey, ErrorBuilder] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
     ApiKey.INIT_PRODUCER_ID: _init_producer_id,

@@ -77,7 +77,7 @@ def test_a_broker_that_lost_its_directory_waits_for_the_others() -> None:
     context = after(context, decision)
     assert is_waiting(context, tp(0))
     assert unverified(context) == (1,)
-    assert context.histories[1] == BrokerHistory(100, (b"another directory"[:16],), has_lost_log_dir=True)
+    assert context.histories[1] == BrokerHistory(100, (b"another directory"[:16],), lost_log_dir_epoch=100)
     decision, context = reported(context, 1, NO_LOG)
     assert (states(decision), decision.effects) == ({}, (MetadataAnnounced((tp(0),)),))
     # Broker 2 is back with its log; broker 3 is still missing.

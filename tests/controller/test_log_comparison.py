@@ -79,16 +79,23 @@ def test_the_longest_log(
     )
 
 
-def with_histories(context: ControllerContext, *lost: int) -> ControllerContext:
-    """The brokers register the same log directories as before; those in `lost` had others."""
+LOST_AT = 9  # the broker epoch
+
+
+def with_histories(context: ControllerContext, *lost: int, created_after: int = LOST_AT - 1) -> ControllerContext:
+    """The brokers register the same log directories as before; those in `lost` had others before epoch LOST_AT."""
     brokers = {
         broker_id: replace(
             broker, registration=replace(broker.registration, log_dirs=(RegisteredLogDir(bytes([broker_id]) * 16, -1),))
         )
         for broker_id, broker in context.brokers.items()
     }
-    histories = {broker_id: BrokerHistory(9, (bytes([broker_id]) * 16,), broker_id in lost) for broker_id in brokers}
-    return replace(context, brokers=brokers, histories=histories)
+    histories = {
+        broker_id: BrokerHistory(LOST_AT, (bytes([broker_id]) * 16,), LOST_AT if broker_id in lost else -1)
+        for broker_id in brokers
+    }
+    topics = {name: replace(topic, created_after=created_after) for name, topic in context.topics.items()}
+    return replace(context, brokers=brokers, histories=histories, topics=topics)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +119,12 @@ def test_a_partition_that_no_broker_ever_had_a_log_of(
     context = leaderless(alive, isr, alive, ends, waited=waits)
     assert longest(with_histories(context, *lost)) == expected
     assert longest(context) is None  # brokers that do not register their log directories
+
+
+def test_a_loss_before_the_topic_was_created_does_not_count() -> None:
+    context = leaderless((1, 2), "1 2", (1, 2), {1: NO_LOG, 2: NO_LOG})
+    assert longest(with_histories(context, 1, 2)) is None
+    assert longest(with_histories(context, 1, 2, created_after=LOST_AT)) == 1
 
 
 def test_who_came_back_whole_leads_at_once_and_the_others_stay_unverified() -> None:

@@ -7,13 +7,14 @@ import logging
 import pytest
 
 from signalbox.metadata.broker_history import (
+    NEVER,
     UNREADABLE,
     BrokerHistory,
     decode_broker_history,
-    has_lost_log_dir,
     histories_of,
     history_of,
     is_intact,
+    lost_log_dir_epoch,
 )
 from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.layout import broker_history_path
@@ -35,15 +36,16 @@ def test_round_trip() -> None:
     assert decode_broker_history("/x", history.encode()) == history
 
 
-def test_a_lost_log_directory_is_never_forgotten() -> None:
+def test_the_last_loss_of_a_log_directory_is_kept() -> None:
     first = history_of(registered((ONE, -1)), 5, None)
-    assert not has_lost_log_dir(first, registered((ONE, -1), (NEW, -1)))
+    assert lost_log_dir_epoch(first, registered((ONE, -1), (NEW, -1)), 6) == NEVER
     lost = history_of(registered((NEW, -1)), 6, first)
-    assert lost.has_lost_log_dir
+    assert lost.lost_log_dir_epoch == 6
     assert decode_broker_history("/x", lost.encode()) == lost
-    assert has_lost_log_dir(lost, registered((NEW, 6)))
-    assert history_of(registered((NEW, 6)), 7, lost).has_lost_log_dir
-    assert not has_lost_log_dir(None, registered((ONE, -1)))
+    assert lost_log_dir_epoch(lost, registered((NEW, 6)), 7) == 6
+    assert history_of(registered((NEW, 6)), 7, lost).lost_log_dir_epoch == 6
+    assert history_of(registered((TWO, -1)), 8, lost).lost_log_dir_epoch == 8
+    assert lost_log_dir_epoch(None, registered((ONE, -1)), 5) == NEVER
 
 
 @pytest.mark.parametrize("data", [b"{}", b"no", b'{"broker_epoch":1,"log_dirs":["x"]}', b'{"broker_epoch":1}', None])

@@ -51,13 +51,17 @@ class ControlledTopic:
     """A topic as it is stored. Partitions without a state never had a leader.
 
     `has_partitions_entry` and `bare_partitions` only matter for topics that another program created incompletely: the
-    entry above the partitions is missing, or partitions have their entry but no state below it."""
+    entry above the partitions is missing, or partitions have their entry but no state below it.
+
+    `created_after`: the topic is younger than all registrations up to this broker epoch. (Broker epochs and creation ids
+    of topics are numbers of one sequence of the store.)"""
 
     name: str
     assignment: TopicAssignment
     states: Mapping[int, PartitionState]
     has_partitions_entry: bool = True
     bare_partitions: frozenset[int] = frozenset()
+    created_after: int = field(default=-1, compare=False)
 
     @property
     def topic_id(self) -> bytes:

@@ -4,9 +4,9 @@ All members of an ISR have every acknowledged record until a shutdown that can l
 a log directory that was lost, truncated or restored from an older copy. If every live member of an ISR returned from
 such a shutdown, the last batch decides, as between voters of a quorum: the newest leader epoch first, the end offset
 next. An absent member may have more records, so it is waited for, but only for a limited time. A member without a log
-is not elected: it may have lost the log. The exception: no member has one, and one of them never lost a log directory.
-A record is acknowledged when every member of the ISR has it, so none was: the brokers died before they got LeaderAndIsr
-for a new partition, and it begins empty.
+is not elected: it may have lost the log. The exception: no member has one, and one of them has lost no log directory
+since the topic was created. A record is acknowledged when every member of the ISR has it, so none was: the brokers died
+before they got LeaderAndIsr for a new partition, and it begins empty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import NO_LOG, ControllerContext, LogEnd
-from signalbox.metadata.broker_history import has_lost_log_dir
+from signalbox.metadata.broker_history import lost_log_dir_epoch
 from signalbox.metadata.partition_state import NO_LEADER, PartitionState
 
 _PARTITIONS_NAMED = 10
@@ -33,14 +33,16 @@ def longest_log(context: ControllerContext, partition: TopicPartition, state: Pa
         (broker, end) for broker in present if (end := context.log_end(broker, partition)) is not None and end != NO_LOG
     ]
     if not candidates and not missing:
-        return next((broker for broker in present if not _may_have_lost_a_log(context, broker)), None)
+        return next((broker for broker in present if not _may_have_lost_log(context, broker, partition)), None)
     return _longest(candidates)
 
 
-def _may_have_lost_a_log(context: ControllerContext, broker: int) -> bool:
-    """Whether the broker lacks a log directory that it had, now or at an earlier return; or does not report it."""
-    registration = context.brokers[broker].registration
-    return not registration.log_dirs or has_lost_log_dir(context.histories.get(broker), registration)
+def _may_have_lost_log(context: ControllerContext, broker: int, partition: TopicPartition) -> bool:
+    """Whether the broker has come back without a log directory since the topic was created, or does not name its log
+    directories."""
+    live = context.brokers[broker]
+    lost = lost_log_dir_epoch(context.histories.get(broker), live.registration, live.broker_epoch)
+    return not live.registration.log_dirs or lost > context.topics[partition.topic].created_after
 
 
 def fullest_log(context: ControllerContext, partition: TopicPartition) -> int | None:

@@ -147,7 +147,8 @@ def _topic_created(draft: _Draft, record: rec.TopicCreated) -> None:
         Create(layout.topic_path(record.topic), record.assignment.encode()),
         Create(layout.partitions_path(record.topic)),
     )
-    _know_topic(draft, ControlledTopic(record.topic, record.assignment, {}))
+    epochs = [broker.broker_epoch for broker in draft.see("brokers").values()]
+    _know_topic(draft, ControlledTopic(record.topic, record.assignment, {}, created_after=max(epochs, default=-1)))
 
 
 def _know_topic(draft: _Draft, topic: ControlledTopic) -> None:

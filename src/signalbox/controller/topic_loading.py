@@ -72,6 +72,7 @@ def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic
         states=states,
         has_partitions_entry="partitions" in entries,
         bare_partitions=frozenset(folders - states.keys() - unreadable),
+        created_after=entries[""].creation_id,
     )
     return ReadTopic(topic, TopicCorruption(problems, frozenset(unreadable)) if problems else None)
 

@@ -20,40 +20,44 @@ from signalbox.metadata.store.port import Entry
 log = logging.getLogger(__name__)
 
 
+NEVER = -1  # lower than every broker epoch
+_AFTER_EVERY = (1 << 63) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerHistory:
-    """`broker_epoch` of the registration; `log_dirs`: ids of the directories that were online then; `has_lost_log_dir`:
-    this registration or an earlier one lacked a directory that the broker had before."""
+    """`broker_epoch` of the registration; `log_dirs`: ids of the directories that were online then;
+    `lost_log_dir_epoch`: the broker epoch of the last registration that lacked a directory which the broker had before,
+    -1 if none did."""
 
     broker_epoch: int
     log_dirs: tuple[bytes, ...]
-    has_lost_log_dir: bool = False
+    lost_log_dir_epoch: int = NEVER
 
     def encode(self) -> bytes:
         """The JSON payload."""
         log_dirs = [uuid_text(directory_id) for directory_id in self.log_dirs]
-        lost = {"has_lost_log_dir": True} if self.has_lost_log_dir else {}
+        lost = {} if self.lost_log_dir_epoch == NEVER else {"lost_log_dir_epoch": self.lost_log_dir_epoch}
         return encode_json({"version": 1, "broker_epoch": self.broker_epoch, "log_dirs": log_dirs, **lost})
 
 
-UNREADABLE = BrokerHistory(-1, (), has_lost_log_dir=True)
+UNREADABLE = BrokerHistory(-1, (), lost_log_dir_epoch=_AFTER_EVERY)
 """Replaces an entry that cannot be read: no registration that names its log directories counts as intact."""
 
 
 def history_of(registration: BrokerRegistration, broker_epoch: int, before: BrokerHistory | None) -> BrokerHistory:
     """The history to store for a registration; `before` is the stored history of earlier registrations."""
     log_dirs = tuple(each.directory_id for each in registration.log_dirs)
-    return BrokerHistory(broker_epoch, log_dirs, has_lost_log_dir(before, registration))
+    return BrokerHistory(broker_epoch, log_dirs, lost_log_dir_epoch(before, registration, broker_epoch))
 
 
-def has_lost_log_dir(history: BrokerHistory | None, registration: BrokerRegistration) -> bool:
-    """Whether this registration, or an earlier one, lacks a log directory that the broker had before. A broker without
-    a history had no log directories."""
+def lost_log_dir_epoch(history: BrokerHistory | None, registration: BrokerRegistration, broker_epoch: int) -> int:
+    """The broker epoch of the last registration, up to this one, that lacked a log directory which the broker had
+    before; NEVER if none did. A broker without a history had no log directories."""
     if history is None:
-        return False
-    return history.has_lost_log_dir or not {each.directory_id for each in registration.log_dirs}.issuperset(
-        history.log_dirs
-    )
+        return NEVER
+    present = {each.directory_id for each in registration.log_dirs}
+    return history.lost_log_dir_epoch if present.issuperset(history.log_dirs) else broker_epoch
 
 
 def decode_broker_history(path: str, data: bytes | None) -> BrokerHistory:
@@ -61,7 +65,7 @@ def decode_broker_history(path: str, data: bytes | None) -> BrokerHistory:
     payload = decode_json(data, path)
     try:
         log_dirs = tuple(uuid_bytes(text) for text in payload["log_dirs"])
-        return BrokerHistory(int(payload["broker_epoch"]), log_dirs, bool(payload.get("has_lost_log_dir", False)))
+        return BrokerHistory(int(payload["broker_epoch"]), log_dirs, int(payload.get("lost_log_dir_epoch", NEVER)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{path} is not the history of a broker: {error!r}") from error
 

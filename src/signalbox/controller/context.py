@@ -53,8 +53,8 @@ class ControlledTopic:
     `has_partitions_entry` and `bare_partitions` only matter for topics that another program created incompletely: the
     entry above the partitions is missing, or partitions have their entry but no state below it.
 
-    `created_after`: the topic is younger than all registrations up to this broker epoch. (Broker epochs and creation ids
-    of topics are numbers of one sequence of the store.)"""
+    `created_after`: the topic is younger than all registrations up to this broker epoch (broker epochs and creation ids
+    of topics are numbers of one sequence of the store)."""
 
     name: str
     assignment: TopicAssignment

@@ -145,5 +145,5 @@ def test_the_log_names_the_sender_and_is_not_flooded(caplog: pytest.LogCaptureFi
         asyncio.run(made.prove(request, Unproven(1_005)))
     assert len(caplog.records) == 2
     text = caplog.records[0].message
-    assert "listener=REPLICATION client_address=10.0.0.7 principal=User:alice" in text
+    assert "listener=REPLICATION, client address=10.0.0.7, principal=User:alice" in text
     assert "controller epoch 1005 is above the stored 6" in text

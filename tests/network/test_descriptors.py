@@ -43,8 +43,10 @@ def test_the_last_ones_are_spared_and_that_is_said_once(
         assert [descriptors.scarce(for_brokers) for for_brokers in (False, True)] == [False, False]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 4
-    assert said[0].startswith(f"clients have to wait: the last {spare} of {limit} file descriptors are reserved")
-    assert said[1].startswith(f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved")
+    assert said[0].startswith(f"Connections of clients wait: the last {spare} of {limit} file descriptors are reserved")
+    assert said[1].startswith(
+        f"Connections of brokers wait: the last {spare // 4} of {limit} file descriptors are reserved"
+    )
     assert said[2:] == [f"File descriptors are available for {who} again" for who in ("clients", "brokers")]
 
 

@@ -78,7 +78,7 @@ def test_one_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
         assert told == ["well", "well"]
 
     asyncio.run(main())
-    assert "Cooperative task failed" in caplog.text
+    assert "Unexpected error in a cooperative task" in caplog.text
 
 
 def test_a_work_knows_its_own_time_from_that_of_others() -> None:

@@ -51,7 +51,7 @@ def test_a_damaged_credential_lets_nobody_in_and_is_not_logged(caplog: pytest.Lo
         await repository.stop()
 
     run_with_stores(1, scenario)
-    assert "user u cannot log in by SCRAM-SHA-256" in caplog.text
+    assert "User u cannot authenticate by SCRAM-SHA-256" in caplog.text
     assert "c2VjcmV0" not in caplog.text
 
 

@@ -38,7 +38,9 @@ class ConnectLog:
         often = f" ({self._left_out} more like it since the last line)" if text == self._said and self._left_out else ""
         self._said, self._again_at, self._left_out = text, now + LOG_INTERVAL_SECONDS, 0
         ordinary = not isinstance(failure, ConnectFailed) or failure.stage == _ORDINARY_STAGE
-        log.log(logging.INFO if ordinary else logging.WARNING, "%s: %s%s", self._whither, text, often)
+        log.log(
+            logging.INFO if ordinary else logging.WARNING, "Connection failed (%s): %s%s", self._whither, text, often
+        )
 
     def succeeded(self) -> None:
         """The next failure is logged at once."""

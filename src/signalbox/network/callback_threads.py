@@ -44,7 +44,7 @@ class CallbackThreads:
         try:
             tell: Callable[[], None] = partial(done, work())
         except Exception:  # no result: the waiting connection is closed by its timeout
-            log.exception("Task of a callback thread failed")
+            log.exception("Callback failed unexpectedly: the connection waits until its timeout")
             tell = _nothing
         try:
             loop.call_soon_threadsafe(self._finish, tell)

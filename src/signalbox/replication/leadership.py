@@ -118,7 +118,7 @@ class Leadership:
         try:
             act(partition, order)
         except KafkaError as failure:
-            _log.error("%s: %s", order.topic_partition, failure)
+            _log.error("LeaderAndIsr not applied (partition=%s): %s", order.topic_partition, failure)
             return failure.error
         return Error.NONE
 
@@ -177,7 +177,7 @@ class Leadership:
         try:
             self._replicas.stop(stop.topic_partition, stop.delete)
         except KafkaError as error:
-            _log.error("%s: %s", stop.topic_partition, error)
+            _log.error("StopReplica not applied (partition=%s): %s", stop.topic_partition, error)
             return error.error
         return Error.NONE
 

@@ -140,7 +140,7 @@ class ReplicaManager:
         try:
             self.logs.checkpoint_high_watermarks()
         except KafkaError as error:
-            _log.error("high watermarks could not be saved: %s", error)
+            _log.error("High watermarks could not be saved: %s", error)
             self.logs_failed()
 
     def logs_failed(self) -> None:

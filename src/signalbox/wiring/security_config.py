@@ -76,7 +76,9 @@ def read_guards(
     authorizer, others = build_authorizer(config.values, config.given)
     policies, more = read_policies(config.values, config.given)
     if faults and live:
-        log.error("started without the dynamic configs of this broker's listeners: %s", "; ".join(map(str, faults)))
+        log.error(
+            "Invalid dynamic configs of this broker's listeners ignored at the start: %s", "; ".join(map(str, faults))
+        )
         doors, faults = read_doors(config, {}, users)
     principals, last = read_principals(
         doors.network, [row.name for row in doors.table], config.given, forwards(config.values)

@@ -126,7 +126,7 @@ def test_nothing_is_believed_while_the_store_does_not_answer(
     store = Store()
     store.fails = StoreUnavailable("no connection")
     assert outcome(UpdateMetadataRequest(controller_epoch=6), 8, store) is Error.REQUEST_TIMED_OUT
-    assert "UPDATE_METADATA rejected" in caplog.text
+    assert "rejected (api=UPDATE_METADATA, " in caplog.text
     assert "no connection" in caplog.text
     store = Store()
     store.silent = True

@@ -126,7 +126,7 @@ def test_nothing_is_believed_while_the_store_does_not_answer(
     store = Store()
     store.fails = StoreUnavailable("no connection")
     assert outcome(UpdateMetadataRequest(controller_epoch=6), 8, store) is Error.REQUEST_TIMED_OUT
-    assert "UPDATE_METADATA rejected" in caplog.text
+    assert "rejected (api=UPDATE_METADATA, " in caplog.text
     assert "no connection" in caplog.text
     store = Store()
     store.silent = True
@@ -145,5 +145,5 @@ def test_the_log_names_the_sender_and_is_not_flooded(caplog: pytest.LogCaptureFi
         asyncio.run(made.verify(request, UnverifiedEpochs(1_005)))
     assert len(caplog.records) == 2
     text = caplog.records[0].message
-    assert "listener=REPLICATION client_address=10.0.0.7 principal=User:alice" in text
+    assert "listener=REPLICATION, client address=10.0.0.7, principal=User:alice" in text
     assert "controller epoch 1005 is above the stored 6" in text

@@ -26,12 +26,12 @@ def test_the_same_failure_is_logged_once_per_interval(caplog: pytest.LogCaptureF
         connect_log.succeeded()
         connect_log.failed(NAME)
         connect_log.failed(ConnectionLost(ADDRESS, "hung up"))
-    name = "there: could not connect to h:1 (tls): h on listener X: another name"
+    name = "Connection failed (there): could not connect to h:1 (tls): h on listener X: another name"
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", name),
-        ("INFO", "there: could not connect to h:1 (tcp): rejected"),
+        ("INFO", "Connection failed (there): could not connect to h:1 (tcp): rejected"),
         ("WARNING", name),
         ("WARNING", f"{name} (1 more like it since the last line)"),
         ("WARNING", name),
-        ("INFO", "there: connection to h:1 lost: hung up"),
+        ("INFO", "Connection failed (there): connection to h:1 lost: hung up"),
     ]

@@ -232,7 +232,7 @@ def test_a_claim_without_a_session_would_never_end(caplog: pytest.LogCaptureFixt
         await claimed(store, 1)
 
     run_with_stores(1, scenario)
-    assert "belongs to no session" in caplog.text
+    assert "Controller claim without a session is replaced" in caplog.text
 
 
 def test_a_claim_of_kafkas_kraft_controllers_stands() -> None:

@@ -246,8 +246,8 @@ def test_what_stands_below_goes_first() -> None:
 
 
 def test_the_log_names_topic_entries_and_remedy() -> None:
-    assert told("aside", ASIDE).startswith("topic aside is set aside, ")
-    assert told("t", PART).startswith("partitions [1] of topic t are left as they are")
+    assert told("aside", ASIDE).startswith("topic aside is quarantined, ")
+    assert told("t", PART).startswith("partitions [1] of topic t are quarantined")
     for text, path in ((told("aside", ASIDE), "/brokers/topics/aside holds no JSON"), (told("t", PART), STATE)):
         assert path in text
         assert "docs/metadata-store.md" in text

@@ -262,4 +262,4 @@ def test_the_log_says_it_once_and_when_there_has_been_room_for_a_while(
     world.clock.advance(9_000)
     world.request("3", SMALL)
     asyncio.run(world.run())
-    assert [each.message for each in caplog.records][1:] == ["the metadata store has room again"]
+    assert [each.message for each in caplog.records][1:] == ["Metadata store has space again"]

@@ -123,7 +123,7 @@ def test_dedicated_controllers_come_and_go_with_what_they_support(caplog: pytest
         await reader.until({101: {"f": (1, 2)}}, "controllers")
         await other.commit([Create(controller_id_path(102), b"torn", of_session=True), Create(f"{CONTROLLER_IDS}/x")])
         await reader.until({101: {"f": (1, 2)}, 102: {}}, "controllers")
-        assert "controller 102 is treated as supporting no features" in caplog.text
+        assert "is treated as supporting no features (path=/signalbox_controllers/102)" in caplog.text
         await other.close()
         await reader.until({}, "controllers")
         news.close()

@@ -69,7 +69,7 @@ def test_uneven_listeners_are_told_once(caplog: pytest.LogCaptureFixture) -> Non
     with caplog.at_level(logging.ERROR):
         cache.apply_update_metadata(uneven)
         cache.apply_update_metadata(uneven)
-    assert caplog.text.count("listeners are not identical across brokers") == 1
+    assert caplog.text.count("Listeners are not identical across brokers") == 1
 
 
 def test_what_was_heard_in_an_earlier_term_is_forgotten() -> None:

@@ -56,4 +56,4 @@ def test_a_store_that_does_not_answer_is_asked_again(
         await asyncio.wait_for(answered.wait(), 10)
 
     asyncio.run(scenario())
-    assert caplog.text.count("the news could not be read and will be retried: not now") == 2
+    assert caplog.text.count("Metadata could not be read and is read again (the news): not now") == 2

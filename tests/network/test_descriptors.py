@@ -44,10 +44,10 @@ def test_the_last_descriptors_are_reserved_and_that_is_logged_once(
     log_messages = [record.getMessage() for record in caplog.records]
     assert len(log_messages) == 4
     assert log_messages[0].startswith(
-        f"clients have to wait: the last {spare} of {limit} file descriptors are reserved"
+        f"Connections of clients wait: the last {spare} of {limit} file descriptors are reserved"
     )
     assert log_messages[1].startswith(
-        f"brokers have to wait: the last {spare // 4} of {limit} file descriptors are reserved"
+        f"Connections of brokers wait: the last {spare // 4} of {limit} file descriptors are reserved"
     )
     assert log_messages[2:] == [f"File descriptors are available for {group} again" for group in ("clients", "brokers")]
 

@@ -25,10 +25,11 @@ def test_everything_is_counted_and_audited_one_line_is_logged(caplog: pytest.Log
         clock.advance(int(INTERVAL_S * 1000))
         rejections.note("garbled", AuditEvent(kind=AuditKind.REJECTED, listener="CLIENT", reason="later"))
     assert [record.getMessage() for record in caplog.records] == [
-        "rejected on listener CLIENT: no 0",
-        "rejected on listener OTHER: elsewhere",
-        "denied on listener CLIENT: who?",
-        "rejected on listener CLIENT: later (suppressed 999 similar lines from this source)",
+        "Connection rejected (listener=CLIENT, client address=, kind=garbled): no 0",
+        "Connection rejected (listener=OTHER, client address=, kind=garbled): elsewhere",
+        "Failed authentication (listener=CLIENT, client address=, kind=login): who?",
+        "Connection rejected (listener=CLIENT, client address=, kind=garbled): later"
+        " (suppressed 999 similar lines from this source)",
     ]
     assert len(trail.events) == 1003
     assert trail.counts["Rejections", "CLIENT", "garbled"] == 1001
@@ -45,8 +46,8 @@ def test_a_source_that_floods_hides_no_other(caplog: pytest.LogCaptureFixture) -
             event = AuditEvent(kind=AuditKind.REJECTED, listener="CLIENT", client_address=address, reason="garbled")
             rejections.note("garbled", event)
     assert [record.getMessage() for record in caplog.records] == [
-        "rejected on listener CLIENT: 10.0.0.7: garbled",
-        "rejected on listener CLIENT: 10.0.0.8: garbled",
+        "Connection rejected (listener=CLIENT, client address=10.0.0.7, kind=garbled): garbled",
+        "Connection rejected (listener=CLIENT, client address=10.0.0.8, kind=garbled): garbled",
     ]
 
 

@@ -153,7 +153,7 @@ def test_plaintext_on_a_tls_port(
         asyncio.run(main())
     (line,) = caplog.messages  # one line per interval
     assert line == (
-        f"rejected on listener {listener}: 127.0.0.1: the peer sent {named} where TLS is expected: "
+        f"Connection rejected (listener={listener}, client address=127.0.0.1, kind=plaintext_on_tls): the peer sent {named} where TLS is expected: "
         "check the peer's security.protocol, or the port"
     )
 
@@ -170,7 +170,9 @@ def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
     (line,) = caplog.messages
-    assert line.startswith("rejected on listener OPEN: 127.0.0.1: the peer sent TLS to a listener without TLS")
+    assert line.startswith(
+        "Connection rejected (listener=OPEN, client address=127.0.0.1, kind=tls_on_plaintext): the peer sent TLS to a"
+    )
 
 
 @pytest.mark.spec("L7")

@@ -112,7 +112,7 @@ def test_the_only_replica_serves_its_intact_records(tmp_path: Path, caplog: pyte
     wipe(cluster, 2)
     cluster.advance(20_000, step_ms=200)
     assert (leader(cluster), isr(cluster)) == (1, [1])
-    assert "no other replica is in sync (ISR [1])" in caplog.text
+    assert "ISR=[1]): no other replica is in sync" in caplog.text
     assert values_of(cluster.brokers[2].content()) == RECORDS[:4], "everything before the corrupt batch"
     manager = cluster.brokers[1].manager
     assert (manager.corrupt_logs.count, manager.corrupt_logs.rebuilt) == (1, 0)

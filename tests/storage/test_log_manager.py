@@ -232,7 +232,7 @@ def test_a_start_goes_on_with_the_directories_that_work(tmp_path: Path, caplog: 
     logs = manager(tmp_path / "a", tmp_path / "b")
     assert [directory.online for directory in logs.directories] == [False, True]
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
-        f"log directory {tmp_path / 'a'} goes offline"
+        f"Log directory {tmp_path / 'a'} goes offline"
     ]
     logs.close()
 

@@ -180,7 +180,7 @@ def test_nobody_takes_the_last_descriptors(limited: ProcessCluster, listener: st
     reached and once when it is over."""
     limit = 400
     pid = process_id(limited)
-    said = _log(limited).count("have to wait")
+    said = _log(limited).count("file descriptors are reserved")
     with ExitStack() as stack:
         bystander, admin = stack.enter_context(Bystander(limited)), stack.enter_context(dial(limited))
         stack.enter_context(_descriptors(pid, limit))
@@ -197,7 +197,7 @@ def test_nobody_takes_the_last_descriptors(limited: ProcessCluster, listener: st
         assert made.topics[0].error_code == Error.NONE
         _await_checkpoint(limited)
         assert bystander.slowest_s < 1
-        assert _log(limited).count("have to wait") == said + 1
+        assert _log(limited).count("file descriptors are reserved") == said + 1
     with connect(_address(limited, listener)) as newcomer:
         assert is_served(newcomer)
     assert _log(limited).count("again") == said + 1

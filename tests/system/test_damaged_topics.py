@@ -202,8 +202,8 @@ def expect_the_rest_to_work(stored: Stored) -> None:
     cluster = stored.cluster
     until(lambda: unreadable(cluster) == 2, "a controller that knows what it cannot read")
     log = cluster.brokers[controller_id(cluster)].log_file.read_text()
-    assert re.search(f"topic whole is set aside, .*: {WHOLE} holds no JSON", log)
-    assert re.search(rf"partitions \[1\] of topic part are left as they are .*: {PART} holds no JSON", log)
+    assert re.search(f"topic whole is quarantined, .*: {WHOLE} holds no JSON", log)
+    assert re.search(rf"partitions \[1\] of topic part are quarantined .*: {PART} holds no JSON", log)
     assert "Traceback" not in log
     asking = admin(cluster)
     until(partial(made, asking, "made-meanwhile"), "a new topic")

@@ -221,7 +221,7 @@ def test_a_client_that_dials_a_controller_gets_nothing_and_is_seen(dedicated: Pr
         wire.send(wire.request(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12), client_id="lost"))
         assert wire.closed()
     log = dedicated.controllers[node_id].log_file
-    said = "rejected on listener CONTROLLER: .*a controller accepts only requests of brokers"
+    said = r"Connection rejected \(listener=CONTROLLER, .*a controller accepts only requests of brokers"
     until(lambda: re.search(said, log.read_text()), "a line in the controller's log")
     event = audited(dedicated, client_id="lost", kind="rejected")
     assert (event["listener"], event["plane"], event["broker_id"]) == ("CONTROLLER", "controller", node_id)

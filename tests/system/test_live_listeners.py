@@ -116,7 +116,7 @@ def test_a_listener_comes_moves_and_goes_under_load(tmp_path: Path) -> None:
             for address in everybody:
                 until(partial(lambda asked: not told(asked), address), "nobody on the listener that was removed")
         assert loaded.longest_silence_s() < 3
-        loaded.judge(foreseen="listeners are not identical across brokers")
+        loaded.judge(foreseen="Listeners are not identical across brokers")
 
 
 def _advertise(guests: Guests, node_id: int, address: str) -> None:

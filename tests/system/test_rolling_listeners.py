@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.timeout(240), pytest.mark.slow]
 NAMES = ("CLIENT", "REPLICATION", "SECURED", "GUEST", "CONTROL")
 PROTOCOLS = "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,SECURED:SASL_SSL,GUEST:PLAINTEXT,CONTROL:PLAINTEXT"
 # Kafka logs it as an error too whenever brokers differ; during a rolling change they do.
-DIFFERENT = "listeners are not identical across brokers"
+DIFFERENT = "Listeners are not identical across brokers"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 

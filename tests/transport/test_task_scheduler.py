@@ -78,7 +78,7 @@ def test_a_failed_task_does_not_stop_the_others(caplog: pytest.LogCaptureFixture
         assert order == ["well", "well"]
 
     asyncio.run(main())
-    assert "Cooperative task failed" in caplog.text
+    assert "Unexpected error in a cooperative task" in caplog.text
 
 
 def test_a_work_knows_its_own_time_from_that_of_others() -> None:

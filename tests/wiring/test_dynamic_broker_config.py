@@ -55,7 +55,7 @@ def test_the_nearest_counts(stored: Mapping[str, str], value: int) -> None:
 
 def test_invalid_stored_values_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     values({FOR_ALL: {"log.retention.ms": "soon"}})
-    assert "log.retention.ms ignored: 'soon' is not a whole number" in caplog.text
+    assert "ignored (key=log.retention.ms): 'soon' is not a whole number" in caplog.text
 
 
 @pytest.mark.parametrize("key", ["socket.send.buffer.bytes", "ssl.client.auth", "a.plugins.key"])

@@ -218,7 +218,7 @@ def test_without_descriptors_newcomers_wait_in_silence(caplog: pytest.LogCapture
             waiting = socket.create_connection(("127.0.0.1", port))
             waiting.sendall(GET)
             with none_left():
-                await until_true(lambda: "brokers have to wait" in caplog.text)
+                await until_true(lambda: "Connections of brokers wait" in caplog.text)
                 await asyncio.sleep(0.2)
                 # Other code in this process may free a descriptor meanwhile: that is logged, too.
                 lines = [record.levelno for record in caplog.records if record.name == "signalbox.network.descriptors"]

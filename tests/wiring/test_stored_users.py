@@ -51,7 +51,7 @@ def test_a_corrupt_credential_is_rejected_and_not_logged(caplog: pytest.LogCaptu
         await repository.stop()
 
     run_with_stores(1, scenario)
-    assert "user u cannot log in by SCRAM-SHA-256" in caplog.text
+    assert "User u cannot authenticate by SCRAM-SHA-256" in caplog.text
     assert "c2VjcmV0" not in caplog.text
 
 

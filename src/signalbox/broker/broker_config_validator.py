@@ -94,7 +94,7 @@ class BrokerConfigValidator:
             if validate_only:
                 return (Error.NONE, "; ".join(warnings)) if warnings else None
             for warning in warnings:
-                log.warning("Dynamic configs of listeners: %s", warning)
+                log.warning("Dynamic configs of listeners accepted with a warning: %s", warning)
             same_files = self._same_files(resource, configs)
             if same_files:
                 self.revalidate(same_files)

@@ -145,7 +145,7 @@ class EpochChecks:
             return
         self._logged_at = now
         log.warning(
-            "%s rejected (listener=%s client_address=%s principal=%s): %s",
+            "Control request with unproven epochs rejected (api=%s, listener=%s, client address=%s, principal=%s): %s",
             ApiKey(request.header.api_key).name,
             context.listener_name,
             context.client_address,

@@ -42,7 +42,7 @@ class ResponsePacer:
             elif isinstance(error, KafkaError):
                 self._enqueue(promise, failure(request, error.error, str(error)))
             else:
-                log.error("%s failed", request.header.api_key, exc_info=error)
+                log.error("Unexpected error handling request (api key=%d)", request.header.api_key, exc_info=error)
                 self._enqueue(promise, failure(request, Error.UNKNOWN_SERVER_ERROR))
 
         awaited.add_done_callback(on_done)

@@ -200,7 +200,11 @@ class Router:
             size = self._end(inbound, request, response)
         except Exception:
             # A response that cannot be sent must not leave the connection muted forever.
-            log.exception("%s v%d handler failed", row.api_key.name, request.header.api_version)
+            log.exception(
+                "Response cannot be sent, the connection is closed (api=%s, version=%d)",
+                row.api_key.name,
+                request.header.api_version,
+            )
             inbound.close_connection("internal error")
             return
         self.ended(request, response, size)
@@ -246,5 +250,7 @@ class Router:
         if isinstance(error, KafkaError):
             return failure(request, error.error, str(error))
         name = self._routes[request.header.api_key].row.api_key.name
-        log.error("%s v%d failed", name, request.header.api_version, exc_info=error)
+        log.error(
+            "Unexpected error handling request (api=%s, version=%d)", name, request.header.api_version, exc_info=error
+        )
         return failure(request, Error.UNKNOWN_SERVER_ERROR)

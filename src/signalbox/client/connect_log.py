@@ -42,7 +42,9 @@ class ConnectLog:
         )
         self._last_text, self._again_at, self._left_out = text, now + LOG_INTERVAL_SECONDS, 0
         ordinary = not isinstance(failure, ConnectFailed) or failure.stage == _ORDINARY_STAGE
-        log.log(logging.INFO if ordinary else logging.WARNING, "%s: %s%s", self._target, text, often)
+        log.log(
+            logging.INFO if ordinary else logging.WARNING, "Connection failed (%s): %s%s", self._target, text, often
+        )
 
     def succeeded(self) -> None:
         """The next failure is logged at once."""

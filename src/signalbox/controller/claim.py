@@ -142,11 +142,11 @@ def _holder(entry: Entry) -> int | None:
     try:
         holder = decode_claim(entry.data)
     except BadEntry as error:
-        log.error("%s: it is replaced", error)
+        log.error("Corrupt controller claim is replaced: %s", error)
         return None
     if entry.session_id == 0 and not is_kraft_claim(entry.data):
         log.error(
-            "Controller claim %s of node %d belongs to no session and would never expire: it is replaced",
+            "Controller claim without a session is replaced (path=%s, node=%d): it would never expire",
             CONTROLLER,
             holder,
         )
@@ -162,7 +162,7 @@ async def _last_epoch(store: MetadataStore, epoch: Entry) -> int:
         return decode_controller_epoch(epoch.data)
     except BadEntry as error:
         seen = max(epoch.version, await _highest_epoch_in_states(store)) + _EPOCHS_WITHOUT_TRACE
-        log.error("%s: the next controller epoch is %d", error, seen + 1)
+        log.error("Corrupt controller epoch is replaced (next controller epoch=%d): %s", seen + 1, error)
         return seen
 
 

@@ -35,7 +35,9 @@ def follow_ups(context: ControllerContext, broker_id: int, request: Message, res
     """Decisions that follow from a response; `context` is the present one."""
     error = Error.of(getattr(response, "error_code", 0))
     if error is not Error.NONE:
-        log.warning("Broker %d returned an error for %s: %s", broker_id, type(request).__name__, error.name)
+        log.warning(
+            "Control request rejected (broker=%d, request=%s): %s", broker_id, type(request).__name__, error.name
+        )
         return
     if isinstance(request, LeaderAndIsrRequest) and isinstance(response, LeaderAndIsrResponse):
         yield from _after_leader_and_isr(context, broker_id, response)
@@ -105,7 +107,10 @@ def _after_stop_replica(broker_id: int, request: StopReplicaRequest, response: S
             partition = TopicPartition(each.topic_name, each.partition_index)
             failed.add(partition)
             log.warning(
-                "StopReplica failed (broker=%d, partition=%s): %s", broker_id, partition, Error.of(each.error_code).name
+                "Replica not deleted by StopReplica (broker=%d, partition=%s): %s",
+                broker_id,
+                partition,
+                Error.of(each.error_code).name,
             )
     by_topic: dict[str, list[ReplicaOfTopic]] = {}
     for topic, number in asked - failed:

@@ -44,9 +44,9 @@ class TopicCorruption:
 def told(topic: str, damage: TopicCorruption) -> str:
     """One log line: the topic, the entries, what is wrong, what to do."""
     if damage.partitions is None:
-        what = f"topic {topic} is set aside, its entries and logs are left as they are and its name stays taken"
+        what = f"topic {topic} is quarantined, its entries and logs are not changed and its name stays taken"
     else:
-        what = f"partitions {sorted(damage.partitions)} of topic {topic} are left as they are and get no new leader"
+        what = f"partitions {sorted(damage.partitions)} of topic {topic} are quarantined and get no new leader"
     return f"{what}: {damage}. {REMEDY}"
 
 

@@ -43,7 +43,7 @@ class DecisionQueue:
         self._held: deque[ControllerEvent] = deque()
         self._in_hand: list[ControllerEvent] = []
         self._trying_later = False
-        self._trouble = TransitionLog(log, "the metadata store has room again", logging.ERROR)
+        self._trouble = TransitionLog(log, "Metadata store has space again", logging.ERROR)
         self._rejected_at_s = 0.0
         self._why = ""
         self.rejections_total = 0
@@ -116,7 +116,7 @@ class DecisionQueue:
         """The store had no room for an event batch."""
         self._why = str(full)
         self._rejected_at_s = self._clock.monotonic()
-        self._trouble.met(f"metadata changes are rejected and elections are deferred: {full}")
+        self._trouble.met(f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}")
         undone = turn.undone
         if len(undone) > 1:
             self._put_back(undone)

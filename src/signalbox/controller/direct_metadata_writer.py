@@ -143,15 +143,15 @@ class DirectMetadataWriter:
             try:
                 decision = await self._try(key, request)
             except BadOperation as bad:
-                log.warning("%s rejected, its result cannot be stored: %s", key.name, bad)
+                log.warning("Metadata change rejected, its records cannot be stored (api=%s): %s", key.name, bad)
                 return reject(key, request, Error.INVALID_REQUEST)
             except CommitRejected as rejected:
                 log.debug("%s is retried: %s", key.name, rejected)
             except StoreFull as full:
-                log.warning("%s rejected: %s", key.name, full)
+                log.warning("Metadata change rejected, the metadata store is full (api=%s): %s", key.name, full)
                 return reject(key, request, Error.KAFKA_STORAGE_ERROR, str(full))
             except (StoreError, BadEntry) as error:
-                log.warning("%s could not be stored: %s", key.name, error)
+                log.warning("Metadata change not stored and retried (api=%s): %s", key.name, error)
                 await patience.pause()
             else:
                 return await self._answer(decision, deadline)

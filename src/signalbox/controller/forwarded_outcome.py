@@ -84,7 +84,7 @@ def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, KeptOutcome]:
             continue
         named = _NAMES.fullmatch(path.removeprefix(f"{FORWARDED}/"))
         if named is None:
-            log.error("Result of a forwarded request ignored, its name is invalid: %s", path)
+            log.error("Stored response of a forwarded request ignored, its name is invalid (path=%s)", path)
             continue
         broker_id, broker_epoch, number = map(int, named.groups())
         found[broker_id, broker_epoch, number] = KeptOutcome(_expires_ms(path, entry.data), entry.data)
@@ -96,7 +96,7 @@ def _expires_ms(path: str, stored: bytes) -> int:
     try:
         return int(_said(stored)["expires"])
     except (KeyError, TypeError, ValueError) as error:
-        log.error("Corrupt result of a forwarded request ignored (path=%s, error=%r)", path, error)
+        log.error("Corrupt response of a forwarded request ignored (path=%s, error=%r)", path, error)
         return 0
 
 

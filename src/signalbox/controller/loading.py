@@ -81,7 +81,9 @@ async def load_controllers(store: MetadataStore) -> dict[int, LevelRanges]:
         try:
             controllers[int(name)] = decode_registration(int(name), entry.data).features
         except BadEntry as error:
-            log.error("%s: controller %s is treated as supporting no features: %s", path, name, error)
+            log.error(
+                "Corrupt registration, the controller is treated as supporting no features (path=%s): %s", path, error
+            )
             controllers[int(name)] = {}
     return controllers
 
@@ -92,7 +94,7 @@ async def _features(store: MetadataStore) -> FinalizedFeatures:
     try:
         return await read_features(store)
     except BadEntry as error:
-        log.error("Features cannot be finalized: %s", error)
+        log.error("Corrupt feature levels, no feature is finalized: %s", error)
         return FinalizedFeatures(damage=str(error))
 
 
@@ -147,7 +149,7 @@ async def _topics(
             topics[name] = read.topic
         if read.damage is not None:
             damaged[name] = read.damage
-            log.error("%s", told(name, read.damage))
+            log.error("Corrupt topic metadata: %s", told(name, read.damage))
         if number % _TOPICS_PER_SLICE == _TOPICS_PER_SLICE - 1:
             await yield_if_due()
     return topics, damaged
@@ -189,7 +191,7 @@ def _producer_ids(entry: Entry | None) -> ProducerIdBlock | None:
     try:
         return decode_producer_id_block(entry.data if entry else None)
     except BadEntry as error:
-        log.error("Producer ids cannot be allocated: %s", error)
+        log.error("Corrupt producer id block, producer ids cannot be allocated: %s", error)
         return UNREADABLE
 
 
@@ -232,7 +234,7 @@ def _acls(tree: Mapping[str, Entry]) -> dict[ResourcePattern, StoredAcls]:
         try:
             entries = decode_acls(path, entry.data)
         except BadEntry as error:
-            log.error("Corrupt ACLs ignored: %s", error)
+            log.error("Corrupt ACLs ignored until they are set again: %s", error)
             entries = ()
         acls[pattern] = StoredAcls(entries, entry.version)
     return acls

@@ -198,9 +198,9 @@ class Controller:
             try:
                 await self._try_one_term()
             except StoreError as error:
-                self._no_term.met(f"node {self._node_id}: cannot act as the controller: {error}")
+                self._no_term.met(f"Node {self._node_id} cannot act as the controller: {error}")
             except Exception:
-                log.exception("Node %d: the controller failed and resigns", self._node_id)
+                log.exception("Controller failed unexpectedly and resigns (node=%d)", self._node_id)
             finally:
                 self._resign()
             await self._wait(_RETRY_S if self._controller_id == _NOBODY else _RECHECK_S)

@@ -85,7 +85,9 @@ class CoordinatorContext(Generic[S]):
         try:
             yield from self._load_while_loading(log, serde, buffer_bytes)
         except Exception:
-            logger.exception("coordinator partition %d could not be loaded", self.partition)
+            logger.exception(
+                "Group metadata of partition %d could not be loaded: its groups have no coordinator", self.partition
+            )
             self.phase = Phase.FAILED if self.phase is Phase.LOADING else self.phase
             return
         if self.phase is Phase.LOADING:
@@ -125,6 +127,6 @@ class CoordinatorContext(Generic[S]):
 
         def report() -> None:
             if answer.error is not None and self.phase is Phase.ACTIVE:
-                logger.warning("coordinator partition %d: a write failed: %s", self.partition, answer.error)
+                logger.warning("Group metadata of partition %d not written: %s", self.partition, answer.error)
 
         answer.when_done(report)

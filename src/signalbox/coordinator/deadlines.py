@@ -73,4 +73,4 @@ def _run(action: Callable[[], None]) -> None:
     try:
         action()
     except Exception:
-        logger.exception("Coordinator timer failed")
+        logger.exception("Unexpected error in a timer of the group coordinator")

@@ -53,10 +53,14 @@ def _replay_one(
     record: Record, partition: int, serde: RecordSerde, replay: Callable[[CoordinatorRecord], None]
 ) -> None:
     if record.key is None:
-        logger.warning("partition %d, offset %d: a record without a key is ignored", partition, record.offset)
+        logger.warning(
+            "Group metadata record without a key ignored (partition=%d, offset=%d)", partition, record.offset
+        )
         return
     decoded = serde.decode(record.key, record.value)
     if decoded is None:
-        logger.warning("partition %d, offset %d: a record of unknown kind is ignored", partition, record.offset)
+        logger.warning(
+            "Group metadata record of an unknown kind ignored (partition=%d, offset=%d)", partition, record.offset
+        )
         return
     replay(decoded)

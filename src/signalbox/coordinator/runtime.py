@@ -262,5 +262,5 @@ def _outcome(future: asyncio.Future[None], partition: int) -> Error:
         return Error.NONE
     if isinstance(error, KafkaError):
         return error.error
-    logger.error("coordinator partition %d: the log failed on a write", partition, exc_info=error)
+    logger.error("Unexpected error writing group metadata of partition %d", partition, exc_info=error)
     return Error.UNKNOWN_SERVER_ERROR

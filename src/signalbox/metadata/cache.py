@@ -93,4 +93,4 @@ class MetadataCache:
         sets = {frozenset(broker.endpoints) for broker in new.brokers.values()}
         if len(sets) > 1 and {frozenset(broker.endpoints) for broker in old.brokers.values()} != sets:
             named = {broker_id: sorted(broker.endpoints) for broker_id, broker in sorted(new.brokers.items())}
-            log.error("listeners are not identical across brokers: %s", named)
+            log.error("Listeners are not identical across brokers: %s", named)

@@ -40,6 +40,6 @@ class Rereading:
             try:
                 await self._read()
             except StoreError as error:
-                log.warning("%s could not be read and will be retried: %s", self._what, error)
+                log.warning("Metadata could not be read and is read again (%s): %s", self._what, error)
                 self._news = True
                 await asyncio.sleep(_RETRY_S)

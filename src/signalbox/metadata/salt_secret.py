@@ -51,7 +51,7 @@ class SaltSecretRepository:
         try:
             await self._read()
         except StoreError as error:
-            log.warning("Salt secret could not be read: this node uses its own salts for unknown users: %s", error)
+            log.warning("Salt secret could not be read, this node uses its own salts for unknown users: %s", error)
             self._rereading.notify()
 
     async def stop(self) -> None:
@@ -64,7 +64,9 @@ class SaltSecretRepository:
         try:
             secret = await read_or_create_salt_secret(self._store)
         except BadEntry as error:
-            log.error("%s: the salts of unknown users differ from other nodes'. Remove it: a new one is made", error)
+            log.error(
+                "Corrupt salt secret, salts of unknown users differ from other nodes' (%s): remove the entry", error
+            )
             return
         if secret != self._told:
             self._told = secret

@@ -82,7 +82,7 @@ async def read_history(store: MetadataStore) -> StoreHistory:
         try:
             return decode_history(entry.data, entry.version, controller_epoch)
         except BadEntry as error:
-            log.error("%s: the store is treated as a new incarnation", error)
+            log.error("Corrupt store incarnation, the metadata store is treated as a new one: %s", error)
     position = StorePosition(uuid_text(new_uuid()), 0, controller_epoch)
     return StoreHistory(position, {}, None if entry is None else entry.version)
 

@@ -44,7 +44,7 @@ class CallbackThreads:
         try:
             callback: Callable[[], None] = partial(done, work())
         except Exception:  # no result: the waiting connection is closed by its timeout
-            log.exception("Task of a callback thread failed")
+            log.exception("Callback failed unexpectedly: the connection waits until its timeout")
             callback = _no_result
         try:
             loop.call_soon_threadsafe(self._finish, callback)

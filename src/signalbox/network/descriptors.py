@@ -36,8 +36,8 @@ class Descriptors:
             self._were_scarce[group] = scarce
             if scarce:
                 log.warning(
-                    "%s have to wait: the last %d of %d file descriptors are reserved. Raise the limit (ulimit -n), "
-                    "or lower max.connections",
+                    "Connections of %s wait: the last %d of %d file descriptors are reserved. Raise the limit "
+                    "(ulimit -n), or lower max.connections",
                     group,
                     spare,
                     limit,

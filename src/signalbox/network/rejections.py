@@ -49,20 +49,20 @@ class Rejections:
         suppressed = self._limiter.admit((event.listener, kind), event.client_address)
         if suppressed is None:
             return
-        verb = "denied" if event.kind is AuditKind.DENIED else "rejected"
-        self._log.warning(
-            "%s on listener %s: %s%s%s",
-            verb,
-            event.listener,
-            f"{event.client_address}: " if event.client_address else "",
-            event.reason,
-            suppressed,
-            extra={
-                "rejection": kind,
-                "client_address": event.client_address,
-                "client_id": event.client_id,
-                "api": event.api,
-                "api_version": event.api_version,
-                "connection_id": event.connection_id,
-            },
-        )
+        details = event.listener, event.client_address, kind, event.reason, suppressed
+        extra = {
+            "rejection": kind,
+            "client_address": event.client_address,
+            "client_id": event.client_id,
+            "api": event.api,
+            "api_version": event.api_version,
+            "connection_id": event.connection_id,
+        }
+        if event.kind is AuditKind.DENIED:
+            self._log.warning(
+                "Failed authentication (listener=%s, client address=%s, kind=%s): %s%s", *details, extra=extra
+            )
+        else:
+            self._log.warning(
+                "Connection rejected (listener=%s, client address=%s, kind=%s): %s%s", *details, extra=extra
+            )

@@ -50,7 +50,7 @@ class RequestQueue:
             try:
                 self._sink.submit(request)
             except Exception:
-                log.exception("Control request failed: %s", request.header)
+                log.exception("Unexpected error handling control request, the connection is closed: %s", request.header)
                 request.close_connection("internal error")
             self._waiting.popleft()
         self.busy_seconds += self._clock.monotonic() - started

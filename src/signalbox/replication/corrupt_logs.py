@@ -62,7 +62,7 @@ class CorruptLogs:
         assert log.corruption is not None
         offset = log.corruption.offset
         _log.warning(
-            "%s: truncating the corrupt log (offset=%d, log end=%d): the rest is fetched from leader %d",
+            "Corrupt log of %s truncated (offset=%d, log end offset=%d): the rest is fetched from leader %d",
             partition.topic_partition, offset, log.log_end_offset, partition.leader_id,
         )  # fmt: skip
         partition.truncate_corruption()
@@ -80,13 +80,13 @@ class CorruptLogs:
         proposal = propose_leave(partition)
         if proposal is None:
             _log.error(
-                "%s: corrupt at offset %d and no other replica is in sync (ISR %s): it stays and serves what is "
-                "intact. Bring another replica back, or delete the records up to there",
+                "Corrupt log of %s not rebuilt (offset=%d, ISR=%s): no other replica is in sync; it serves its intact "
+                "records. Bring another replica back, or delete the records up to that offset",
                 partition.topic_partition, log.corruption.offset, list(partition.isr),
             )  # fmt: skip
             return
         role = "hands leadership over" if partition.is_leader else "leaves the ISR"
-        _log.warning("%s: corrupt at offset %d: broker %d %s, to be rebuilt", partition.topic_partition,
+        _log.warning("Corrupt log of %s to be rebuilt (offset=%d): broker %d %s", partition.topic_partition,
                      log.corruption.offset, partition.local_id, role)  # fmt: skip
         self._isr_changes.submit(partition, proposal)
         self._isr_changes.dispatch()

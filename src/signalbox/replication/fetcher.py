@@ -227,12 +227,14 @@ class Fetcher:
         except LossNotAccepted as reason:
             if not followed.rejects_truncation:
                 followed.rejects_truncation = True
-                _log.error("%s: %s", followed.partition, reason)
+                _log.error("Truncation rejected (partition=%s): %s", followed.partition.topic_partition, reason)
             self._delay(followed)  # the topic's configs or the leader may change
             return False
         except KafkaError as error:
             level = logging.DEBUG if followed.backs_off else logging.ERROR
-            _log.log(level, "%s: %s", followed.partition, error)
+            _log.log(
+                level, "Replica log cannot be written (partition=%s): %s", followed.partition.topic_partition, error
+            )
             if error.error is Error.KAFKA_STORAGE_ERROR and not isinstance(error, OutOfDescriptors):
                 self.unfollow(followed.partition)
                 self._identity.on_storage_failure()
@@ -240,7 +242,7 @@ class Fetcher:
                 self._delay(followed)
             return False
         except Exception:  # a bug in one partition must not stop the replication of the others
-            _log.exception("%s: unexpected error", followed.partition)
+            _log.exception("Unexpected error processing data for partition %s", followed.partition.topic_partition)
             self._delay(followed)
             return False
         return True
@@ -248,8 +250,8 @@ class Fetcher:
     def _handle_error(self, followed: FollowedPartition, error: Error) -> None:
         if error is Error.OFFSET_OUT_OF_RANGE:
             level = logging.DEBUG if followed.rejects_truncation else logging.WARNING
-            _log.log(level, "%s: broker %d does not have offset %d", followed.partition, self.leader_id,
-                     followed.fetch_offset)  # fmt: skip
+            _log.log(level, "Fetch offset out of range (partition=%s): broker %d does not have offset %d",
+                     followed.partition.topic_partition, self.leader_id, followed.fetch_offset)  # fmt: skip
             self._session.drop(followed)
             LeaderOffsets(followed, self._identity.broker_id, self._reset_offset).send_requests(self._channel)
         elif error is Error.FENCED_LEADER_EPOCH:
@@ -264,8 +266,8 @@ class Fetcher:
         if leader_offsets is None:
             self._delay(followed)
         elif self._isolate_errors(followed, lambda: followed.reset_to_leader_offsets(*leader_offsets)):
-            _log.warning("Truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does not "
-"have that offset)", followed.partition.topic_partition, followed.fetch_offset, before[0],
+            _log.warning("Log truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does "
+"not have that offset)", followed.partition.topic_partition, followed.fetch_offset, before[0],
                          self.leader_id)  # fmt: skip
             if (followed.fetch_offset, followed.last_fetched_epoch) == before:
                 self._delay(followed)  # the leader would return the same again: back off

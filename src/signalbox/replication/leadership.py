@@ -120,7 +120,7 @@ class Leadership:
         try:
             apply_role(partition, instruction)
         except KafkaError as failure:
-            _log.error("%s: %s", instruction.topic_partition, failure)
+            _log.error("LeaderAndIsr not applied (partition=%s): %s", instruction.topic_partition, failure)
             return failure.error
         return Error.NONE
 
@@ -179,7 +179,7 @@ class Leadership:
         try:
             self._replicas.stop(stop.topic_partition, stop.delete)
         except KafkaError as error:
-            _log.error("%s: %s", stop.topic_partition, error)
+            _log.error("StopReplica not applied (partition=%s): %s", stop.topic_partition, error)
             return error.error
         return Error.NONE
 

@@ -140,7 +140,7 @@ class ReplicaManager:
         try:
             self.logs.checkpoint_high_watermarks()
         except KafkaError as error:
-            _log.error("high watermarks could not be saved: %s", error)
+            _log.error("High watermarks could not be saved: %s", error)
             self.on_log_failure()
 
     def on_log_failure(self) -> None:

@@ -106,7 +106,11 @@ class RoleChanges:
             if leader == NO_LEADER:
                 _log.info("%s: has no leader", partition.topic_partition)
             else:
-                _log.error("%s: leader %d is not a live broker", partition.topic_partition, leader)
+                _log.error(
+                    "Partition %s cannot become a follower: the new leader %d is unavailable (no live broker)",
+                    partition.topic_partition,
+                    leader,
+                )
             return
         if not partition.become_follower(instruction.state, log):
             return
@@ -202,7 +206,7 @@ class RoleChanges:
         """Take the partition offline: its log directory has failed."""
         if partition.is_offline:
             return
-        _log.error("%s: offline, its log directory has failed", partition.topic_partition)
+        _log.error("Partition %s is offline on this broker: its log directory has failed", partition.topic_partition)
         self._fetchers.unfollow(partition)
         self._to_follow.pop(partition, None)
         was_leader = partition.is_leader

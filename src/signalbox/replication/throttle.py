@@ -117,7 +117,7 @@ class Throttles:
         try:
             entries = TOPIC_CONFIG[key].parse(text)
         except ValueError as error:  # another program stored it: this broker would have rejected it
-            log.error("Invalid %s ignored: %s", key, error)
+            log.error("Invalid replication throttle ignored (key=%s): %s", key, error)
             entries = []
         assert isinstance(entries, list)
         if _ALL in entries:

@@ -86,7 +86,7 @@ class Unpackings:
         except KafkaError as error:
             outcome = error
         except Exception:
-            _log.exception("Compressed batch could not be unpacked: it is rejected")
+            _log.exception("Unexpected error decompressing a batch: it is rejected")
             outcome = KafkaError(Error.UNKNOWN_SERVER_ERROR)
         if outcome is None:
             self._run_in_thread(steps, finish)

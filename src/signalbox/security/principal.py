@@ -107,7 +107,7 @@ def build_principal(builder: PrincipalBuilder, evidence: AuthenticationEvidence)
     except PrincipalRejected:
         raise
     except Exception as error:
-        log.exception("the principal builder failed on listener %s", evidence.listener_name)
+        log.exception("Principal builder failed (listener=%s): the connection is rejected", evidence.listener_name)
         raise PrincipalRejected("the principal builder failed") from error
 
 

@@ -94,12 +94,14 @@ class AppendQueue:
             try:
                 self.on_advanced()
             except Exception:
-                _log.exception("%s: callback after an append failed", self._body.folder)
+                _log.exception("Unexpected error after an append (folder=%s)", self._body.folder)
         for on_written, info in callbacks:
             try:
                 on_written(info, error)
             except Exception:
-                _log.exception("%s: completion of the append at offset %d failed", self._body.folder, info.first_offset)
+                _log.exception(
+                    "Unexpected error completing an append (folder=%s, offset=%d)", self._body.folder, info.first_offset
+                )
         return error
 
     def assign_epoch_start(self, leader_epoch: int, start_offset: int) -> None:

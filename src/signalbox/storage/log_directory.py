@@ -103,7 +103,7 @@ class LogDirectory:
             return self._out_of_descriptors(operation)
         if self.offline_reason is None:
             self.offline_reason = f"{operation}: {error}"
-            logger.error("log directory %s goes offline: %s", self.path, self.offline_reason)
+            logger.error("Log directory %s goes offline: %s", self.path, self.offline_reason)
             self._on_offline(self)
         return KafkaError(Error.KAFKA_STORAGE_ERROR, f"log directory {self.path} is offline: {self.offline_reason}")
 
@@ -147,7 +147,7 @@ class LogDirectory:
             self._written[name] = read_offsets(os.path.join(self.path, name))
             return dict(self._written[name])
         except CheckpointFault as fault:
-            logger.warning("%s; continuing without it", fault)
+            logger.warning("Checkpoint file is corrupt and ignored: %s", fault)
             return {}
 
     def mark_checkpoints_stale(self, topic_partition: TopicPartition, end_offset: int) -> None:

@@ -165,13 +165,15 @@ def _drop_after(body: LogBody, slot: int, batches: _IntactBatches, size_bytes: i
     lost_bytes = max(0, size_bytes - segment.size)
     if batches.fault is None:
         logger.warning(
-            "%s truncated to offset %d by recovery (bytes=%d, later segments=%d): no whole batch follows",
+            "Log segment %s truncated to offset %d by recovery (bytes=%d, later segments=%d): no complete batch "
+            "follows",
             segment.path(LOG_SUFFIX), batches.order.next_offset, lost_bytes, dropped,
         )  # fmt: skip
     else:
         logger.error(
-            "%s is corrupt: truncated to offset %d by recovery (%s, bytes=%d, later segments=%d). A follower fetches "
-            "the rest from its leader; a topic that was compacted before needs cleanup.policy=compact,delete",
+            "Log segment %s is corrupt: truncated to offset %d by recovery (%s, bytes=%d, later segments=%d). A "
+            "follower fetches the rest from its leader; a topic that was compacted before needs "
+            "cleanup.policy=compact,delete",
             segment.path(LOG_SUFFIX), batches.order.next_offset, batches.fault, lost_bytes, dropped,
         )  # fmt: skip
     body.retire(body.segments.take_after(slot))

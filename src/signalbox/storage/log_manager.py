@@ -289,7 +289,7 @@ class LogManager:
                 _retire_folder(log, directory, folder)
             self._checkpoint_directory(directory)
         except KafkaError as error:
-            logger.error("%s was moved: %s", log.topic_partition, error)
+            logger.error("Old files of partition %s, which was moved, not deleted: %s", log.topic_partition, error)
 
     def _directory_for_new(self, topic_partition: TopicPartition, is_new: bool) -> LogDirectory:
         online = [directory for directory in self.directories if directory.online]

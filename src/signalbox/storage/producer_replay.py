@@ -29,7 +29,7 @@ def replay_producers(file_system: FileSystem, folder: str, segments: SegmentList
             states, start = load_snapshot(file_system, path, os.path.getsize(path)), offset
             break
         except ValueError as fault:
-            logger.warning("%s: %s; replaying from an older one", path, fault)
+            logger.warning("Corrupt producer snapshot removed, an older one is used (path=%s): %s", path, fault)
             file_system.remove(path)
     for batch, segment in _batches(segments, start, end_offset):
         if batch.producer_id >= 0:

@@ -61,4 +61,4 @@ class Removals:
 
     def _done(self, error: BaseException | None) -> None:
         if error is not None:
-            logger.warning("Deleted files cannot be removed: %s; the next start retries", error)
+            logger.warning("Deleted files cannot be removed until the next start: %s", error)

@@ -212,7 +212,7 @@ class DataLoop:
         try:
             task.switch()
         except Exception:
-            log.exception("Event of the data plane failed")
+            log.exception("Unexpected error in an event of the data plane")
         task.left_at = time.monotonic()
         if task.dead:
             self._exclusive_task = None
@@ -225,7 +225,7 @@ class DataLoop:
                 try:
                     callback()
                 except Exception:
-                    log.exception("End of a data plane turn failed")
+                    log.exception("Unexpected error at the end of a data plane turn")
 
     def _handle_events(self, clock: Callable[[], float], deadline: float) -> bool:
         """Handle what is ready; False if nothing was. Events come first in every second turn, however many callbacks

@@ -119,7 +119,7 @@ class FrameInput(ABC):
 
     def _fail(self, error: Exception) -> None:
         """A bug in the layers above: close this connection, keep the loop."""
-        log.error("connection of %s failed", self.peer_address, exc_info=error)
+        log.error("Unexpected error, connection of %s is closed", self.peer_address, exc_info=error)
         self.close(f"internal error: {error!r}")
 
     @abstractmethod

@@ -71,7 +71,7 @@ class TaskScheduler:
         try:
             task.switch()
         except Exception:
-            log.exception("Cooperative task failed")
+            log.exception("Unexpected error in a cooperative task")
         task.left_at = time.monotonic()
         # A task that frees as many objects as it creates never reaches the collector's threshold, while the young
         # generations grow by many thousands: then one collection would block the loop for milliseconds.

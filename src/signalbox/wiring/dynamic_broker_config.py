@@ -75,7 +75,7 @@ class DynamicBrokerConfig:
             try:
                 read[key] = row.parse(text)
             except ValueError as error:
-                log.error("Invalid dynamic broker config %s ignored: %s", key, error)
+                log.error("Invalid dynamic broker config ignored (key=%s): %s", key, error)
         return read
 
     def _warn_of(self, key: str) -> None:
@@ -83,7 +83,9 @@ class DynamicBrokerConfig:
         if key in self._warned or read_listener_key(key, self._table) is not None:
             return
         self._warned.add(key)
-        log.warning("Dynamic broker config %s: stored and described", unknown_key(key, self._table))
+        log.warning(
+            "Dynamic broker config without effect, it is stored and described: %s", unknown_key(key, self._table)
+        )
 
 
 def _changes(key: str, table: ConfigTable) -> bool:

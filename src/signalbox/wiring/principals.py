@@ -58,7 +58,7 @@ class Principals:
             faults: list[ConfigFault] = []
             builder = _builder_of(name, network, originals, self.of_all, faults)
             for fault in faults:
-                log.error("%s", fault)
+                log.error("Principal builder not replaced (listener=%s): %s", name, fault)
             if not faults or name not in self.builders:
                 self.builders[name] = builder
 
@@ -78,8 +78,8 @@ def read_principals(
     if all(callable(getattr(of_all, name, None)) for name in _OF_A_SERDE):
         return Principals(of_all, of_all, builders), faults
     log.warning(
-        "%s is no principal serde: this broker neither forwards requests nor accepts forwarded ones, and"
-        " does not start with %s=%s or above",
+        "Principal builder %s is no principal serde: this broker neither forwards requests nor accepts forwarded"
+        " ones, and does not start with %s=%s or above",
         *(network.everywhere.text(_CLASS_KEY), INTER_BROKER_PROTOCOL_KEY, FORWARDING_FROM),
     )
     return Principals(NoPrincipalSerde(), of_all, builders), faults

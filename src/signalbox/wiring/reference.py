@@ -1,6 +1,6 @@
 """Reference pages rendered from the tables: docs/configuration.md from the config rows, docs/audit-trail.md from the
-audit event's columns, docs/metrics.md from the table of metrics. `python -m signalbox.wiring.reference` writes them;
-`--check` compares them with the tables."""
+audit event's columns, docs/metrics.md from the table of metrics, docs/troubleshooting.md from its TOML file.
+`python -m signalbox.wiring.reference` writes them; `--check` compares them with the tables."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
 from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.metric_table.page import metrics_page
+from signalbox.wiring.troubleshooting_page import troubleshooting_page
 
 _SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Broker", BROKER_CONFIG),
@@ -111,7 +112,12 @@ def audit_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"configuration.md": configuration_page, "audit-trail.md": audit_page, "metrics.md": metrics_page}
+PAGES = {
+    "configuration.md": configuration_page,
+    "audit-trail.md": audit_page,
+    "metrics.md": metrics_page,
+    "troubleshooting.md": troubleshooting_page,
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -76,7 +76,9 @@ def read_security_config(
     authorizer, others = build_authorizer(config.values, config.originals)
     policies, more = read_policies(config.values, config.originals)
     if faults and live:
-        log.error("started without the dynamic configs of this broker's listeners: %s", "; ".join(map(str, faults)))
+        log.error(
+            "Invalid dynamic configs of this broker's listeners ignored at the start: %s", "; ".join(map(str, faults))
+        )
         listeners, faults = read_listeners(config, {}, users)
     principals, last = read_principals(
         listeners.network, [row.name for row in listeners.table], config.originals, forwards(config.values)

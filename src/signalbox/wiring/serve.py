@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> int:
         return 2
     start_logging(str(config.node_id))
     for warning in config.warnings:
-        log.warning("%s", warning)
+        log.warning("Configuration warning: %s", warning)
     raise_limit()
     try:
         with asyncio.Runner(loop_factory=MeasuredLoop if config["data.plane.measure.polls"] else None) as runner:

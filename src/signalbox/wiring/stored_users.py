@@ -47,7 +47,7 @@ class StoredUsers:
         try:
             credential = decode_credential(_UNKNOWN_USER[mechanism] if text is None else text)
         except BadCredential as error:
-            log.error("user %s cannot log in by %s: %s", user, mechanism, error)
+            log.error("User %s cannot authenticate by %s, the stored credential is corrupt: %s", user, mechanism, error)
             return None
         return None if text is None else credential
 

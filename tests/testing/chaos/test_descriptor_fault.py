@@ -24,5 +24,5 @@ def test_the_broker_goes_on(power: Power, state: StateReader) -> None:
     inflictor.inflict(Fault(Kind.DESCRIPTORS, Target.ANY, 0.0, 0.0, 0.5))
     assert (broker.running, broker.process.pid) == (True, pid)
     assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == limits
-    assert "clients have to wait" in broker.log_file.read_text()
+    assert "Connections of clients wait" in broker.log_file.read_text()
     assert troubles(broker.log_file) == []

@@ -97,7 +97,7 @@ class ControlRequestHandler:
         try:
             response: FinalResponse = self._apply(body, request.header.api_version)
         except Exception:
-            log.exception("%s handler failed", request.header.api_key)
+            log.exception("Unexpected error handling control request (api key=%d)", request.header.api_key)
             return failure(request, Error.UNKNOWN_SERVER_ERROR)
         return response
 

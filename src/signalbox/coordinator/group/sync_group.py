@@ -76,8 +76,8 @@ class SyncGroup:
         missing = group.members.keys() - assignment.keys()
         if missing:
             logger.warning(
-                "group %s: the leader assigned nothing to %s in generation %d",
-                group.group_id, ", ".join(sorted(missing)), generation_id,
+                "Assignment without some members (group=%s, generation=%d): the leader assigned nothing to %s",
+                group.group_id, generation_id, ", ".join(sorted(missing)),
             )  # fmt: skip
 
         def outcome(error: Error) -> None:

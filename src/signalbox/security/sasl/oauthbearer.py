@@ -93,7 +93,7 @@ class OAuthBearerServerExchange:
 def _broken(validator: TokenValidator, error: Exception) -> SaslError:
     """A validator raised an unexpected exception: its text may hold the token, so only its type is logged."""
     kind = f"{type(validator).__name__} failed with {type(error).__name__}"
-    log.error("%s: a token could not be checked", kind)
+    log.error("Access token could not be validated: %s", kind)
     return invalid_credentials(OAUTHBEARER, kind)
 
 

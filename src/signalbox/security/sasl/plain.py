@@ -90,7 +90,7 @@ class PlainServerExchange:
             is_valid = self._checker.check_password(user, password)
         except Exception as error:  # its text may hold the password
             kind = f"{type(self._checker).__name__} failed with {type(error).__name__}"
-            log.error("%s: a password could not be checked", kind)
+            log.error("Password could not be checked: %s", kind)
             raise invalid_credentials(PLAIN, kind) from None
         if not is_valid:
             raise SaslError(_INVALID)

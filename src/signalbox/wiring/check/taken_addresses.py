@@ -53,7 +53,7 @@ async def _addresses_of_others(store: MetadataStore, node_id: int) -> dict[tuple
         try:
             registration = decode_registration(int(name), entry.data)
         except BadEntry as error:
-            log.warning("%s", error)
+            log.warning("Corrupt registration ignored by the check of advertised addresses: %s", error)
             continue
         for endpoint in registration.endpoints:
             addresses[endpoint.host.lower(), endpoint.port] = int(name)

@@ -285,5 +285,5 @@ def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, ca
     asyncio.run(scenario())
     assert [each.message.partition(" [")[0] for each in caplog.records] == [
         "Ending sessions",
-        "could not end the sessions",
+        "Ended sessions",
     ]

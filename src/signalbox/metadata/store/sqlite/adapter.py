@@ -153,7 +153,7 @@ class SqliteMetadataStore:
             try:
                 await self._run([begin(0), leave(session_id)])
             except (StoreError, StepRejected) as error:
-                log.warning("session %d could not be closed and will expire: %s", session_id, error)
+                log.warning("Session %d could not be closed and will expire: %s", session_id, error)
         if self._session_file is not None:
             self._session_file.close()
         if self._pieces is not None:
@@ -230,7 +230,7 @@ class SqliteMetadataStore:
         try:
             file.beat()
         except OSError as error:
-            self._no_beat.met(f"the heartbeat of session {self._session_id} cannot be written: {error}")
+            self._no_beat.met(f"Heartbeat of session {self._session_id} cannot be written: {error}")
         else:
             self._no_beat.over()
 
@@ -295,7 +295,7 @@ class SqliteMetadataStore:
         try:
             await self._run([begin(0), *(leave(session_id) for session_id in ended)])
         except (StoreError, StepRejected) as error:
-            self._no_burial.met(f"could not end the sessions {ended} yet: {error}")
+            self._no_burial.met(f"Ended sessions {ended} cannot be removed yet: {error}")
             return
         self._no_burial.over()
         pieces.peers.buried(ended)

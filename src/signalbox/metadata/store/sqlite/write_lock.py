@@ -52,7 +52,7 @@ def end_stopped_holder(database: Path, stamps: Iterable[Stamp], now_ns: int) -> 
         if not _kill(holder, stamp.start_time):
             continue
         log.warning(
-            "killed process %d (started at tick %d): it was stopped inside a transaction on %s, its session was over "
+            "Process %d killed (start tick=%d): it was stopped inside a transaction on %s, its session was over "
             "for %d ms and it blocked every writer",
             holder,
             stamp.start_time,

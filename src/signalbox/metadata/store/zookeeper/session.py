@@ -160,7 +160,7 @@ class Session:
             self._client._safe_close()  # `stop` does not end the threads of a session that has ended already
             self._client.close()
         except Exception as error:
-            log.warning("the ZooKeeper session could not be closed and will expire: %r", error)
+            log.warning("ZooKeeper session could not be closed and will expire: %r", error)
 
 
 class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types

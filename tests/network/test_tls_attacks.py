@@ -153,7 +153,8 @@ def test_plaintext_on_a_tls_port(
         asyncio.run(main())
     (line,) = caplog.messages  # one line per interval
     assert line == (
-        f"Connection rejected (listener={listener}, client address=127.0.0.1, kind=plaintext_on_tls): the peer sent {named} where TLS is expected: "
+        f"Connection rejected (listener={listener}, client address=127.0.0.1, kind=plaintext_on_tls): "
+        f"the peer sent {named} where TLS is expected: "
         "check the peer's security.protocol, or the port"
     )
 

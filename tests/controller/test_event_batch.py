@@ -11,8 +11,10 @@ import pytest
 
 from signalbox.controller.decision import Decision
 from signalbox.controller.event_batch import MAX_DECISIONS_PER_COMMIT, ControllerEvent, EventBatch
-from signalbox.controller.records import ConfigsSet
+from signalbox.controller.records import ConfigsSet, ExternalUpdate
+from signalbox.controller.shared_commit import ConcurrentMetadataUpdate, commit_shared
 from signalbox.metadata.layout import create_roots
+from signalbox.metadata.metadata_change_log import MetadataChangeLog
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut, StoreFull, StoreUnavailable
 from signalbox.protocol.error_table import Error
@@ -54,6 +56,30 @@ def test_decisions_see_each_other_and_share_one_commit() -> None:
         assert (entry.data, entry.version) == (b'{"version":1,"config":{"k":"c"}}', 2)
         notifications = (await store.read_tree("/config/changes")).values()
         assert len({each.creation_id for each in list(notifications)[1:]} | {entry.creation_id}) == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_change_of_another_broker_is_not_overwritten_by_a_decision_before_it(is_first: bool) -> None:
+    async def run() -> None:
+        store, seen = await opened(), list[dict[str, str]]()
+        await commit_shared(
+            store, [Create("/config/brokers/1", b"external")], FENCE, MetadataChangeLog(), ["/config/brokers/1"]
+        )
+        external = ExternalUpdate(version=1, configs={"brokers/1": {"k": "external"}}, acls={}, tokens={}, topics=())
+        update = ControllerEvent(lambda context: Decision(records=(external,)))
+        own = ControllerEvent(setting("own", seen))
+        batch = EventBatch(make_context(1, configs={}))
+        if is_first:
+            await batch.run(deque([update, own]), store, FENCE, at_once)
+            assert seen == [{"k": "external"}]
+        else:
+            with pytest.raises(ConcurrentMetadataUpdate):
+                await batch.run(deque([own, update]), store, FENCE, at_once)
+            entry = await store.read("/config/brokers/1")
+            assert entry is not None
+            assert entry.data == b"external"
 
     asyncio.run(run())
 

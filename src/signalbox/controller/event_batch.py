@@ -21,7 +21,8 @@ from signalbox.controller.decision import Decision
 from signalbox.controller.leader_writes import PartitionStateConflict, moved_by
 from signalbox.controller.replay import replay
 from signalbox.controller.shared_commit import ConcurrentMetadataUpdate, commit_shared
-from signalbox.metadata.metadata_change_log import MetadataChangeLog
+from signalbox.metadata import layout
+from signalbox.metadata.metadata_change_log import MetadataChangeLog, is_shared
 from signalbox.metadata.store.port import (
     BadOperation,
     Fence,
@@ -98,6 +99,7 @@ class EventBatch:
         while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
             pending = queue.popleft()
             self.taken.append(pending)
+            before, shared_version = len(operations), self.context.shared_version
             try:
                 operations += await in_slices(partial(self._decide, pending))
             except BadOperation as bad:
@@ -106,6 +108,10 @@ class EventBatch:
             except Exception:
                 log.exception("Metadata change failed unexpectedly; nothing of it is stored")
                 pending.fail(Error.UNKNOWN_SERVER_ERROR)
+            if self.context.shared_version != shared_version and any(map(is_shared, operations[:before])):
+                # The event applied changes of other brokers that the decisions before it did not have: their operations
+                # would overwrite these changes, since the commit checks the version of the last decision.
+                raise ConcurrentMetadataUpdate(layout.SHARED_CHANGES, "decisions of this batch are older than a change")
         # A response that changes nothing is checked against the fence, too: a controller that was stopped and resumed
         # must not return a state that another controller has changed meanwhile.
         if operations or any(pending.answer is not None for pending in self.taken):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from tests.architecture.checks import CHECKS
 from tests.architecture.debt import DEBT_FILE, load_debt, new_debt, render_debt
@@ -16,7 +17,7 @@ from tests.architecture.excess import Excess
 from tests.architecture.source_tree import repository_files
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, debt_file: Path = DEBT_FILE) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.architecture")
     parser.add_argument("paths", nargs="*", help="list only files whose path begins so")
     parser.add_argument("--renew", action="store_true", help="write debt.toml")
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     measured = {name: check(repository_files()) for name, check in CHECKS.items()}
     if options.renew:
-        return _renew(measured, options.allow_growth)
+        return _renew(measured, debt_file, options.allow_growth)
     for name, excesses in measured.items():
         for place in (place for excess in excesses for place in excess.places):
             if place.path.startswith(tuple(options.paths) or ""):
@@ -32,14 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _renew(measured: dict[str, list[Excess]], allow_growth: bool) -> int:
-    debt = load_debt()
+def _renew(measured: dict[str, list[Excess]], debt_file: Path, allow_growth: bool) -> int:
+    debt = load_debt(debt_file)
     grown = [line for name, excesses in measured.items() for line in new_debt(excesses, debt.get(name, {}))]
     if grown and not allow_growth:
         print("\n".join(grown))
         print("debt.toml is unchanged: mend these lines, or accept them with --allow-growth")
         return 1
-    DEBT_FILE.write_text(render_debt(measured))
+    debt_file.write_text(render_debt(measured))
     return 0
 
 

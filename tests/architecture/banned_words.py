@@ -30,9 +30,9 @@ class Rule:
     not_in: tuple[str, ...] = ()
 
     @cached_property
-    def first_words(self) -> frozenset[str]:
-        """A file without any of these has no match."""
-        return frozenset(word.split()[0].lower() for word in self.words)
+    def key_words(self) -> frozenset[str]:
+        """The longest word of each phrase: a line without any of these has no match."""
+        return frozenset(max(phrase.lower().split(), key=len) for phrase in self.words)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -49,34 +49,46 @@ class Rule:
 
 
 def load_rules(path: Path = RULES_FILE) -> tuple[Rule, ...]:
-    rows = tomllib.loads(path.read_text())["rule"]
     return tuple(
-        Rule(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}) for row in rows
+        Rule(
+            words=tuple(row["words"]),
+            instead=row["instead"],
+            where=row.get("where", "text"),
+            unless=tuple(row.get("unless", ())),
+            not_in=tuple(row.get("not_in", ())),
+        )
+        for row in tomllib.loads(path.read_text())["rule"]
     )
 
 
 def banned_words(files: Sequence[SourceFile], rules: Sequence[Rule]) -> list[Excess]:
     """The banned words of each file."""
-    by_first_word: dict[str, list[Rule]] = {}
+    by_key_word: dict[str, list[Rule]] = {}
     for rule in rules:
-        for word in rule.first_words:
-            by_first_word.setdefault(word, []).append(rule)
-    return count_per_file([place for file in files for place in _places(file, by_first_word)])
+        for word in rule.key_words:
+            by_key_word.setdefault(word, []).append(rule)
+    return count_per_file([place for file in files for place in _places(file, by_key_word)])
 
 
-def _places(file: SourceFile, by_first_word: Mapping[str, Sequence[Rule]]) -> Iterator[Place]:
-    """Patterns are compared only with lines that have the first word of a rule: most lines have none."""
+def _places(file: SourceFile, by_key_word: Mapping[str, Sequence[Rule]]) -> Iterator[Place]:
+    """Patterns are compared only with lines that have a key word of the rule: most lines have none."""
     lowered = file.text.lower()
-    rules_of_line: dict[int, dict[Rule, None]] = {}
-    for word in by_first_word.keys() & {word.lower() for word in set(_WORD.findall(file.text))}:
-        rules = [rule for rule in by_first_word[word] if _concerns(rule, file)]
+    rules_of_line: dict[int, dict[int, Rule]] = {}
+    for word in by_key_word.keys() & {word.lower() for word in set(_WORD.findall(file.text))}:
+        rules = [rule for rule in by_key_word[word] if _concerns(rule, file)]
         for match in re.finditer(word, lowered):
-            line = bisect_right(file.line_starts, match.start()) - 1
-            rules_of_line.setdefault(line, {}).update(dict.fromkeys(rules))
+            if _is_word(file.text, match.start(), match.end()):
+                line = bisect_right(file.line_starts, match.start()) - 1
+                rules_of_line.setdefault(line, {}).update((id(rule), rule) for rule in rules)
     for line, line_rules in sorted(rules_of_line.items()):
-        for rule in line_rules:
+        for rule in line_rules.values():
             for hit in rule.hits_in((file.rows if rule.where == "text" else file.code_rows)[line]):
                 yield Place(file.path, line + 1, f"`{hit}` is a banned word: use {rule.instead}")
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether letters do not go on before and after; a capital begins a word of a name."""
+    return not text[end : end + 1].islower() and (text[start].isupper() or not text[start - 1 : start].islower())
 
 
 def _concerns(rule: Rule, file: SourceFile) -> bool:

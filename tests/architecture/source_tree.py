@@ -60,6 +60,10 @@ class SourceFile:
         return ast.parse(self.text, self.path)
 
     @cached_property
+    def calls(self) -> list[ast.Call]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+
+    @cached_property
     def code_rows(self) -> list[str]:
         """The lines of the text without comments and strings."""
         code = _STRING_OR_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), self.text)

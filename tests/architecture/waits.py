@@ -16,8 +16,8 @@ from tests.architecture.source_tree import SourceFile
 
 SHORTEST_BOUND_S = 30
 # A file without these words has no such call, and its tree is not walked.
-_SLEEPS = re.compile(r"\bsleep\b")
-_BOUNDS = re.compile(r"\btimeout\b|wait_for|until")
+_SLEEPS = re.compile(r"\bsleep\(")
+_BOUNDS = re.compile(r"\.timeout\(|wait_for\(|until\w*\(")
 _SLEEP_ADVICE = "sleeps: await the event, use ManualClock, or poll the condition with tests/waiting.py"
 
 
@@ -27,7 +27,7 @@ def sleeps(files: Sequence[SourceFile], exceptions: Sequence[str]) -> list[Exces
         Place(file.path, call.lineno, f"{ast.unparse(call.func)} {_SLEEP_ADVICE}")
         for file in files
         if _is_test(file) and _SLEEPS.search(file.text) and not is_excepted(file.path, exceptions)
-        for call in _calls(file)
+        for call in file.calls
         if _name(call) == "sleep" and not (call.args and _constant(call.args[0]) == 0)
     ]
     return count_per_file(places)
@@ -38,7 +38,7 @@ def short_bounds(files: Sequence[SourceFile], exceptions: Sequence[str]) -> list
     places = []
     for file in files:
         if _is_test(file) and _BOUNDS.search(file.text) and not is_excepted(file.path, exceptions):
-            for call in _calls(file):
+            for call in file.calls:
                 bound_s = _bound_s(call)
                 if bound_s is not None and bound_s < SHORTEST_BOUND_S:
                     advice = f"{_name(call)} ends after {bound_s:g} s: allow {SHORTEST_BOUND_S} s or more"
@@ -48,10 +48,6 @@ def short_bounds(files: Sequence[SourceFile], exceptions: Sequence[str]) -> list
 
 def _is_test(file: SourceFile) -> bool:
     return file.is_python and file.path.startswith("tests/")
-
-
-def _calls(file: SourceFile) -> list[ast.Call]:
-    return [node for node in ast.walk(file.tree) if isinstance(node, ast.Call)]
 
 
 def _name(call: ast.Call) -> str:

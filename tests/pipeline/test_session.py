@@ -64,3 +64,32 @@ print("ended twice")
     command = [sys.executable, "-c", code, str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
     assert answer.stdout == "ended twice\n", answer.stderr[-2000:]
+
+
+@pytest.mark.parametrize("is_quiet", [True, False])
+def test_a_command_that_the_end_of_the_jvm_cuts_off_is_not_logged(is_quiet: bool) -> None:
+    """A JVM that ends while it executes a command: py4j's own traceback is seen without `no_log_of_py4j`."""
+    code = """
+import socket, struct, sys, threading
+from py4j.java_gateway import GatewayClient, GatewayParameters
+from py4j.protocol import ERROR
+from signalbox.pipeline.session import no_log_of_py4j
+if sys.argv[1] == "True":
+    no_log_of_py4j()
+
+def jvm(listening):
+    connection, _ = listening.accept()
+    connection.recv(100)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+with socket.create_server(("127.0.0.1", 0)) as listening:
+    threading.Thread(target=jvm, args=[listening]).start()
+    port = listening.getsockname()[1]
+    assert GatewayClient(gateway_parameters=GatewayParameters(port=port)).send_command("command") == ERROR
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", code, str(is_quiet)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert ("Traceback" in answer.stderr) is not is_quiet

@@ -85,7 +85,7 @@ def test_who_says_nothing_or_stops_is_let_go(impatient: ProcessCluster) -> None:
     before = _timed_out(impatient)
     beginnings = (b"", b"\0", announced(10_000))
     with ExitStack() as stack:
-        bystander = stack.enter_context(Bystander(impatient))
+        stack.enter_context(Bystander(impatient))
         began = time.monotonic()
         silent = []
         for listener, beginning in itertools.product(("CLIENT", "LOGIN", "CONTROL"), beginnings):
@@ -94,7 +94,6 @@ def test_who_says_nothing_or_stops_is_let_go(impatient: ProcessCluster) -> None:
         for each in silent:
             assert each.closed()
             assert _PATIENCE_S - 0.1 < time.monotonic() - began < _PATIENCE_S + _SWEEPS_S
-        assert bystander.slowest_s < 1
     assert _timed_out(impatient) >= before + len(silent)
 
 
@@ -113,11 +112,10 @@ def test_who_sends_a_byte_at_a_time_is_heard_when_it_is_done(impatient: ProcessC
             until(partial(bystander.has_asked, heard + 40), "forty answers to somebody else")
         assert len(slow.frame()) > 100
         assert time.monotonic() - began > _PATIENCE_S
-        assert bystander.slowest_s < 1
 
 
 def test_without_a_login_a_byte_at_a_time_is_not_enough(impatient: ProcessCluster) -> None:
-    with Bystander(impatient) as bystander, dial(impatient, 1, "LOGIN") as slow:
+    with Bystander(impatient), dial(impatient, 1, "LOGIN") as slow:
         began = time.monotonic()
         slow.send(announced(10_000))
 
@@ -130,7 +128,6 @@ def test_without_a_login_a_byte_at_a_time_is_not_enough(impatient: ProcessCluste
 
         until(takes_no_more, "its end", _PATIENCE_S + _SWEEPS_S)
         assert time.monotonic() - began > _PATIENCE_S - 0.1
-        assert bystander.slowest_s < 1
 
 
 @pytest.mark.parametrize("listener", ["CLIENT", "LOGIN"])
@@ -158,7 +155,6 @@ def test_who_fetches_much_and_reads_nothing_is_let_go(impatient: ProcessCluster)
         assert resident_mib(pid) - before < 100
         until(lambda: _open_data_connections(impatient) <= 5, "the end of those who read nothing")
         assert time.monotonic() - began > _PATIENCE_S - 0.1
-        assert bystander.slowest_s < 2
 
 
 def _open_data_connections(cluster: ProcessCluster) -> float:
@@ -189,14 +185,13 @@ def test_who_asks_without_end_and_reads_nothing_is_let_go(
 ) -> None:
     pid = process_id(impatient)
     before = resident_mib(pid)
-    with Bystander(impatient) as bystander, crowd(impatient.brokers[1].address("CLIENT"), 3) as deaf:
+    with Bystander(impatient), crowd(impatient.brokers[1].address("CLIENT"), 3) as deaf:
         for sock in deaf:
             sock.settimeout(0.5)
             with pytest.raises(TimeoutError):  # the broker has stopped reading
                 sock.sendall(flood(api_key, version, body) * 100)
         assert resident_mib(pid) - before < 100
         until(lambda: _open_data_connections(impatient) <= 4, "the end of those who read nothing")
-        assert bystander.slowest_s < 1
 
 
 def test_before_a_login_nothing_is_answered_but_api_versions(impatient: ProcessCluster) -> None:
@@ -224,7 +219,7 @@ def _last_frame_is_short(stranger: Wire) -> bool:
 
 
 def test_a_flood_before_a_login_ends_at_once(impatient: ProcessCluster) -> None:
-    with Bystander(impatient) as bystander:
+    with Bystander(impatient):
         sock = connect(impatient.brokers[1].address("LOGIN"))
         try:
             sock.sendall(flood(ApiKey.API_VERSIONS, 3, API_VERSIONS))
@@ -232,4 +227,3 @@ def test_a_flood_before_a_login_ends_at_once(impatient: ProcessCluster) -> None:
             pass  # closed while the requests were being sent
         assert closed_within(sock, _PATIENCE_S) < _PATIENCE_S - 0.5, "not by a timeout"
         sock.close()
-        assert bystander.slowest_s < 1

@@ -7,6 +7,7 @@ A JVM that runs already keeps its own Java settings: one process, one profile.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -126,9 +127,21 @@ def build_session(settings: SessionSettings) -> SparkSession:
     builder = SparkSession.builder.master(settings.master).appName(settings.app_name)
     for key, value in spark_settings(settings, java).items():
         builder = builder.config(key, value)
+    no_log_of_py4j()
     spark = builder.getOrCreate()
     _expect_the_end_of_the_jvm(spark)
     return spark
+
+
+def _is_of_another_package(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
+
+
+def no_log_of_py4j() -> None:
+    """py4j raises every failure, and logs some of them with a traceback before that, partly in the root logger: a
+    command that ends in one line shows the one that was raised."""
+    logging.getLogger("py4j").propagate = False
+    logging.getLogger().addFilter(_is_of_another_package)
 
 
 def _expect_the_end_of_the_jvm(spark: SparkSession) -> None:

@@ -61,6 +61,27 @@ def test_makers_at_the_same_time_share_one_file(tmp_path: Path) -> None:
     assert sorted(outcome[0].creation_id for outcome in opened) == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_maker_that_finds_no_file_accepts_the_one_that_another_makes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, others, exists = tmp_path / "metadata.db", list[Database](), Path.exists
+
+    def exists_too_late(file: Path) -> bool:
+        result = exists(file)
+        if file == path and not result and not others:
+            monkeypatch.undo()
+            others.append(Database(path))
+            others[0].run_steps([begin(0), join("other")])
+        return result
+
+    monkeypatch.setattr(Path, "exists", exists_too_late)
+    database = Database(path)
+    results = database.run_steps([begin(0), join("second")])
+    assert results[0].creation_id == 2, "one file, the second session in it"
+    for each in (database, *others):
+        each.close()
+
+
 @contextmanager
 def files_end_at(size_bytes: int) -> Iterator[None]:
     """Like a full disk: a write that would extend a file beyond this size fails."""

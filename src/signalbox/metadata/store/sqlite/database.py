@@ -172,8 +172,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _reject_suspicious(path: Path) -> None:
     """StoreCorrupted for a file that SQLite would silently open as a new, empty database."""
     log = Path(f"{path}-wal")
+    has_log = _size_bytes(log) > 0  # before the file: another process may create the file and write its log meanwhile
     if not path.exists():
-        if log.exists() and log.stat().st_size:
+        if has_log:
             raise StoreCorrupted(
                 f"{path} is missing but its write-ahead log {log.name} is there: the file was moved or deleted. Put "
                 "it back (or restore a backup); to start an empty cluster, remove the log too"
@@ -189,6 +190,14 @@ def _reject_suspicious(path: Path) -> None:
             f"{path} is {what}: it was torn, or belongs to something else. It is left as it is; restore a backup, or "
             "name another file to start an empty cluster"
         )
+
+
+def _size_bytes(path: Path) -> int:
+    """0 for a file that does not exist."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _reject_foreign(path: Path, connection: sqlite3.Connection) -> None:

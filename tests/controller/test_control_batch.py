@@ -233,6 +233,26 @@ def test_elections_that_wait_are_known_whatever_took_the_leader() -> None:
 
 
 @pytest.mark.spec("D3")
+def test_an_unverified_member_follows_when_the_leader_has_responded() -> None:
+    """Before that the leader may be dead: the member would create an empty log, or truncate its own, for nothing."""
+
+    def partitions_sent(unverified: tuple[int, ...]) -> dict[int, list[int]]:
+        context = make_context(1, 2, topics={"t": {0: "1 2* isr 1 2", 1: "1* 2 isr 1 2", 2: "1 2 isr 1 2"}})
+        topic = context.topics["t"]
+        states = {index: replace(state, unverified=unverified) for index, state in topic.states.items()}
+        context = replace(context, topics={"t": replace(topic, states=states)})
+        sent = requests(LeadersAnnounced((tp(0), tp(1), tp(2))), context=context)
+        return {
+            broker_id: [each.partition_index for topic in request.topic_states for each in topic.partition_states]
+            for broker_id, request in sent
+            if isinstance(request, LeaderAndIsrRequest)
+        }
+
+    assert partitions_sent(unverified=(1,)) == {1: [1, 2], 2: [0, 1, 2]}, "partition 2 has no leader: logs are compared"
+    assert partitions_sent(unverified=()) == {1: [0, 1, 2], 2: [0, 1, 2]}
+
+
+@pytest.mark.spec("D3")
 def test_the_last_unclean_election_is_told_with_the_state() -> None:
     topic = CONTEXT.topics["t"]
     after = replace(topic, states={**topic.states, 0: replace(topic.states[0], unclean_epoch=6)})

@@ -25,7 +25,7 @@ from signalbox.testing.chaos.stores import STORES
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision
-from tests.system.clusters import QUICK, metric
+from tests.system.clusters import QUICK, controller_id, metric
 from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.spec("D3")]
@@ -184,6 +184,28 @@ def ask(run: Outage, *arguments: str) -> str:
 
 def led_by(run: Outage, node_id: int) -> bool:
     return set(run.leaders().values()) == {node_id}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", ["sqlite", "zookeeper"])
+def test_a_leader_that_is_registered_and_dead_costs_no_record(tmp_path: Path, store: str) -> None:
+    """A broker returns without its log while another in-sync replica is registered and silent. That replica becomes the
+    leader and dies without having responded: the broker must not have created an empty log for it meanwhile, which
+    would count as the longest log that is left."""
+    with outage(tmp_path / "cluster", store, SOON) as run:
+        run.produce()
+        silent = next(node_id for node_id in (2, 3) if node_id != controller_id(run.cluster))
+        run.cluster.pause(silent)
+        run.cluster.kill_at_once([node_id for node_id in run.cluster.brokers if node_id != silent])
+        wipe(run)
+        run.cluster.start_broker(DAMAGED)
+        until(lambda: led_by(run, silent) or led_by(run, -1), "the only member that may have all records leads")
+        run.cluster.kill(silent)
+        until(lambda: "broker 1 came back without its log" in ask(run, "topic", "describe", TOPIC), "a reason")
+        assert led_by(run, -1)
+        for node_id in (2, 3):
+            run.cluster.start_broker(node_id)
+        run.judge()
 
 
 @pytest.mark.slow

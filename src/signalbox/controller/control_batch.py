@@ -8,6 +8,9 @@ UpdateMetadata is FULL in that case: it names all existing topics.
 All partitions of a LeaderAndIsr are in the UpdateMetadata to all brokers, too.
 Requests about many partitions are split, so that neither building nor applying one holds an event loop for long.
 A replica that one decision of the batch removed and a later one added again is not deleted.
+An unverified member of an ISR (decision 0031) gets LeaderAndIsr as a follower when the leader has responded and the
+member has left the ISR. Until then its log, or that it has none, stays as it is: if the leader is dead after all, the
+logs of the members are compared.
 """
 
 from __future__ import annotations
@@ -168,6 +171,8 @@ def _leader_and_isr(
         replicas = context.replicas(partition)
         if state is None or partition.topic in context.deleting or broker_id not in replicas:
             continue
+        if broker_id in state.unverified and state.leader not in (NO_LEADER, broker_id):
+            continue  # it must not create an empty log, or truncate its own, for a leader that may be dead
         assignment = context.topics[partition.topic].assignment
         leaders[state.leader] = None
         entry = _LeaderState(

@@ -12,6 +12,7 @@ from kazoo.client import KazooClient
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
@@ -75,11 +76,21 @@ def finalize(cluster: ProcessCluster, level: int) -> tuple[Error, str]:
 
 
 def next_controller(cluster: ProcessCluster) -> int:
-    """Kills the controller and returns its id, once another controller is elected."""
+    """Kills the controller and returns its id, once another one is elected and the live brokers have removed the dead
+    one from their metadata: until then they may name it as the controller, and librdkafka would wait for it."""
     killed = until(lambda: max(controller_id(cluster), 0), "a controller: one whose epoch is damaged ends its term")
     cluster.kill(killed)
     until(lambda: controller_id(cluster) not in (-1, killed), "another controller")
+    live = [node_id for node_id in cluster.brokers if node_id != killed]
+    until(lambda: all(killed not in brokers_in_metadata(cluster, node_id) for node_id in live), "metadata without it")
     return killed
+
+
+def brokers_in_metadata(cluster: ProcessCluster, node_id: int) -> set[int]:
+    """The brokers in one broker's Metadata response."""
+    with dial(cluster, node_id) as wire:
+        response = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
+    return {broker.node_id for broker in response.brokers}
 
 
 def test_the_next_controller_works_and_overwrites_nothing(running: tuple[ProcessCluster, KazooClient]) -> None:

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.timeout(400), pytest.mark.spec("D3")]
 TOPIC, PARTITIONS = "flights", 2
 SESSION_MS = 3_000
 BATCH = 40
-DAMAGED = 1
+AFFECTED = 1
 ORDERS = tuple(permutations((1, 2, 3)))
 HOLDS = "not truncated below its high watermark"
 WAIT = "signalbox.unclean.shutdown.election.wait.ms"
@@ -88,7 +88,7 @@ class Outage:
         for node_id in order:
             self.cluster.start_broker(node_id)
             if len(order) > 1 and node_id != order[-1]:
-                assert DAMAGED not in self.leaders().values(), (order, node_id)
+                assert AFFECTED not in self.leaders().values(), (order, node_id)
 
     def read(self) -> list[int]:
         found = read_everything(self.cluster.bootstrap(), TOPIC, PARTITIONS, 30)
@@ -122,57 +122,57 @@ def outage(folder: Path, store: str = "sqlite", overrides: Mapping[str, str] | N
 
 
 def wipe(run: Outage) -> None:
-    shutil.rmtree(run.data(DAMAGED))
+    shutil.rmtree(run.data(AFFECTED))
 
 
 def cut(run: Outage) -> None:
     """Truncates the segments to half their size; the files that record how the last run ended stay."""
-    for segment in run.data(DAMAGED).glob(f"{TOPIC}-*/*.log"):
+    for segment in run.data(AFFECTED).glob(f"{TOPIC}-*/*.log"):
         with segment.open("r+b") as file:
             file.truncate(segment.stat().st_size // 2)
 
 
 def restore(run: Outage) -> None:
-    shutil.rmtree(run.data(DAMAGED))
-    shutil.copytree(run.data(DAMAGED).with_name("copy"), run.data(DAMAGED))
+    shutil.rmtree(run.data(AFFECTED))
+    shutil.copytree(run.data(AFFECTED).with_name("copy"), run.data(AFFECTED))
 
 
 def copy_while_stopped(run: Outage) -> None:
     """The older copy is of a clean shutdown and includes the clean shutdown marker."""
-    run.cluster.stop_broker(DAMAGED)
-    shutil.copytree(run.data(DAMAGED), run.data(DAMAGED).with_name("copy"))
-    run.cluster.start_broker(DAMAGED)
+    run.cluster.stop_broker(AFFECTED)
+    shutil.copytree(run.data(AFFECTED), run.data(AFFECTED).with_name("copy"))
+    run.cluster.start_broker(AFFECTED)
 
 
-DAMAGES: dict[str, Callable[[Outage], None]] = {"wiped": wipe, "cut": cut, "restored": restore}
+FAULTS: dict[str, Callable[[Outage], None]] = {"wiped": wipe, "cut": cut, "restored": restore}
 
 
-def rounds(run: Outage, damage: str, orders: tuple[tuple[int, ...], ...]) -> None:
-    if damage == "restored":
+def rounds(run: Outage, fault: str, orders: tuple[tuple[int, ...], ...]) -> None:
+    if fault == "restored":
         run.produce()
         copy_while_stopped(run)
     for order in orders:
         run.produce()
         run.kill_all()
-        DAMAGES[damage](run)
+        FAULTS[fault](run)
         run.start_in(order)
         run.judge()
     assert not run.logged(HOLDS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_every_order_of_return(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_order_of_return(tmp_path: Path, fault: str) -> None:
     with outage(tmp_path / "cluster", overrides=FOR_EVER) as run:
-        rounds(run, damage, ORDERS)
+        rounds(run, fault, ORDERS)
 
 
 @pytest.mark.slow
 @pytest.mark.spec("M1")
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_the_damaged_one_first_with_zookeeper(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_damaged_one_first_with_zookeeper(tmp_path: Path, fault: str) -> None:
     with outage(tmp_path / "cluster", "zookeeper", FOR_EVER) as run:
-        rounds(run, damage, ((1, 2, 3), (2, 1, 3)))
+        rounds(run, fault, ((1, 2, 3), (2, 1, 3)))
 
 
 def ask(run: Outage, *arguments: str) -> str:
@@ -198,14 +198,15 @@ def test_a_leader_that_is_registered_and_dead_costs_no_record(tmp_path: Path, st
         run.cluster.pause(silent)
         run.cluster.kill_at_once([node_id for node_id in run.cluster.brokers if node_id != silent])
         wipe(run)
-        run.cluster.start_broker(DAMAGED)
+        run.cluster.start_broker(AFFECTED)
         until(lambda: led_by(run, silent) or led_by(run, -1), "the only member that may have all records leads")
         run.cluster.kill(silent)
         until(lambda: "broker 1 came back without its log" in ask(run, "topic", "describe", TOPIC), "a reason")
         assert led_by(run, -1)
         for node_id in (2, 3):
             run.cluster.start_broker(node_id)
-        run.judge()
+        run.wait_until_whole()
+        assert run.read() == run.acknowledged
 
 
 @pytest.mark.slow
@@ -217,16 +218,16 @@ def test_a_lone_broker_without_its_log_waits_for_an_operator(tmp_path: Path, sto
         run.produce()
         run.kill_all()
         wipe(run)
-        run.cluster.start_broker(DAMAGED)
+        run.cluster.start_broker(AFFECTED)
         until(lambda: "broker 1 came back without its log" in ask(run, "topic", "describe", TOPIC), "a reason")
         assert "start broker 2, 3 with its log directory" in ask(run, "topic", "describe", TOPIC)
-        lost = metric(run.cluster, DAMAGED, "signalbox_controller_elections_lostlogpartitioncount")
-        offline = metric(run.cluster, DAMAGED, "kafka_controller_kafkacontroller_offlinepartitionscount")
+        lost = metric(run.cluster, AFFECTED, "signalbox_controller_elections_lostlogpartitioncount")
+        offline = metric(run.cluster, AFFECTED, "kafka_controller_kafkacontroller_offlinepartitionscount")
         assert (lost, offline) == (PARTITIONS, PARTITIONS)
         assert run.logged(f"{PARTITIONS} partitions stay offline ({TOPIC}-0, {TOPIC}-1): broker 1 came back")
         assert led_by(run, -1)
         assert "flights-0: has a new leader" in ask(run, "topic", "elect", TOPIC, "--unclean")
-        assert led_by(run, DAMAGED)
+        assert led_by(run, AFFECTED)
         run.cluster.start_broker(2)
         run.cluster.start_broker(3)
         run.wait_until_whole()
@@ -242,18 +243,18 @@ def test_after_the_wait_a_cut_log_leads_and_the_others_keep_their_records(tmp_pa
         until(lambda: sum(run.high_watermarks(2).values()) == BATCH, "what was acknowledged is known on disk")
         run.kill_all()
         cut(run)
-        run.cluster.start_broker(DAMAGED)
-        until(lambda: led_by(run, DAMAGED), "the best of those present")
+        run.cluster.start_broker(AFFECTED)
+        until(lambda: led_by(run, AFFECTED), "the best of those present")
         run.cluster.start_broker(2)
         until(lambda: run.logged(HOLDS), "an error")
         assert 0 < len(run.read()) < BATCH
         # The opposite case: the intact replica is elected, and no acknowledged record is lost.
-        run.cluster.stop_broker(DAMAGED)
+        run.cluster.stop_broker(AFFECTED)
         until(lambda: led_by(run, -1), "no leader")
         ask(run, "topic", "elect", TOPIC, "--unclean")
         assert led_by(run, 2)
         run.cluster.start_broker(3)
-        run.cluster.start_broker(DAMAGED)
+        run.cluster.start_broker(AFFECTED)
         run.judge()
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from signalbox.pipeline.commands import fetch_jars
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.profile import Profile, ProfileChoice
-from signalbox.pipeline.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.pipeline.apache_kafka import apache_kafka
 from tests.pipeline.topics import Topics

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.jars import JarError
 from signalbox.pipeline.options import OptionError
 from signalbox.pipeline.profile import Commit, Profile, choose_commit, choose_profile
+from signalbox.pipeline.spark.jars import JarError
 
 
 def quiet(_: str) -> None:

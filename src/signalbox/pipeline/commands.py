@@ -109,12 +109,12 @@ def fetch_jars(
 
     Returns the jars' paths. Raises JarError.
     """
-    from signalbox.pipeline import jars
+    from signalbox.pipeline.spark import jars
 
     paths = jars.fetch_jars(directory, say)
     if class_archive:
         with _needs_the_extra():
-            from signalbox.pipeline.class_archive import write_class_archive
+            from signalbox.pipeline.spark.class_archive import write_class_archive
 
         written = write_class_archive(paths)
         say(f"class archive: {written}" if written else "class archive: this Java cannot write one; starts stay slower")

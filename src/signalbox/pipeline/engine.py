@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 from signalbox.pipeline.options import OptionError, RunOptions, reject_faulty
 from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
-from signalbox.pipeline.session import SessionSettings, build_session, end_session
 from signalbox.pipeline.sink_rs import RsSink
 from signalbox.pipeline.sink_spark import SparkSink
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from signalbox.pipeline.table_sink import TableSink
 from signalbox.pipeline.table_state import scratch_directory
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from signalbox.pipeline.jars import JarError, fetch_jars, verified_jars
 from signalbox.pipeline.options import OptionError
+from signalbox.pipeline.spark.jars import JarError, fetch_jars, verified_jars
 
 
 class Profile(StrEnum):

@@ -1,7 +1,7 @@
 // The Java client against a running cluster. One subcommand a run; prints `name value` lines with what it saw and
 // exits with 0 only when it came to the end.
 //   clients  <bootstrap> <topic>                          idempotent producer, a group of two, Admin
-//   misroute <bootstrap> <topic> <records> <pause ms>     produces until told on stdin to stop, says how it went
+//   misroute <bootstrap> <topic>                          produces until the line `stop` on stdin, prints what failed
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -44,12 +44,12 @@ public class Clients {
         return properties;
     }
 
-    private static KafkaProducer<String, String> producer(String bootstrap) {
+    private static Properties producerProperties(String bootstrap) {
         Properties properties = properties(bootstrap);
         properties.put("enable.idempotence", "true");
         properties.put("acks", "all");
         properties.put("metadata.cluster.check.enable", "true");
-        return new KafkaProducer<>(properties);
+        return properties;
     }
 
     private static void produce(String bootstrap, String topic) throws Exception {
@@ -163,7 +163,8 @@ public class Clients {
         }
     }
 
-    /** Numbered records one after the other; says `at <n>` now and then; ends with the line `stop` on stdin. */
+    /** Numbered records, one every two milliseconds, until the line `stop` on stdin. Prints `acknowledged <count>` every
+        200 records, `failed <count>` and `failed-numbers <a,b,...>` at the end, errors by class name on stderr. */
     private static void misroute(String bootstrap, String topic) throws Exception {
         AtomicBoolean stop = new AtomicBoolean();
         Thread listener = new Thread(() -> {
@@ -178,13 +179,20 @@ public class Clients {
         listener.setDaemon(true);
         listener.start();
         AtomicInteger acknowledged = new AtomicInteger();
-        AtomicInteger failed = new AtomicInteger();
+        Set<Integer> failed = ConcurrentHashMap.newKeySet();
         int number = 0;
-        try (KafkaProducer<String, String> producer = producer(bootstrap)) {
+        Properties settings = producerProperties(bootstrap);
+        settings.put("delivery.timeout.ms", "45000");
+        try (KafkaProducer<String, String> producer = new KafkaProducer<>(settings)) {
             while (!stop.get()) {
-                producer.send(new ProducerRecord<>(topic, "k" + number % 97, "" + number), (metadata, error) -> {
-                    if (error == null) acknowledged.incrementAndGet();
-                    else failed.incrementAndGet();
+                int sent = number;
+                producer.send(new ProducerRecord<>(topic, "k" + sent % 97, "" + sent), (metadata, error) -> {
+                    if (error == null) {
+                        acknowledged.incrementAndGet();
+                    } else {
+                        failed.add(sent);
+                        System.err.println("record " + sent + " failed: " + error.getClass().getSimpleName());
+                    }
                 });
                 number++;
                 if (number % 200 == 0) {
@@ -196,7 +204,8 @@ public class Clients {
             producer.flush();
         }
         System.out.println("sent " + number);
-        System.out.println("failed " + failed.get());
+        System.out.println("failed " + failed.size());
+        System.out.println("failed-numbers " + String.join(",", failed.stream().map(String::valueOf).toList()));
         System.out.println("acknowledged " + acknowledged.get());
     }
 }

@@ -86,7 +86,7 @@ def test_nothing_is_lost_or_repeated_whenever_the_driver_is_killed(
             assert time.monotonic() < deadline, driver.output()[-3000:]
             time.sleep(0.005)
         driver.kill()
-    assert "batch 3  rows_dead holds it already" in (tmp_path / "3.log").read_text()
+    assert "batch 3  rows_dead holds it already" in driver.output(), driver.output()[-3000:]
 
     with started(tmp_path / "4.log", options) as driver:
         result = driver.result()

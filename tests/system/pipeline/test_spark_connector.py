@@ -15,8 +15,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from signalbox.pipeline.jars import fetch_jars
-from signalbox.pipeline.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.spark.jars import fetch_jars
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from tests.pipeline.topics import Topics, json_values
 
 pytestmark = pytest.mark.timeout(300)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.jars import JarManifest, PinnedJar, fetch_jars, jar_faults, read_manifest, render_pom
+from signalbox.pipeline.spark.jars import JarManifest, PinnedJar, fetch_jars, jar_faults, read_manifest, render_pom
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_manifest_pins_six_jars_for_the_pyspark_of_the_project() -> None:
@@ -24,7 +24,7 @@ def test_manifest_pins_six_jars_for_the_pyspark_of_the_project() -> None:
 
 
 def test_no_address_is_in_the_manifest() -> None:
-    assert "://" not in resources.files("signalbox.pipeline").joinpath("jars.toml").read_text()
+    assert "://" not in resources.files("signalbox.pipeline.spark").joinpath("jars.toml").read_text()
 
 
 def test_the_pom_names_each_jar_without_dependencies() -> None:

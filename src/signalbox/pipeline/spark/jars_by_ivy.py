@@ -12,12 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from signalbox.pipeline.jars import FETCH_TIMEOUT_SECONDS, JarError, JarManifest, PinnedJar
+from signalbox.pipeline.spark.jars import FETCH_TIMEOUT_SECONDS, JarError, JarManifest, PinnedJar
 
 _SCRIPT = """
 import sys
 from pathlib import Path
-from signalbox.pipeline.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 ivy, *jars = sys.argv[1:]
 spark = build_session(SessionSettings(
     app_name="signalbox-fetch-jars", master="local[1]", scratch_directory=Path(ivy) / "scratch",

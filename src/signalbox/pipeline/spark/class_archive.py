@@ -15,14 +15,15 @@ from pathlib import Path
 import pyspark
 
 from signalbox.pipeline.cache import cache_directory
-from signalbox.pipeline.java import JavaRuntime, find_java
+from signalbox.pipeline.spark.java import JavaRuntime, find_java
+from signalbox.pipeline.spark.worker_modules import spark_home
 
 WRITE_TIMEOUT_SECONDS = 300
 
 _SCRIPT = """
 import sys
 from pathlib import Path
-from signalbox.pipeline.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 target, scratch, *jars = sys.argv[1:]
 spark = build_session(SessionSettings(
     app_name="signalbox-class-archive", master="local[1]", jars=tuple(Path(jar) for jar in jars),
@@ -50,7 +51,7 @@ def class_archive_path(java: JavaRuntime) -> Path:
     The JVM accepts an archive only with the class path for which it was written. So the paths are part of the name: two
     environments with the same versions have an archive each.
     """
-    places = hashlib.sha256(f"{java.home}\n{pyspark.__file__}".encode()).hexdigest()[:8]
+    places = hashlib.sha256(f"{java.home}\n{spark_home(cache_directory())}".encode()).hexdigest()[:8]
     return cache_directory() / f"classes-java{java.major_version}-pyspark{pyspark.__version__}-{places}.jsa"
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.java import JavaRuntime
-from signalbox.pipeline.session import SessionSettings, spark_settings
+from signalbox.pipeline.spark.java import JavaRuntime
+from signalbox.pipeline.spark.session import SessionSettings, spark_settings
 
 JAVA = JavaRuntime(Path("/java"), 17, "system")
 
@@ -51,7 +51,7 @@ def test_an_ended_session_leaves_no_jvm_and_the_next_one_starts_afresh(tmp_path:
 import sys
 from pathlib import Path
 from pyspark import SparkContext
-from signalbox.pipeline.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 for name in ("first", "second"):
     spark = build_session(SessionSettings(app_name=name, master="local[1]", scratch_directory=Path(sys.argv[1])))
     process = SparkContext._gateway.proc
@@ -73,7 +73,7 @@ def test_a_command_that_the_end_of_the_jvm_cuts_off_is_not_logged(is_quiet: bool
 import socket, struct, sys, threading
 from py4j.java_gateway import GatewayClient, GatewayParameters
 from py4j.protocol import ERROR
-from signalbox.pipeline.session import no_log_of_py4j
+from signalbox.pipeline.spark.session import no_log_of_py4j
 if sys.argv[1] == "True":
     no_log_of_py4j()
 

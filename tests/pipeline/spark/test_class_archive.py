@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.pipeline.class_archive import class_archive_options, class_archive_path, write_class_archive
-from signalbox.pipeline.java import JavaRuntime
+from signalbox.pipeline.spark.class_archive import class_archive_options, class_archive_path, write_class_archive
+from signalbox.pipeline.spark.java import JavaRuntime
 
 JAVA = JavaRuntime(Path("/java"), 17, "system")
 
@@ -38,7 +38,7 @@ def test_it_is_written_once_and_a_session_starts_with_it(tmp_path: Path) -> None
     code = """
 from pathlib import Path
 import sys
-from signalbox.pipeline.session import SessionSettings, build_session, end_session
+from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 spark = build_session(SessionSettings(master="local[1]", scratch_directory=Path(sys.argv[1])))
 arguments = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
 print(*arguments, sep="\\n")

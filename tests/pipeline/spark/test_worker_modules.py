@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
-from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
 from signalbox.pipeline.spark.worker_modules import make_spark_home, spark_home, write_package_zip
 
 INSTALLED = Path(pyspark.__file__).parent
@@ -35,19 +35,13 @@ def test_another_process_that_was_first_is_no_error(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.system
-def test_workers_import_the_installed_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SPARK_HOME", raising=False)
-    spark = build_session(SessionSettings(master="local[1]", scratch_directory=tmp_path / "scratch"))
-    try:
+def test_workers_import_the_installed_pyspark(spark: SparkSession) -> None:
+    def place(_: int) -> str:
+        import pyspark.worker
 
-        def place(_: int) -> str:
-            import pyspark.worker
+        return str(pyspark.worker.__file__)
 
-            return str(pyspark.worker.__file__)
-
-        assert spark.sparkContext.parallelize([0], 1).map(place).collect() == [str(INSTALLED / "worker.py")]
-    finally:
-        end_session(spark)
+    assert spark.sparkContext.parallelize([0], 1).map(place).collect() == [str(INSTALLED / "worker.py")]
 
 
 def test_the_zip_alone_is_enough_to_import_the_data_source(tmp_path: Path) -> None:

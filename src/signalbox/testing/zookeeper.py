@@ -90,8 +90,10 @@ class ZooKeeperServer:
         raise RuntimeError(f"ZooKeeper does not serve: {(self._folder / 'server.log').read_text()[-3000:]}")
 
     def pause(self) -> None:
-        """SIGSTOP."""
+        """SIGSTOP. Returns when the process has stopped: until then its threads still respond."""
         self._signal(signal.SIGSTOP)
+        if self._process is not None:
+            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """SIGCONT."""

@@ -263,7 +263,8 @@ def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, ca
 
     async def scenario() -> None:
         # A session timeout that no stall of the machine reaches: only the freed lock ends the session.
-        store, dead = (SqliteMetadataStore(tmp_path / "metadata.db", session_timeout_ms=60_000) for _ in range(2))
+        path = tmp_path / "metadata.db"
+        store, dead = (SqliteMetadataStore(path, session_timeout_ms=60_000) for _ in range(2))
         await store.open_session()
         await dead.open_session()
         await dead.commit([Create("/its", of_session=True)])
@@ -271,6 +272,8 @@ def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, ca
 
         def full(self: Database, steps: Sequence[Sequence[object]]) -> list[Outcome]:
             nonlocal tries
+            if self.path != path:
+                return real(self, steps)  # of the cluster of the test session, which runs in this process
             tries += 1
             if tries > 3:
                 return real(self, steps)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,6 +127,25 @@ def damaged(path: Path) -> str:
         Database(path)
     assert {each: each.read_bytes() for each in before} == before, "a damaged file is left as it is"
     return str(caught.value)
+
+
+def test_a_second_connection_of_a_process_leaves_its_locks_alone(tmp_path: Path) -> None:
+    """Without its locks another process, which closes the file, takes itself for the last one and removes the log of
+    the commits to come."""
+    path = tmp_path / "metadata.db"
+    first, second = Database(path), Database(path)
+    opened_and_closed = (
+        "import sys; from pathlib import Path; from signalbox.metadata.store.sqlite.database import Database\n"
+        "Database(Path(sys.argv[1])).close()"
+    )
+    subprocess.run([sys.executable, "-c", opened_and_closed, path], check=True)
+    assert path.with_name("metadata.db-wal").exists()
+    first.run_steps([begin(0), step_of(Create("/later"), 0, 0)])
+    other = sqlite3.connect(path)
+    assert other.execute("SELECT count(*) FROM entry WHERE path = '/later'").fetchone() == (1,)
+    other.close()
+    second.close()
+    first.close()
 
 
 def test_an_empty_file_is_rejected(tmp_path: Path) -> None:

@@ -170,7 +170,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _reject_suspicious(path: Path) -> None:
-    """StoreCorrupted for a file that SQLite would silently open as a new, empty database."""
+    """StoreCorrupted for a file that SQLite would silently open as a new, empty database. The file is not opened here:
+    closing it would free the locks that other connections of this process hold on it."""
     log = Path(f"{path}-wal")
     has_log = _size_bytes(log) > 0  # before the file: another process may create the file and write its log meanwhile
     if not path.exists():
@@ -182,12 +183,9 @@ def _reject_suspicious(path: Path) -> None:
         return
     if path.is_dir():
         raise StoreCorrupted(f"{path} is a folder: the store is one file")
-    with path.open("rb") as file:
-        head = file.read(16)
-    if head != b"SQLite format 3\0":
-        what = "empty" if not head else "not a SQLite file"
+    if _size_bytes(path) == 0:
         raise StoreCorrupted(
-            f"{path} is {what}: it was torn, or belongs to something else. It is left as it is; restore a backup, or "
+            f"{path} is empty: it was torn, or belongs to something else. It is left as it is; restore a backup, or "
             "name another file to start an empty cluster"
         )
 
@@ -249,6 +247,11 @@ def _fsync_folder(folder: Path) -> None:
 
 def _translated(path: Path, error: sqlite3.DatabaseError) -> StoreCorrupted | StoreUnavailable:
     text = str(error)
-    if "malformed" in text or "not a database" in text:
+    if "not a database" in text:
+        return StoreCorrupted(
+            f"{path} is not a SQLite file: it was torn, or belongs to something else. It is left as it is; restore a "
+            "backup, or name another file to start an empty cluster"
+        )
+    if "malformed" in text:
         return StoreCorrupted(f"{path} is torn ({text}): restore a backup")
     return StoreUnavailable(f"{path}: {text}")

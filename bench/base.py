@@ -45,7 +45,10 @@ def _run(*command: str) -> str:
 
 def rows(folder: Path, site: Path, only: str, rounds: int, seconds: float) -> Iterator[Row]:
     """A row per load: this tree, the base, and the median of the rounds' ratios."""
-    with Subject(folder / "this") as this, python_path(site), Subject(folder / "base") as base:
+    of_base = Subject(folder / "base")
+    if not (site / "signalbox/common/old_keys.py").exists():
+        of_base.add_old_names()
+    with Subject(folder / "this") as this, python_path(site), of_base as base:
         time.sleep(_IDLE_AFTER_S)
         yield at_most("memory of an idle broker process, MiB", resident_mib(this.pid), resident_mib(base.pid), BOUND)
         for subject in (this, base):

@@ -1,7 +1,7 @@
 """The control plane under a saturated data plane: the latency of a control request, and the gap between two polls.
 
 Wall-clock latency is measured by a client with real-time priority on the CONTROL listener, idle and loaded in turn; the
-time between two polls comes from the broker itself (`data.plane.measure.polls`).
+time between two polls comes from the broker itself (`signalbox.data.plane.measure.polls`).
 """
 
 from __future__ import annotations

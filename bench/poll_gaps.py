@@ -1,4 +1,5 @@
-"""A broker's metric of its own polls (`data.plane.measure.polls`): for how long the control plane was not polled."""
+"""A broker's metric of its own polls (`signalbox.data.plane.measure.polls`): the time in which the control plane
+was not polled."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ def read_gaps(metrics_url: str) -> dict[float, float]:
                 bound, count = line.removeprefix(_METRIC + '{le="').split('"} ')
                 found[float(bound)] = float(count)
     if not found:
-        raise RuntimeError(f"{metrics_url} tells no poll gaps: data.plane.measure.polls is off")
+        raise RuntimeError(f"{metrics_url} tells no poll gaps: signalbox.data.plane.measure.polls is off")
     return found
 
 

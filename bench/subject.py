@@ -12,6 +12,8 @@ from typing import Self
 from bench.c_programs import SEGMENT_BYTES
 from bench.frames import Frame, api_versions, batch_of, plain, produce
 from signalbox.client.admin import AdminClient
+from signalbox.common.old_keys import with_old_names
+from signalbox.common.properties_file import parse_properties
 from signalbox.testing.process_cluster import ProcessCluster
 
 PRODUCE_TOPIC = "p"
@@ -24,7 +26,10 @@ class Subject:
     def __init__(
         self, folder: Path, *, measure_polls: bool = False, overrides: Mapping[str, str] | None = None
     ) -> None:
-        own = {"log.retention.check.interval.ms": "50", "data.plane.measure.polls": str(measure_polls).lower()}
+        own = {
+            "log.retention.check.interval.ms": "50",
+            "signalbox.data.plane.measure.polls": str(measure_polls).lower(),
+        }
         self._cluster = ProcessCluster(folder, 1, overrides={**own, **(overrides or {})})
         self._broker = self._cluster.brokers[1]
 
@@ -51,6 +56,13 @@ class Subject:
     @property
     def metrics_url(self) -> str:
         return str(self._broker.ready["metrics"])
+
+    def add_old_names(self) -> None:
+        """Gives the broker's keys by their old names too: builds before the prefix `signalbox.` read only those."""
+        self._cluster.write_files()
+        values = parse_properties(self._broker.properties_file.read_text()).values
+        renamed = {key: value for key, value in with_old_names(values).items() if key not in values}
+        self._cluster.configure(1, renamed)
 
     def create_topics(self, fetch_sizes: list[int]) -> None:
         """The topic for produce, and one per fetch size with a few batches of exactly that size."""

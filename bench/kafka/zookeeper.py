@@ -119,7 +119,7 @@ class OursOnZooKeeper(Ours):
 
     def __init__(self, folder: Path) -> None:
         self._zookeeper = ZooKeeper(folder)
-        super().__init__(folder, {"metadata.store": f"zookeeper:{self._zookeeper.address}/signalbox"})
+        super().__init__(folder, {"signalbox.metadata.store": f"zookeeper:{self._zookeeper.address}/signalbox"})
 
     @property
     def helpers(self) -> list[int]:

@@ -89,7 +89,7 @@ def test_it_is_said_once_and_names_the_key(caplog: pytest.LogCaptureFixture) -> 
     assert [may(rule, context("broker")) for _ in range(3)] == [False] * 3
     [record] = caplog.records
     assert "User:broker" in record.message
-    assert "broker.principal.changes.on.client.listeners.enable" in record.message
+    assert "signalbox.broker.principal.changes.on.client.listeners.enable" in record.message
 
 
 def test_there_is_an_end_to_how_many_are_remembered() -> None:

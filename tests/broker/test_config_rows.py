@@ -17,7 +17,7 @@ from signalbox.broker.config_rows import BROKER_CONFIG
         ("controlled.shutdown.retry.backoff.ms", 5_000),
         ("max.request.partition.size.limit", 2_000),
         ("allow.everyone.if.no.acl.found", False),
-        ("metrics.http.port", -1),
+        ("signalbox.metrics.http.port", -1),
     ],
 )
 def test_defaults(key: str, default: object) -> None:
@@ -30,11 +30,11 @@ def test_defaults(key: str, default: object) -> None:
         ("node.id", "-2", "below"),
         ("node.id", "one", "whole number"),
         ("max.request.partition.size.limit", "0", "below"),
-        ("audit.topic.replication.factor", "0", "below"),
-        ("audit.topic.replication.factor", "40000", "not between"),
-        ("metrics.http.port", "70000", "70000 is not between -1 and 65535"),
-        ("metrics.http.port", "-2", "not between"),
-        ("audit.enable", "yes", "neither true nor false"),
+        ("signalbox.audit.topic.replication.factor", "0", "below"),
+        ("signalbox.audit.topic.replication.factor", "40000", "not between"),
+        ("signalbox.metrics.http.port", "70000", "70000 is not between -1 and 65535"),
+        ("signalbox.metrics.http.port", "-2", "not between"),
+        ("signalbox.audit.enable", "yes", "neither true nor false"),
     ],
 )
 def test_wrong_values(key: str, text: str, problem: str) -> None:

@@ -268,7 +268,7 @@ def test_a_version_above_its_ceiling_closes_and_is_none_inside_an_envelope() -> 
     body = CreateTopicsRequest().encode(5)
     assert running_broker.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 5, 1, "c"), body)).answer.topics == []
     held_back = running_broker.submit(Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 6, 1, "c"), body))
-    assert "forwarded.api.versions.max" in held_back.closed_for
+    assert "signalbox.forwarded.api.versions.max" in held_back.closed_for
     with pytest.raises(DecodeError, match="above version 5"):
         running_broker.router.decode(ApiKey.CREATE_TOPICS, body, 6, 0)
 

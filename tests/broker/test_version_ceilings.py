@@ -8,7 +8,7 @@ from signalbox.broker.config_rows import BROKER_CONFIG
 from signalbox.broker.version_ceilings import parse_ceilings
 from signalbox.protocol.api_table import ApiKey
 
-_KEY = "forwarded.api.versions.max"
+_KEY = "signalbox.forwarded.api.versions.max"
 
 
 def test_names_and_versions() -> None:

@@ -39,4 +39,4 @@ def test_a_refused_connection(form: str, capsys: pytest.CaptureFixture[str]) -> 
         port = nobody.getsockname()[1]
     with pytest.raises(typer.Exit):
         page_of(form.format(port))
-    assert "check metrics.http.port of the broker" in capsys.readouterr().err
+    assert "check signalbox.metrics.http.port of the broker" in capsys.readouterr().err

@@ -38,7 +38,7 @@ def test_rates_are_of_the_time_between_two_looks() -> None:
 
 @pytest.fixture(scope="module")
 def measured() -> Iterator[Cluster]:
-    with Cluster(brokers=2, overrides={"metrics.http.port": "0"}) as running:
+    with Cluster(brokers=2, overrides={"signalbox.metrics.http.port": "0"}) as running:
         yield running
 
 

@@ -20,7 +20,7 @@ _HEAD = ["broker", "plane", "listener", "connections", "queue", "queue ms", "idl
 
 @pytest.fixture(scope="module")
 def measured() -> Iterator[Cluster]:
-    with Cluster(brokers=1, overrides={"metrics.http.port": "0"}) as running:
+    with Cluster(brokers=1, overrides={"signalbox.metrics.http.port": "0"}) as running:
         yield running
 
 

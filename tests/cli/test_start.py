@@ -44,8 +44,12 @@ def test_a_start_that_this_machine_rejects_is_one_line_with_the_key(tmp_path: Pa
             data.write_text("a file")
         key, entry, changes = {
             "owner": ("log.dirs", str(data), {}),
-            "metrics port": ("metrics.http.port", str(port), {"metrics__http__port": str(port)}),
-            "store": ("metadata.store", "sqlite:/proc/m.db", {"metadata__store": "sqlite:/proc/m.db"}),
+            "metrics port": ("signalbox.metrics.http.port", str(port), {"signalbox__metrics__http__port": str(port)}),
+            "store": (
+                "signalbox.metadata.store",
+                "sqlite:/proc/m.db",
+                {"signalbox__metadata__store": "sqlite:/proc/m.db"},
+            ),
             "log directory": ("log.dirs", str(data), {}),
         }[trouble]
         done = subprocess.run(

@@ -55,7 +55,7 @@ def test_a_cluster_goes_on_from_its_copy_and_from_its_backup(tmp_path: Path) -> 
         done = store(*arguments, "--to", target)
         assert done.exit_code == 0, done.stderr
         assert f"cluster {cluster_id}:" in done.stdout
-        with Cluster(brokers=2, folder=folder, overrides={"metadata.store": target}) as cluster:
+        with Cluster(brokers=2, folder=folder, overrides={"signalbox.metadata.store": target}) as cluster:
             assert cluster.nodes[1].components.cluster_id == cluster_id
             assert produced(cluster, "kept") == "None"
 
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
     assert (missing.exit_code, missing.stderr) == (1, f"{tmp_path / 'no.db'} is not there\n")
     assert not (tmp_path / "no.db").exists()
     unknown = store("copy", "--from", "etcd:x", "--to", "sqlite:y")
-    assert "metadata.store" in unknown.stderr
+    assert "signalbox.metadata.store" in unknown.stderr
     (tmp_path / "garbage").write_text("x")
     assert "no backup" in store("restore", tmp_path / "garbage", "--to", f"sqlite:{tmp_path / 'new.db'}").stderr
 
@@ -77,6 +77,6 @@ def test_no_broker_starts_on_half_a_copy(tmp_path: Path) -> None:
         await half.close()
 
     asyncio.run(mark())
-    overrides = {"metadata.store": f"sqlite:{tmp_path / 'half.db'}"}
+    overrides = {"signalbox.metadata.store": f"sqlite:{tmp_path / 'half.db'}"}
     with pytest.raises(StartError, match=r"metadata\.store.*not finished"):
         Cluster(brokers=1, folder=tmp_path, overrides=overrides).start()

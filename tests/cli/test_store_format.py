@@ -57,6 +57,6 @@ def test_what_is_wrong_is_named(tmp_path: Path, arguments: tuple[str, ...], says
 
 
 def test_a_store_that_cannot_be_made(tmp_path: Path) -> None:
-    result = format_(tmp_path, "--override", f"metadata.store=sqlite:{tmp_path}")
+    result = format_(tmp_path, "--override", f"signalbox.metadata.store=sqlite:{tmp_path}")
     assert result.exit_code == 1
-    assert "metadata.store" in result.stderr
+    assert "signalbox.metadata.store" in result.stderr

@@ -22,7 +22,7 @@ OVERRIDES = {
     "listener.name.client.sasl.enabled.mechanisms": "PLAIN",
     "listener.name.client.plain.sasl.jaas.config": f'{MODULE} user_alice="s3cret";',
     "delegation.token.secret.key": "the secret",
-    "audit.enable": "false",
+    "signalbox.audit.enable": "false",
 }
 
 

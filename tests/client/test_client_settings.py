@@ -19,7 +19,7 @@ def test_keys_reach_their_fields() -> None:
             "metadata.recovery.strategy": "none",
             "metadata.recovery.rebootstrap.trigger.ms": "9",
             "metadata.cluster.check.enable": "false",
-            "cluster.id.policy": "pin:abc",
+            "signalbox.cluster.id.policy": "pin:abc",
             "reconnect.backoff.ms": "3",
             "not.a.key": "x",
         }
@@ -34,6 +34,11 @@ def test_keys_reach_their_fields() -> None:
 
 def test_all_faults_are_reported_together() -> None:
     with pytest.raises(ConfigRejected) as rejection:
-        ClientSettings.from_properties({"cluster.id.policy": "pin:", "request.timeout.ms": "soon"})
-    for said in ("cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):
+        ClientSettings.from_properties({"signalbox.cluster.id.policy": "pin:", "request.timeout.ms": "soon"})
+    for said in ("signalbox.cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):
         assert said in str(rejection.value)
+
+
+def test_an_old_name_of_a_key_is_read() -> None:
+    settings = ClientSettings.from_properties({"bootstrap.servers": "h:1", "cluster.id.policy": "pin-first"})
+    assert settings.cluster_id_policy == "pin-first"

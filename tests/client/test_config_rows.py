@@ -16,7 +16,7 @@ def test_every_key_is_explained_and_its_default_is_allowed(row: ConfigRow) -> No
     ("key", "text", "said"),
     [
         ("bootstrap.servers", "h", "is not host:port"),
-        ("cluster.id.policy", "stay", "none of follow"),
+        ("signalbox.cluster.id.policy", "stay", "none of follow"),
         ("metadata.recovery.strategy", "hope", "not one of none, rebootstrap"),
         ("security.protocol", "TLS", "not one of"),
         ("request.timeout.ms", "0", "below 1"),

@@ -22,7 +22,7 @@ OVERRIDES = {
     "listener.name.client.sasl.enabled.mechanisms": "SCRAM-SHA-256",
     "listener.name.client.scram-sha-256.sasl.jaas.config": f'{MODULE} user_alice="alice-secret" user_bob="bob-secret";',
     "delegation.token.secret.key": "the secret",
-    "audit.enable": "false",
+    "signalbox.audit.enable": "false",
 }
 
 

@@ -52,3 +52,23 @@ def test_what_is_put_over_the_file_says_where_it_came_from() -> None:
     found.override("b=3", "--override")
     assert found.values == {"a": "1", "b": "3"}
     assert (found.where("a"), found.where("b")) == ("f:1", "--override")
+
+
+def test_a_key_with_its_old_name_is_read_as_the_key_of_today() -> None:
+    properties = parse_properties("metadata.store=sqlite:m.db\nnode.id=1", "f")
+    assert properties.values == {"signalbox.metadata.store": "sqlite:m.db", "node.id": "1"}
+    assert properties.where("signalbox.metadata.store") == "f:1"
+    assert properties.renamed == [("metadata.store", "f:1")]
+
+
+def test_the_old_and_the_new_name_are_one_key_that_is_set_twice() -> None:
+    properties = parse_properties("signalbox.audit.enable=false\naudit.enable=true", "f")
+    assert properties.values == {"signalbox.audit.enable": "true"}
+    assert properties.duplicates == [("signalbox.audit.enable", 1)]
+
+
+def test_an_override_may_have_an_old_name() -> None:
+    properties = parse_properties("signalbox.metrics.http.port=0", "f")
+    properties.override("metrics.http.port=9404", "--override")
+    assert properties.values == {"signalbox.metrics.http.port": "9404"}
+    assert properties.renamed == [("metrics.http.port", "--override")]

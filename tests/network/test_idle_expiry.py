@@ -27,10 +27,12 @@ def test_which_connections_expire() -> None:
             assert "connections.max.idle.ms" in str(expiry_reason(connection, now + 11, LIMITS))
             assert expiry_reason(connection, now + 11, ExpiryLimits(idle=None, stall=5, setup=3)) is None
             channel.stalled_since = now
-            assert "connection.write.stall.timeout.ms" in str(expiry_reason(connection, now + 6, LIMITS))
+            assert "signalbox.connection.write.stall.timeout.ms" in str(expiry_reason(connection, now + 6, LIMITS))
             channel.stalled_since = None
             connection.established = False
-            assert "connection.setup.timeout.ms" in str(expiry_reason(connection, connection.opened_at + 4, LIMITS))
+            assert "signalbox.connection.setup.timeout.ms" in str(
+                expiry_reason(connection, connection.opened_at + 4, LIMITS)
+            )
             await client.answer()
 
     asyncio.run(main())
@@ -52,7 +54,7 @@ def test_an_idle_connection_is_killed_and_counted() -> None:
 
 def test_a_peer_that_does_not_read_is_killed() -> None:
     async def main() -> None:
-        given = {"listeners": "PLAINTEXT://127.0.0.1:0", "connection.write.stall.timeout.ms": "100"}
+        given = {"listeners": "PLAINTEXT://127.0.0.1:0", "signalbox.connection.write.stall.timeout.ms": "100"}
         async with serving(given, sink=EchoSink(lambda _: True)) as served:
             client = await served.dial()
             await client.send(client.request(ApiKey.FETCH, 4))
@@ -70,7 +72,7 @@ def test_one_byte_is_not_enough_to_stay_for_ever() -> None:
             "security.inter.broker.protocol": "SASL_PLAINTEXT",
             "sasl.enabled.mechanisms": "PLAIN",
             "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{PLAIN} required user_a=b;",
-            "connection.setup.timeout.ms": "100",
+            "signalbox.connection.setup.timeout.ms": "100",
         }
         async with serving(given) as served:
             client = await served.dial("SASL_PLAINTEXT")
@@ -79,7 +81,7 @@ def test_one_byte_is_not_enough_to_stay_for_ever() -> None:
             assert served.trail.gauges["TimedOutConnectionsdata"]() == 1
             assert served.trail.of(AuditKind.CONNECTION_OPEN) == []
             (event,) = served.trail.of(AuditKind.REJECTED)
-            assert "not authenticated after 0.1 s (connection.setup.timeout.ms)" in event.reason
+            assert "not authenticated after 0.1 s (signalbox.connection.setup.timeout.ms)" in event.reason
             assert served.trail.counts["failed-authentication-total", "SASL_PLAINTEXT"] == 1
 
     asyncio.run(main())

@@ -20,7 +20,7 @@ PROPERTY = "java.security.auth.login.config"
         ({}, f"-D{PROPERTY}=/first -D{PROPERTY}=/last 'open", ("/last", f"KAFKA_OPTS -D{PROPERTY}=")),
         ({PROPERTY: "file://[::1"}, "", ("file://[::1", PROPERTY)),
         ({PROPERTY: "/java"}, f"-D{PROPERTY}=/environment", ("/java", PROPERTY)),
-        ({PROPERTY: "/java", "sasl.jaas.file": "/ours"}, "", ("/ours", "sasl.jaas.file")),
+        ({PROPERTY: "/java", "signalbox.sasl.jaas.file": "/ours"}, "", ("/ours", "signalbox.sasl.jaas.file")),
     ],
 )
 def test_the_first_place_counts(property_text: dict[str, str], options: str, location: tuple[str, str]) -> None:

@@ -65,11 +65,11 @@ def test_all_faults_at_once() -> None:
         "sasl.enabled.mechanisms": "PLAIN,GSSAPI,SCRAM-SHA-256",
         "listener.name.secure.plain.sasl.jaas.config": "A required; B required;",
         "listener.name.tls.ssl.keystore.key": "nonsense",
-        "sasl.jaas.file": "/no/such/file",
+        "signalbox.sasl.jaas.file": "/no/such/file",
     }
     _, faults = build_security(*configured(given), NoCredentials())
     assert [fault.key for fault in faults] == [
-        "sasl.jaas.file",
+        "signalbox.sasl.jaas.file",
         "listener.name.tls.ssl.keystore.key",
         "listener.name.secure.plain.sasl.jaas.config",
         "sasl.enabled.mechanisms",
@@ -84,7 +84,7 @@ def test_l6_where_a_login_module_comes_from(tmp_path: Path) -> None:
     path.write_text(
         f"secure.KafkaServer {{ {PLAIN} required user_file=x; }};\nKafkaServer {{ {PLAIN} required user_any=x; }};"
     )
-    given = properties() | {"sasl.jaas.file": str(path)}
+    given = properties() | {"signalbox.sasl.jaas.file": str(path)}
     _, settings = configured(given)
     jaas_file, faults = read_jaas_file(settings.everywhere)
     assert not faults
@@ -103,11 +103,11 @@ def test_l6_where_a_login_module_comes_from(tmp_path: Path) -> None:
 @pytest.mark.spec("L6")
 def test_jaas_faults_name_file_line_and_section(tmp_path: Path) -> None:
     path = tmp_path / "jaas.conf"
-    given = properties() | {"sasl.jaas.file": str(path)}
+    given = properties() | {"signalbox.sasl.jaas.file": str(path)}
     del given["listener.name.secure.plain.sasl.jaas.config"]
     path.write_text(f"KafkaServer {{\n  {PLAIN} required\n  user_a;\n}};")
     fault = build_security(*configured(given), NoCredentials())[1][0]
-    assert (fault.key, fault.entry) == ("sasl.jaas.file", str(path))
+    assert (fault.key, fault.entry) == ("signalbox.sasl.jaas.file", str(path))
     assert fault.problem == "section KafkaServer: expected '=' instead of ';' in line 3"
     path.write_text(f"secure.KafkaServer {{ }};\nKafkaServer {{ {PLAIN} required user_a=b; }};")
     (fault,) = build_security(*configured(given), NoCredentials())[1]

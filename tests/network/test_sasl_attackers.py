@@ -194,7 +194,7 @@ def test_tokens_that_are_no_good(caplog: pytest.LogCaptureFixture, tmp_path: Pat
         "sasl.oauthbearer.jwks.endpoint.url": key_file(tmp_path, ISSUER),
         "sasl.oauthbearer.expected.audience": "kafka",
         "sasl.oauthbearer.expected.issuer": "https://issuer",
-        "sasl.oauthbearer.expected.scope": "produce",
+        "signalbox.sasl.oauthbearer.expected.scope": "produce",
     }
     module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
     given |= {f"listener.name.{name}.oauthbearer.sasl.jaas.config": module for name in ("secure", "control")}
@@ -277,7 +277,7 @@ def test_a_flood_of_api_versions_before_authentication(caplog: pytest.LogCapture
 @pytest.mark.timeout(60)
 def test_half_an_exchange_and_silence(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        async with attacked(caplog, {"connection.setup.timeout.ms": "300"}) as served:
+        async with attacked(caplog, {"signalbox.connection.setup.timeout.ms": "300"}) as served:
             silent = [await served.dial("SECURE") for _ in range(4)]
             await handshake(silent[1], "SCRAM-SHA-512")
             await handshake(silent[2], "SCRAM-SHA-512")

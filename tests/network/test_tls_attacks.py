@@ -34,7 +34,7 @@ GIVEN = {
     "ssl.keystore.certificate.chain": BROKER.certificate_pem,
     "ssl.truststore.certificates": AUTHORITY.pem,
 }
-IN_A_MOMENT = {"connection.setup.timeout.ms": "200"}
+IN_A_MOMENT = {"signalbox.connection.setup.timeout.ms": "200"}
 MUTUAL = {"ssl.client.auth": "required"}
 USER = AUTHORITY.identity("user")
 
@@ -94,7 +94,7 @@ def test_a_handshake_that_stops(listener: str, part: str) -> None:
             await attacker.send({"nothing": b"", "half a hello": hello[: len(hello) // 2]}.get(part, hello))
             assert await attacker.ended()
             event = await rejected(served)
-            assert event.reason == "no end of the TLS handshake after 0.2 s (connection.setup.timeout.ms)"
+            assert event.reason == "no end of the TLS handshake after 0.2 s (signalbox.connection.setup.timeout.ms)"
             assert (event.listener, event.client_address) == (listener, "127.0.0.1")
             assert failed(served, listener) == 1
             assert served.trail.counts["Rejections", listener, "setup_timeout"] == 1

@@ -57,8 +57,8 @@ def test_a_wrong_owner_error_names_the_key_to_change() -> None:
     with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "other", 7)
     assert str(rejected.value) == (
-        "log.dirs (/data): /data/meta.properties has cluster.id=abc, but metadata.store is of cluster other. "
-        "Give the broker its own folder, or point metadata.store at the cluster the data came from"
+        "log.dirs (/data): /data/meta.properties has cluster.id=abc, but signalbox.metadata.store is of cluster other. "
+        "Give the broker its own folder, or point signalbox.metadata.store at the cluster the data came from"
     )
     with pytest.raises(MetaPropertiesFault) as rejected:
         check_owner("/data", found, "abc", 8)

@@ -60,7 +60,7 @@ class Guarded(ProcessCluster):
         for name in _LISTENERS:
             for mechanism in ("scram-sha-256", "scram-sha-512"):
                 overrides[f"listener.name.{name.lower()}.{mechanism}.sasl.jaas.config"] = jaas
-        self.store = (more or {}).get("metadata.store", f"sqlite:{folder / 'metadata.db'}")
+        self.store = (more or {}).get("signalbox.metadata.store", f"sqlite:{folder / 'metadata.db'}")
         super().__init__(folder, overrides={**overrides, **(more or {})})
         self.admin: AdminClient | None = None  # a client without a reference is closed with its request in flight
 

@@ -56,8 +56,8 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessClust
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.login.plain.sasl.jaas.config": _JAAS,
         "connections.max.idle.ms": patience_ms,
-        "connection.setup.timeout.ms": patience_ms,
-        "connection.write.stall.timeout.ms": patience_ms,
+        "signalbox.connection.setup.timeout.ms": patience_ms,
+        "signalbox.connection.write.stall.timeout.ms": patience_ms,
     }
     with ProcessCluster(tmp_path_factory.mktemp("impatient"), 1, overrides=overrides) as cluster:
         _fill(cluster.bootstrap())

@@ -39,7 +39,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     provision.zookeeper()
     with (
         ensemble(tmp_path_factory.mktemp("zookeeper")) as (server,),
-        Guarded(folder, {**over, "metadata.store": f"zookeeper:{server.address}/large"}) as running,
+        Guarded(folder, {**over, "signalbox.metadata.store": f"zookeeper:{server.address}/large"}) as running,
     ):
         set_user(running, "erin", PASSWORD)
         yield running

@@ -108,7 +108,7 @@ def running(folder: Path, name: str, brokers: int, **overrides: str) -> Iterator
     if name == "zookeeper":
         provision.zookeeper()
     with STORES[name](folder, 6_000) as store:
-        settings = {**QUICK, **store.settings, "audit.enable": "false", **overrides}
+        settings = {**QUICK, **store.settings, "signalbox.audit.enable": "false", **overrides}
         with (
             ProcessCluster(folder / "cluster", brokers, overrides=settings, module=store.module) as cluster,
             store.state() as state,

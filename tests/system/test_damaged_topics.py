@@ -64,7 +64,7 @@ class Stored:
 
 @pytest.fixture(params=["sqlite", "zookeeper"])
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stored]:
-    over = {**QUICK, "audit.enable": "false"}
+    over = {**QUICK, "signalbox.audit.enable": "false"}
     if request.param == "sqlite":
         file = tmp_path / "metadata.db"
         with ProcessCluster(tmp_path, len(BROKERS), overrides=over) as cluster, state_in_file(file) as state:
@@ -73,7 +73,7 @@ def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stored]:
     provision.zookeeper()
     with ensemble(tmp_path / "zookeeper") as (server,):
         connect = f"{server.address}/damaged"
-        over["metadata.store"] = f"zookeeper:{connect}"
+        over["signalbox.metadata.store"] = f"zookeeper:{connect}"
         with ProcessCluster(tmp_path, len(BROKERS), overrides=over) as cluster, state_in_zookeeper(connect) as state:
             zookeeper = KazooClient(connect)
             zookeeper.start()

@@ -429,7 +429,11 @@ def test_on_zookeeper(tmp_path: Path) -> None:
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble", servers=1) as servers:
         connect = f"{servers[0].address}/signalbox"
-        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": "30000"}
+        overrides = {
+            **QUICK,
+            "signalbox.metadata.store": f"zookeeper:{connect}",
+            "zookeeper.session.timeout.ms": "30000",
+        }
         with (
             ProcessCluster(tmp_path / "cluster", 2, overrides=overrides, controllers=2) as cluster,
             state_in_zookeeper(connect) as state,

@@ -85,7 +85,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         return
     provision.zookeeper()
     with ensemble(tmp_path_factory.mktemp("zookeeper")) as (server,):
-        store = {"metadata.store": f"zookeeper:{server.address}/tokens"}
+        store = {"signalbox.metadata.store": f"zookeeper:{server.address}/tokens"}
         with Guarded(folder, {**OVER, **store}) as running:
             set_user(running, "erin", PASSWORD)
             yield running
@@ -389,7 +389,7 @@ class DiesBeforeItAnswers(AllowAllAuthorizer):
 def test_the_controller_dies_with_the_commit_and_the_token_is_one(tmp_path: Path) -> None:
     more = {
         **OVER,
-        "audit.enable": "false",
+        "signalbox.audit.enable": "false",
         "controlled.shutdown.enable": "false",
         "authorizer.class.name": f"{__name__}.DiesBeforeItAnswers",
         _MARK: str(tmp_path / "has-died"),
@@ -424,7 +424,7 @@ def test_wherever_changes_are_decided(controllers: int, more: Mapping[str, str],
         "listener.name.client.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
         "listener.name.client.plain.sasl.jaas.config": f'{plain} user_erin="{PASSWORD}";',
         "listener.name.client.scram-sha-256.sasl.jaas.config": f"{SCRAM_MODULE};",
-        "audit.enable": "false",
+        "signalbox.audit.enable": "false",
     }
     cluster = ProcessCluster(tmp_path, 2, controllers=controllers, overrides=overrides)
     with cluster, state_in_file(tmp_path / "metadata.db") as state:

@@ -92,7 +92,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "listener.name.tls.ssl.keystore.location": authority.identity("localhost").pem_file(folder / "first.pem"),
         "listener.name.login.sasl.enabled.mechanisms": "PLAIN",
         "listener.name.login.plain.sasl.jaas.config": f'{_PLAIN} user_alice="{_ALICE}";',
-        "audit.enable": "false",
+        "signalbox.audit.enable": "false",
     }
     with Cluster(2, overrides=overrides) as cluster:
         yield Running(cluster, authority, folder)

@@ -74,11 +74,11 @@ class Attacked:
 def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     folder: Path = tmp_path_factory.mktemp("attacked")
     with ExitStack() as stack:
-        server, overrides = None, {"audit.enable": "false"}
+        server, overrides = None, {"signalbox.audit.enable": "false"}
         if request.param == "zookeeper":
             provision.zookeeper()
             (server,) = stack.enter_context(ensemble(folder / "ensemble"))
-            overrides["metadata.store"] = f"zookeeper:{server.address}/signalbox"
+            overrides["signalbox.metadata.store"] = f"zookeeper:{server.address}/signalbox"
         cluster = stack.enter_context(ProcessCluster(folder / "cluster", 2, overrides=overrides))
         reading = state_in_file(folder / "cluster" / "metadata.db")
         if server is not None:

@@ -49,7 +49,7 @@ def test_a_change_that_was_made_is_not_rejected_as_already_there(tmp_path: Path)
     file = tmp_path / "metadata.db"
     overrides = {
         **QUICK,
-        "audit.enable": "false",
+        "signalbox.audit.enable": "false",
         "controlled.shutdown.enable": "false",
         "create.topic.policy.class.name": f"{__name__}.DiesWithTheCommit",
         _STORE: str(file),

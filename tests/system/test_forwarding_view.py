@@ -45,7 +45,7 @@ def create(wire: Wire, name: str) -> Error:
 
 
 def test_what_is_forwarded_what_waits_and_what_failed(tmp_path: Path) -> None:
-    overrides = {**QUICK, "audit.enable": "false", "request.timeout.ms": str(_TIMEOUT_MS)}
+    overrides = {**QUICK, "signalbox.audit.enable": "false", "request.timeout.ms": str(_TIMEOUT_MS)}
     with ProcessCluster(tmp_path, 3, overrides=overrides) as cluster, state_in_file(tmp_path / "metadata.db") as state:
         controller = until(lambda: max(state.controller_id(), 0), "a controller")
         door = next(node_id for node_id in cluster.brokers if node_id != controller)

@@ -136,7 +136,7 @@ def _make_topic(loaded: LoadedCluster, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with Cluster(2, overrides={"audit.enable": "false"}) as running:
+    with Cluster(2, overrides={"signalbox.audit.enable": "false"}) as running:
         yield running
 
 

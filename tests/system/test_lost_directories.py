@@ -113,7 +113,7 @@ def outage(folder: Path, store: str = "sqlite", overrides: Mapping[str, str] | N
     if store == "zookeeper":
         provision.zookeeper()
     with STORES[store](folder, SESSION_MS) as running:
-        settings = {**QUICK, **running.settings, "audit.enable": "false", **(overrides or {})}
+        settings = {**QUICK, **running.settings, "signalbox.audit.enable": "false", **(overrides or {})}
         cluster = ProcessCluster(folder, 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
         with cluster, running.state() as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})

@@ -33,8 +33,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
     ceilings = "CreateTopics:5,DeleteTopics:3,AlterClientQuotas:0"
     with ProcessCluster(
         tmp_path_factory.mktemp("mixed"),
-        overrides={**QUICK, "audit.enable": "false", "controlled.shutdown.max.retries": "1"},
-        per_broker={_OLD: {"forwarded.api.versions.max": ceilings}},
+        overrides={**QUICK, "signalbox.audit.enable": "false", "controlled.shutdown.max.retries": "1"},
+        per_broker={_OLD: {"signalbox.forwarded.api.versions.max": ceilings}},
     ) as cluster:
         yield cluster
 

@@ -43,7 +43,7 @@ def cluster() -> Iterator[Cluster]:
         "inter.broker.listener.name": "INTERQZ",
         "control.plane.listener.name": "CONTROLQZ",
         "control.plane.force.controller.requests.enable": "false",
-        "audit.enable": "false",
+        "signalbox.audit.enable": "false",
     }
     with Cluster(3, overrides=overrides) as running:
         yield running
@@ -132,7 +132,7 @@ def test_every_version_of_update_metadata_is_understood(version: int) -> None:
         "inter.broker.listener.name": "PLAINTEXT",
         "control.plane.listener.name": "",
         "control.plane.force.controller.requests.enable": "false",
-        "audit.enable": "false",
+        "signalbox.audit.enable": "false",
     }
     told = UpdateMetadataRequest(controller_id=9)
     told.live_brokers = [

@@ -98,7 +98,7 @@ def test_zookeeper_restored_under_running_brokers(tmp_path: Path) -> None:
     with ensemble(tmp_path / "ensemble") as (server,):
         overrides = {
             **QUICK,
-            "metadata.store": f"zookeeper:{server.address}/signalbox",
+            "signalbox.metadata.store": f"zookeeper:{server.address}/signalbox",
             "zookeeper.session.timeout.ms": "2000",
         }
         cluster = ProcessCluster(tmp_path / "cluster", len(BROKERS), overrides=overrides)
@@ -118,7 +118,7 @@ def test_zookeeper_restored_under_running_brokers(tmp_path: Path) -> None:
             for broker_id in BROKERS:
                 until(partial(has_ended, cluster, broker_id), f"broker {broker_id} stops")
                 text = cluster.brokers[broker_id].log_file.read_text()
-                assert "Node cannot continue and stops: metadata.store=zookeeper:" in text
+                assert "Node cannot continue and stops: signalbox.metadata.store=zookeeper:" in text
                 assert "is an older copy" in text
         try:
             goes_on(cluster)

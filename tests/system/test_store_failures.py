@@ -52,7 +52,7 @@ def on_zookeeper(folder: Path, session_s: float) -> Iterator[tuple[ZooKeeperServ
     with ensemble(folder / "ensemble") as (server,):
         connect = f"{server.address}/failures"
         session = {"zookeeper.session.timeout.ms": str(int(session_s * 1000))}
-        settings = {**QUICK, **session, "metadata.store": f"zookeeper:{connect}"}
+        settings = {**QUICK, **session, "signalbox.metadata.store": f"zookeeper:{connect}"}
         cluster = ProcessCluster(folder / "cluster", 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
         with cluster, state_in_zookeeper(connect) as state:
             create(admin(cluster), TOPIC)
@@ -111,7 +111,7 @@ def test_a_broker_that_sleeps_longer_than_its_session_comes_back_as_a_new_one(tm
 
 @pytest.fixture
 def on_sqlite(tmp_path: Path) -> Iterator[ProcessCluster]:
-    with ProcessCluster(tmp_path, 3, overrides={**QUICK, "audit.enable": "false"}) as cluster:
+    with ProcessCluster(tmp_path, 3, overrides={**QUICK, "signalbox.audit.enable": "false"}) as cluster:
         yield cluster
 
 
@@ -120,7 +120,7 @@ def on_a_small_disk(folder: Path) -> Iterator[tuple[SmallDisk, LoadedCluster]]:
     """A cluster with only its metadata on a disk of 8 MB, and a topic to load."""
     with small_disk(folder, 8 << 20) as disk:
         file = disk.path / "metadata.db"
-        settings = {**QUICK, "audit.enable": "false", "metadata.store": f"sqlite:{file}"}
+        settings = {**QUICK, "signalbox.audit.enable": "false", "signalbox.metadata.store": f"sqlite:{file}"}
         cluster = ProcessCluster(folder, 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
         with cluster, state_in_file(file) as state:
             create(admin(cluster), TOPIC)
@@ -259,7 +259,7 @@ def test_a_damaged_file_is_rejected_and_left_as_it_is(on_sqlite: ProcessCluster,
     command = [sys.executable, "-m", "signalbox.wiring.serve", str(on_sqlite.brokers[1].properties_file)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
-    assert "metadata.store" in ended.stderr
+    assert "signalbox.metadata.store" in ended.stderr
     assert {"torn": "torn", "emptied": "empty", "missing beside its log": "missing"}[how] in ended.stderr
     assert contents(on_sqlite.folder) == before
 

@@ -50,7 +50,7 @@ def cluster() -> Iterator[Cluster]:
         "create.topic.policy.class.name": f"{_HERE}.NotMoreThanThree",
         "alter.config.policy.class.name": f"{_HERE}.RetentionStays",
         "num.partitions": "5",
-        "audit.topic.partitions": "1",
+        "signalbox.audit.topic.partitions": "1",
     }
     with Cluster(overrides=overrides) as running:
         yield running

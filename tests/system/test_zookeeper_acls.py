@@ -85,7 +85,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnZooKeeper]:
         connect = f"{server.address}/guarded"
         overrides = {
             **QUICK,
-            "metadata.store": f"zookeeper:{connect}",
+            "signalbox.metadata.store": f"zookeeper:{connect}",
             "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
             "sasl.enabled.mechanisms": "SCRAM-SHA-256",
             "listener.name.client.scram-sha-256.sasl.jaas.config": jaas,
@@ -173,7 +173,7 @@ def test_kafkas_own_tool_reads_the_users_of_storage_format(kept: OnZooKeeper, tm
     server, _, _ = kept.connect.partition("/")
     file = tmp_path / "server.properties"
     for chroot, code in (("guarded", 1), ("before", 0), ("before", 0)):
-        store = f"metadata.store=zookeeper:{server}/{chroot}"
+        store = f"signalbox.metadata.store=zookeeper:{server}/{chroot}"
         file.write_text(f"node.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\n{store}\n")
         user = "SCRAM-SHA-256=[name=first,password=first-s3cret,iterations=5000]"
         assert signalbox("storage", "format", "--config", str(file), "--add-scram", user).returncode == code

@@ -60,7 +60,11 @@ def test_a_killed_controller_is_replaced_long_before_its_session_ends(tmp_path: 
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble") as (server,):
         connect = f"{server.address}/signalbox"
-        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": "30000"}
+        overrides = {
+            **QUICK,
+            "signalbox.metadata.store": f"zookeeper:{connect}",
+            "zookeeper.session.timeout.ms": "30000",
+        }
         with (
             ProcessCluster(tmp_path / "cluster", 3, overrides=overrides) as cluster,
             state_in_zookeeper(connect) as state,
@@ -83,7 +87,11 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble", servers=3) as servers:
         connect = ",".join(server.address for server in servers) + "/signalbox"
-        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "zookeeper.session.timeout.ms": "10000"}
+        overrides = {
+            **QUICK,
+            "signalbox.metadata.store": f"zookeeper:{connect}",
+            "zookeeper.session.timeout.ms": "10000",
+        }
         cluster = ProcessCluster(
             tmp_path / "cluster", 3, first_port=neighbouring_ports(9, Random()), overrides=overrides
         )
@@ -132,7 +140,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
 def chroot(server: ZooKeeperServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """zookeeper.connect of a running cluster with a topic and dynamic configs."""
     connect = f"{server.address}/kafka/cluster-1"
-    overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}"}
+    overrides = {**QUICK, "signalbox.metadata.store": f"zookeeper:{connect}"}
     with ProcessCluster(tmp_path_factory.mktemp("cluster"), 3, overrides=overrides) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
         create(admin, "seen")
@@ -195,7 +203,7 @@ def test_a_cluster_outgrows_its_host(server: ZooKeeperServer, tmp_path: Path) ->
         if moved_from is not None:
             moved = CliRunner().invoke(app, ["store", "copy", "--from", moved_from, "--to", store])
             assert moved.exit_code == 0, moved.stderr
-        with ProcessCluster(tmp_path / "cluster", 3, overrides={**QUICK, "metadata.store": store}) as cluster:
+        with ProcessCluster(tmp_path / "cluster", 3, overrides={**QUICK, "signalbox.metadata.store": store}) as cluster:
             settings: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap(), "log_level": 2}
             if moved_from is None:
                 create(AdminClient(settings), TOPIC)

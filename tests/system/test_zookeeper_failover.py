@@ -34,7 +34,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProcessC
     provision.zookeeper()
     with ensemble(tmp_path_factory.mktemp("zookeeper")) as (server,):
         connect = f"{server.address}/failover"
-        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}", "leader.imbalance.check.interval.seconds": "2"}
+        overrides = {
+            **QUICK,
+            "signalbox.metadata.store": f"zookeeper:{connect}",
+            "leader.imbalance.check.interval.seconds": "2",
+        }
         folder = tmp_path_factory.mktemp("cluster")
         with ProcessCluster(folder, 3, overrides=overrides) as cluster, state_in_zookeeper(connect) as state:
             create(AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2}), TOPIC)

@@ -34,7 +34,7 @@ def running(tmp_path: Path) -> Iterator[tuple[ProcessCluster, KazooClient]]:
     provision.zookeeper()
     with ensemble(tmp_path / "zookeeper") as (server,):
         connect = f"{server.address}/isr"
-        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}"}
+        overrides = {**QUICK, "signalbox.metadata.store": f"zookeeper:{connect}"}
         with ProcessCluster(tmp_path / "cluster", len(BROKERS), overrides=overrides) as cluster:
             create(AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2}), TOPIC)
             zookeeper = KazooClient(connect)

@@ -76,7 +76,7 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble") as (server,):
         connect = f"{server.address}/kafka"
-        overrides = {**QUICK, "metadata.store": f"zookeeper:{connect}"}
+        overrides = {**QUICK, "signalbox.metadata.store": f"zookeeper:{connect}"}
         with ProcessCluster(tmp_path / "cluster", 3, overrides=overrides) as cluster:
             own = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
             create(own, "read-by-kafka")

@@ -51,7 +51,7 @@ class Guarded:
         """A JAAS file with the login of user `broker`."""
         file = self.folder / f"{section}-{next(_files)}.conf"
         file.write_text(f'{section} {{\n {_SERVERS_MODULE} required username="broker" password="{password}";\n}};\n')
-        return {"sasl.jaas.file": str(file)}
+        return {"signalbox.sasl.jaas.file": str(file)}
 
     def tls(self, kind: str = "PEM", authority: Authority | None = None) -> dict[str, str]:
         """Key and certificate of a broker, in stores of this kind."""
@@ -190,7 +190,7 @@ def test_who_is_not_let_in_is_told_why(guarded: Guarded, case: str, gist: str) -
 def test_a_cluster_keeps_its_metadata_to_itself(guarded: Guarded, stranger: KazooClient, tmp_path: Path) -> None:
     """Brokers with certificates and a login: they elect a controller, store changes and receive them; unauthenticated
     clients may read everything but secrets."""
-    store = {"metadata.store": f"zookeeper:{guarded.secure}/cluster", "zookeeper.ssl.cipher.suites": _SUITE}
+    store = {"signalbox.metadata.store": f"zookeeper:{guarded.secure}/cluster", "zookeeper.ssl.cipher.suites": _SUITE}
     overrides = {**QUICK, **store, **guarded.tls("PKCS12"), **guarded.jaas(), **_ACLS}
     with ProcessCluster(tmp_path, 3, overrides=overrides) as cluster:
         create(AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2}), "guarded")

@@ -13,7 +13,7 @@ from signalbox.testing.cluster import Cluster
 @pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
     """Three brokers with a metrics page each."""
-    with Cluster(brokers=3, overrides={"metrics.http.port": "0"}) as running:
+    with Cluster(brokers=3, overrides={"signalbox.metrics.http.port": "0"}) as running:
         yield running
 
 

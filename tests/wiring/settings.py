@@ -7,7 +7,7 @@ from signalbox.wiring.configuration import NodeConfig, read_node_config
 
 VALUES = {
     "node.id": "1",
-    "metadata.store": "sqlite:never-opened.db",
+    "signalbox.metadata.store": "sqlite:never-opened.db",
     "listeners": "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0",
     "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROL:PLAINTEXT",
     "inter.broker.listener.name": "REPLICATION",
@@ -25,7 +25,7 @@ def config_of(**changes: str) -> NodeConfig:
 
 OF_CONTROLLER = {
     "node.id": "101",
-    "metadata.store": "sqlite:never-opened.db",
+    "signalbox.metadata.store": "sqlite:never-opened.db",
     "process.roles": "controller",
     "listeners": "CONTROLLER://127.0.0.1:0",
     "controller.listener.names": "controller",

@@ -63,7 +63,7 @@ def test_the_jaas_file(tmp_path: Path) -> None:
     (section,) = re.findall(r"^```\n(client\.KafkaServer.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     path = tmp_path / "jaas.conf"
     path.write_text(section)
-    settings, faults = read_network_settings({"sasl.jaas.file": str(path)}, [])
+    settings, faults = read_network_settings({"signalbox.sasl.jaas.file": str(path)}, [])
     jaas_file, more = read_jaas_file(settings.everywhere)
     none: list[ConfigFault] = []
     assert faults + more == none

@@ -109,8 +109,10 @@ def test_super_users_that_are_none() -> None:
 
 def test_networks_that_are_none() -> None:
     name = "kafka.security.authorizer.AclAuthorizer"
-    _, [fault] = asked(authorizer__class__name=name, authorizer__forwarded__acl__changes__from="10.0.0.0/8,everywhere")
-    assert fault.key == "authorizer.forwarded.acl.changes.from"
+    _, [fault] = asked(
+        authorizer__class__name=name, signalbox__authorizer__forwarded__acl__changes__from="10.0.0.0/8,everywhere"
+    )
+    assert fault.key == "signalbox.authorizer.forwarded.acl.changes.from"
     assert "'everywhere'" in fault.problem
 
 
@@ -123,7 +125,7 @@ def test_networks_that_are_none() -> None:
         (
             {
                 "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:SASL_PLAINTEXT,CONTROL:PLAINTEXT",
-                "broker.principal.changes.on.client.listeners.enable": "true",
+                "signalbox.broker.principal.changes.on.client.listeners.enable": "true",
             },
             False,
         ),
@@ -149,7 +151,7 @@ def test_a_forwarded_acl_change_from_outside_is_rejected_and_one_to_the_controll
     overrides = {
         "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
         "super.users": "User:ANONYMOUS",
-        "authorizer.forwarded.acl.changes.from": network,
+        "signalbox.authorizer.forwarded.acl.changes.from": network,
     }
     creation = CreateAclsRequest.AclCreation(
         resource_type=2, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3

@@ -9,7 +9,7 @@ import pytest
 from signalbox.common.properties_file import Properties
 from signalbox.wiring.configuration import read_node_config
 
-_NODE = {"node.id": "1", "metadata.store": "sqlite:/tmp/signalbox-never-opened.db"}
+_NODE = {"node.id": "1", "signalbox.metadata.store": "sqlite:/tmp/signalbox-never-opened.db"}
 _LISTENERS = {
     "listeners": "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0",
     "inter.broker.listener.name": "REPLICATION",
@@ -56,10 +56,10 @@ def test_unknown_keys_are_named_with_what_was_meant() -> None:
 
 def test_all_faults_come_at_once() -> None:
     config, faults = read_node_config(
-        Properties("a test", {"node.id": "x", "metadata.store": "etcd:1", "listeners": "A"})
+        Properties("a test", {"node.id": "x", "signalbox.metadata.store": "etcd:1", "listeners": "A"})
     )
     assert config is None
-    assert {fault.key for fault in faults} >= {"node.id", "metadata.store", "listeners"}
+    assert {fault.key for fault in faults} >= {"node.id", "signalbox.metadata.store", "listeners"}
 
 
 def faults_of(**more: str) -> list[tuple[str, str, str]]:

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.spec("F15")
 def controller_in(folder: Path, **changes: str) -> ControllerNode:
     values = {
         **OF_CONTROLLER,
-        "metadata.store": f"sqlite:{folder / 'metadata.db'}",
+        "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
         "log.dirs": "",
         **{key.replace("__", "."): value for key, value in changes.items()},
     }
@@ -56,7 +56,7 @@ async def until_active(node: ControllerNode) -> None:
 
 def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
     async def scenario() -> None:
-        node = controller_in(tmp_path, metrics__http__port="0")
+        node = controller_in(tmp_path, signalbox__metrics__http__port="0")
         await node.start()
         told, components = node.describe(), node.components
         assert (told["node_id"], set(told["listeners"])) == (101, {"CONTROLLER"})

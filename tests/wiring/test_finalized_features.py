@@ -13,7 +13,7 @@ from signalbox.metadata.store.port import Create, Write
 from signalbox.wiring.finalized_features import follow_features, reject_unsupported_features
 from tests.metadata.participants import run_with_stores
 
-VALUES = {"zookeeper.connect": None, "metadata.store": "sqlite:m.db"}
+VALUES = {"zookeeper.connect": None, "signalbox.metadata.store": "sqlite:m.db"}
 
 
 def test_a_start_needs_what_is_finalized() -> None:
@@ -25,9 +25,9 @@ def test_a_start_needs_what_is_finalized() -> None:
         with pytest.raises(StartError) as rejected:
             await reject_unsupported_features(store, VALUES)
         assert str(rejected.value) == (
-            "metadata.store (sqlite:m.db): group.version is finalized at 1 and not supported; signalbox.version is"
-            " finalized at 2 and supported from 1 to 1. Run a release that supports it, or take it back first:"
-            " kafka-features.sh downgrade --feature NAME=LEVEL"
+            "signalbox.metadata.store (sqlite:m.db): group.version is finalized at 1 and not supported;"
+            " signalbox.version is finalized at 2 and supported from 1 to 1. Run a release that supports it, or take it"
+            " back first: kafka-features.sh downgrade --feature NAME=LEVEL"
         )
         await store.commit([Write(FEATURE, b"torn")])
         with pytest.raises(StartError, match=r"/feature holds no JSON"):

@@ -15,7 +15,7 @@ def test_shapes_follow_the_keys() -> None:
         config_of(
             offsets__topic__num__partitions="7",
             offsets__topic__replication__factor="2",
-            audit__topic__retention__ms="5",
+            signalbox__audit__topic__retention__ms="5",
             request__timeout__ms="99",
         )
     )

@@ -25,8 +25,8 @@ def faults(given: dict[str, str]) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     "given",
     [
-        {"metadata.store": "sqlite:/x/y.db"},
-        {"metadata.store": "zookeeper:zk1:2181,zk2:2181/kafka"},
+        {"signalbox.metadata.store": "sqlite:/x/y.db"},
+        {"signalbox.metadata.store": "zookeeper:zk1:2181,zk2:2181/kafka"},
         {"zookeeper.connect": "zk1:2181/kafka"},
     ],
 )
@@ -37,11 +37,15 @@ def test_stores_that_there_are(given: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("given", "key", "gist"),
     [
-        ({}, "metadata.store", "is missing"),
-        ({"metadata.store": "sqlite:"}, "metadata.store", "is no store"),
-        ({"metadata.store": "etcd:here"}, "metadata.store", "is no store"),
-        ({"metadata.store": "sqlite:a", "zookeeper.connect": "zk"}, "metadata.store", "is set as well"),
-        ({"metadata.store": "zookeeper:zk:x"}, "metadata.store", "'x' is no port"),
+        ({}, "signalbox.metadata.store", "is missing"),
+        ({"signalbox.metadata.store": "sqlite:"}, "signalbox.metadata.store", "is no store"),
+        ({"signalbox.metadata.store": "etcd:here"}, "signalbox.metadata.store", "is no store"),
+        (
+            {"signalbox.metadata.store": "sqlite:a", "zookeeper.connect": "zk"},
+            "signalbox.metadata.store",
+            "is set as well",
+        ),
+        ({"signalbox.metadata.store": "zookeeper:zk:x"}, "signalbox.metadata.store", "'x' is no port"),
         ({"zookeeper.connect": "zk:1/a,zk2:1/a"}, "zookeeper.connect", "one chroot follows the last host"),
         ({**TLS, "zookeeper.ssl.truststore.location": "/no"}, "zookeeper.ssl.truststore.location", "cannot be read"),
         ({**TLS, "zookeeper.ssl.keystore.type": "BCFKS", "zookeeper.ssl.keystore.location": "/dev/null"},
@@ -52,7 +56,7 @@ def test_stores_that_there_are(given: dict[str, str]) -> None:
         ({**TLS, "zookeeper.ssl.cipher.suites": "TLS_X"}, "zookeeper.ssl.cipher.suites", "no such cipher suite"),
         ({"zookeeper.connect": "zk", "zookeeper.set.acl": "true"}, "zookeeper.set.acl", "needs an identity"),
         ({**TLS, "zookeeper.set.acl": "true"}, "zookeeper.set.acl", "needs an identity"),
-        ({"zookeeper.connect": "zk", "sasl.jaas.file": "/no"}, "sasl.jaas.file", "cannot be read"),
+        ({"zookeeper.connect": "zk", "signalbox.sasl.jaas.file": "/no"}, "signalbox.sasl.jaas.file", "cannot be read"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_names_the_key(given: dict[str, str], key: str, gist: str) -> None:
@@ -63,7 +67,7 @@ def test_what_is_wrong_names_the_key(given: dict[str, str], key: str, gist: str)
 
 def test_a_store_is_opened_with_a_session(tmp_path: Path) -> None:
     async def scenario() -> None:
-        values, _ = NODE_CONFIG.read({"metadata.store": f"sqlite:{tmp_path / 'm.db'}"})
+        values, _ = NODE_CONFIG.read({"signalbox.metadata.store": f"sqlite:{tmp_path / 'm.db'}"})
         store = await open_store(values, SystemClock())
         assert isinstance(store, SqliteMetadataStore)
         assert store.session_id
@@ -114,7 +118,9 @@ def test_the_login_of_a_jaas_file(
     monkeypatch.delenv("KAFKA_OPTS", raising=False)
     file = tmp_path / "jaas.conf"
     file.write_text(section)
-    found = faults({"zookeeper.connect": "zk", "zookeeper.set.acl": "true", "sasl.jaas.file": str(file), **given})
+    found = faults(
+        {"zookeeper.connect": "zk", "zookeeper.set.acl": "true", "signalbox.sasl.jaas.file": str(file), **given}
+    )
     assert [each[0] for each in found] == ([key] if key else [])
     assert gist in "".join(each[2] for each in found)
 
@@ -123,5 +129,5 @@ def test_javas_property_switches_the_login_off(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("KAFKA_OPTS", "-Dzookeeper.sasl.client=false")
     file = tmp_path / "jaas.conf"
     file.write_text(f"Client {{ {DIGEST} }};")
-    [(key, _, _)] = faults({"zookeeper.connect": "zk", "sasl.jaas.file": str(file)})
+    [(key, _, _)] = faults({"zookeeper.connect": "zk", "signalbox.sasl.jaas.file": str(file)})
     assert key == "zookeeper.sasl.client"

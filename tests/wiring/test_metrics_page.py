@@ -78,14 +78,14 @@ def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         fault = rejected_start("127.0.0.1", port)
-    assert (fault.key, fault.entry) == ("metrics.http.port", str(port))
+    assert (fault.key, fault.entry) == ("signalbox.metrics.http.port", str(port))
     assert fault.problem == "cannot be bound on 127.0.0.1: Address already in use"
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no such host", "a..b"])
 def test_a_host_that_is_not_ours_is_named(host: str) -> None:
     fault = rejected_start(host, 0)
-    assert (fault.key, fault.entry) == ("metrics.http.host", host)
+    assert (fault.key, fault.entry) == ("signalbox.metrics.http.host", host)
     assert fault.problem.startswith("cannot be bound with port 0: ")
 
 

@@ -28,7 +28,7 @@ from tests.wiring.settings import VALUES
 def node_in(folder: Path, **changes: str) -> Node:
     values = {
         **VALUES,
-        "metadata.store": f"sqlite:{folder / 'metadata.db'}",
+        "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
         "log.dirs": str(folder / "data"),
         **{key.replace("__", "."): value for key, value in changes.items()},
     }
@@ -46,7 +46,9 @@ async def tasks_left() -> set[str]:
 
 def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
     async def scenario() -> None:
-        node = node_in(tmp_path, offsets__topic__replication__factor="1", audit__topic__replication__factor="1")
+        node = node_in(
+            tmp_path, offsets__topic__replication__factor="1", signalbox__audit__topic__replication__factor="1"
+        )
         await node.start()
         told = node.describe()
         assert (told["node_id"], len(told["cluster_id"]), set(told["listeners"])) == (
@@ -101,12 +103,14 @@ def test_a_broker_whose_ports_are_taken_is_never_registered(tmp_path: Path, trou
         taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
         port = taken.sockets[0].getsockname()[1]
         listeners = VALUES["listeners"].replace("CLIENT://127.0.0.1:0", f"CLIENT://127.0.0.1:{port}")
-        changes = {"metrics__http__port": str(port)} if trouble == "metrics port" else {"listeners": listeners}
+        changes = (
+            {"signalbox__metrics__http__port": str(port)} if trouble == "metrics port" else {"listeners": listeners}
+        )
         node = node_in(tmp_path, **changes)
         with pytest.raises(StartError) as rejected:
             await node.start()
         (fault,) = rejected.value.faults
-        assert fault.key == ("metrics.http.port" if trouble == "metrics port" else "listeners")
+        assert fault.key == ("signalbox.metrics.http.port" if trouble == "metrics port" else "listeners")
         assert node.components.registrar.broker_epoch == -1
         await node.stop(controlled=False)
         taken.close()
@@ -152,11 +156,11 @@ def test_a_store_that_cannot_be_is_rejected_with_its_key(tmp_path: Path, setting
     value = setting.format(folder=tmp_path)
 
     async def scenario() -> None:
-        node = node_in(tmp_path, metadata__store=value)
+        node = node_in(tmp_path, signalbox__metadata__store=value)
         with pytest.raises(StartError) as rejected:
             await node.start()
         (fault,) = rejected.value.faults
-        assert (fault.key, fault.entry) == ("metadata.store", value)
+        assert (fault.key, fault.entry) == ("signalbox.metadata.store", value)
         assert problem.format(folder=tmp_path) in fault.problem
         await node.stop(controlled=False)
         assert await tasks_left() == set()

@@ -21,6 +21,6 @@ def test_shared_parts(cluster: Cluster) -> None:
 
 def test_a_trail_that_is_off_keeps_nothing() -> None:
     for enabled, last_seq in (("true", 0), ("false", -1)):
-        telemetry = Telemetry.begin(config_of(audit__enable=enabled), ManualClock())
+        telemetry = Telemetry.begin(config_of(signalbox__audit__enable=enabled), ManualClock())
         telemetry.audit.record(AuditEvent(kind=AuditKind.ADMIN))
         assert telemetry.audit.last_seq == last_seq

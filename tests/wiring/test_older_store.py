@@ -32,7 +32,7 @@ def properties(folder: Path, broker_id: int) -> Path:
     file = folder / f"broker-{broker_id}.properties"
     file.write_text(
         f"node.id={broker_id}\nlisteners=PLAINTEXT://127.0.0.1:0\n"
-        f"metadata.store=sqlite:{folder / 'metadata.db'}\nlog.dirs={data_of(folder, broker_id)}\n"
+        f"signalbox.metadata.store=sqlite:{folder / 'metadata.db'}\nlog.dirs={data_of(folder, broker_id)}\n"
     )
     return file
 

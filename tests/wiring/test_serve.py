@@ -21,10 +21,10 @@ from tests.wiring.settings import VALUES
 def properties(folder: Path, **changes: str) -> Path:
     values = {
         **VALUES,
-        "metadata.store": f"sqlite:{folder / 'metadata.db'}",
+        "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
         "log.dirs": str(folder / "data"),
         "offsets.topic.replication.factor": "1",
-        "audit.topic.replication.factor": "1",
+        "signalbox.audit.topic.replication.factor": "1",
         **{key.replace("__", "."): value for key, value in changes.items()},
     }
     file = folder / "server.properties"
@@ -52,7 +52,7 @@ def test_every_fault_at_once_each_with_its_line(tmp_path: Path, capsys: pytest.C
     for key, line in (("node.id", 1), ("listeners", 3), ("log.retention.ms", 4)):
         assert any(text.startswith(f"{file}:{line}: {key}") for text in lines), lines
     assert any(text.startswith(f"{file}:5: max.connections.per.ip.overrides") for text in lines), lines
-    assert any("metadata.store" in text and "is missing" in text for text in lines)
+    assert any("signalbox.metadata.store" in text and "is missing" in text for text in lines)
     assert lines[-1] == f"not started: {len(lines) - 1} faults in the configuration"
     assert len(set(lines)) == len(lines)
 

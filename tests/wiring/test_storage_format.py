@@ -30,11 +30,11 @@ def admin(password: str = "secret", mechanism: str = "SCRAM-SHA-256") -> ScramAr
 
 
 async def formatted(folder: Path, *users: ScramArgument) -> list[str]:
-    return await format_storage(config_of(metadata__store=f"sqlite:{folder}/metadata.db"), users)
+    return await format_storage(config_of(signalbox__metadata__store=f"sqlite:{folder}/metadata.db"), users)
 
 
 async def opened(folder: Path) -> MetadataStore:
-    return await open_store(config_of(metadata__store=f"sqlite:{folder}/metadata.db").values, SystemClock())
+    return await open_store(config_of(signalbox__metadata__store=f"sqlite:{folder}/metadata.db").values, SystemClock())
 
 
 async def configs(folder: Path) -> dict[str, str]:

@@ -22,7 +22,7 @@ from tests.waiting import until_true
 from tests.wiring.settings import config_of
 from tests.wiring.test_node import node_in
 
-ONE = {"offsets__topic__replication__factor": "1", "audit__topic__replication__factor": "1"}
+ONE = {"offsets__topic__replication__factor": "1", "signalbox__audit__topic__replication__factor": "1"}
 
 
 async def lived(folder: Path, controlled: bool = True) -> None:
@@ -52,7 +52,7 @@ def test_a_store_put_back_from_an_older_copy_rejects_the_start(tmp_path: Path, c
         newest.rename(tmp_path / "newest.db")
         shutil.copy(tmp_path / "older.db", newest)
         words = await rejected(tmp_path)
-        assert "metadata.store" in words
+        assert "signalbox.metadata.store" in words
         assert "is an older copy (incarnation=" in words
         assert str(tmp_path / "data") in words
         assert "signalbox store accept-older --config" in words

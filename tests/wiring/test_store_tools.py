@@ -22,7 +22,7 @@ TOPIC, CONTENT = "/brokers/topics/t", b'{"partitions":{"0":[1]}}'
 
 
 async def opened(setting: str) -> SqliteMetadataStore:
-    values, _ = NODE_CONFIG.read({"metadata.store": setting})
+    values, _ = NODE_CONFIG.read({"signalbox.metadata.store": setting})
     store = await open_store(values, SystemClock())
     assert isinstance(store, SqliteMetadataStore)
     return store
@@ -84,7 +84,7 @@ def test_a_store_to_read_from_is_not_made_by_looking(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "given", "key"),
     [
-        ("etcd:here", {}, "metadata.store"),
+        ("etcd:here", {}, "signalbox.metadata.store"),
         ("zookeeper:127.0.0.1:1", {"zookeeper.set.acl": "true"}, "zookeeper.set.acl"),
     ],
 )
@@ -97,7 +97,7 @@ def test_settings_that_no_broker_could_start_with(
 
 
 def test_of_a_brokers_file_only_the_access_counts(tmp_path: Path) -> None:
-    """zookeeper.connect beside metadata.store would be a fault: the command itself names the store."""
+    """zookeeper.connect beside signalbox.metadata.store would be a fault: the command itself names the store."""
     source = f"sqlite:{tmp_path / 'old.db'}"
 
     async def main() -> int:

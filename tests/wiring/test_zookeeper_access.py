@@ -19,7 +19,7 @@ def values(tmp_path: Path, sections: str = "", **given: str) -> dict[str, Value]
     """Values of a configuration with a JAAS file of these sections; two underscores in a name in `given` are a dot."""
     (tmp_path / "jaas.conf").write_text(sections or "Other { x.Y required; };")
     changes = {key.replace("__", "."): value for key, value in given.items()}
-    asked = {"zookeeper.connect": "zk", "sasl.jaas.file": str(tmp_path / "jaas.conf"), **changes}
+    asked = {"zookeeper.connect": "zk", "signalbox.sasl.jaas.file": str(tmp_path / "jaas.conf"), **changes}
     read, faults = NODE_CONFIG.read(asked)
     assert faults == []
     return read

@@ -40,7 +40,7 @@ class AuditTrail:
     """The audit sink of all packages of a broker, and the task that writes."""
 
     def __init__(self, node_id: int, clock: Clock, metrics: Metrics, enabled: bool = True) -> None:
-        self._enabled = enabled  # audit.enable: without a writer the queue must stay empty
+        self._enabled = enabled  # signalbox.audit.enable: without a writer the queue must stay empty
         self._node_id = node_id
         self._clock = clock
         self._broker_epoch = -1

@@ -82,7 +82,7 @@ class BrokerPrincipalRule:
             self._logged.add(context.principal)
             log.warning(
                 "Change by a broker's principal rejected (principal=%s, client listener=%s): log in as another "
-                "user, or set broker.principal.changes.on.client.listeners.enable",
+                "user, or set signalbox.broker.principal.changes.on.client.listeners.enable",
                 context.principal,
                 context.listener_name,
             )

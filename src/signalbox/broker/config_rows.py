@@ -1,6 +1,6 @@
 # ruff: noqa: E501 (a table reads better with one row per key)
 """Config rows of the broker itself: identity, defaults for topics, audit, authorization, shutdown. Kafka's names and
-defaults where Kafka has them; `metadata.store`, `metrics.*` and `audit.*` are Signalbox's own."""
+defaults where Kafka has them; the keys that begin with `signalbox.` are Signalbox's own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BROKER_CONFIG = ConfigTable(
         ("node.id", _I, -1, at_least(-1), Dynamic.READ_ONLY, "The id of this node. The same as broker.id."),
         ("broker.rack", _S, None, None, Dynamic.READ_ONLY, "The rack of the broker, for rack-aware replica assignment."),
         ("process.roles", _LIST, [], None, Dynamic.READ_ONLY, "The comma-separated list of roles of this node: broker, controller or both. A node with only the role controller is a dedicated controller and serves no clients. If not set, the node is a broker that can become the controller."),
-        ("metadata.store", _S, None, None, Dynamic.READ_ONLY, "The metadata store: sqlite:<file>, with all nodes on one host, or zookeeper:<host:port,...>[/chroot]."),
+        ("signalbox.metadata.store", _S, None, None, Dynamic.READ_ONLY, "The metadata store: sqlite:<file>, with all nodes on one host, or zookeeper:<host:port,...>[/chroot]."),
         ("broker.session.timeout.ms", _I, 6_000, at_least(100), Dynamic.READ_ONLY, "The time in milliseconds without a heartbeat after which a broker is considered dead. A closed connection is detected earlier."),
         ("inter.broker.protocol.version", _S, "3.9", is_inter_broker_protocol, Dynamic.READ_ONLY, "The release as which this broker behaves towards other brokers. At 3.4 and above, brokers forward metadata changes to the controller. Below 3.4, brokers write changes of configs, ACLs, quotas, users and delegation tokens directly to the store, and clients send other changes to the controller. At 2.7 and above, registrations have version 5, and leaders change the ISR through the controller. Below 2.7, registrations have version 4, and leaders write the ISR directly to the store."),
         ("auto.create.topics.enable", _B, True, None, Dynamic.READ_ONLY, "Whether Metadata requests can create topics."),
@@ -35,21 +35,21 @@ BROKER_CONFIG = ConfigTable(
         ("authorizer.class.name", _CLASS, "", None, Dynamic.READ_ONLY, "The Python import path of the authorizer. If empty, every operation is authorized."),
         ("super.users", _S, "", None, Dynamic.READ_ONLY, "The list of super users, Type:name separated by semicolons, who are authorized for every operation."),
         ("allow.everyone.if.no.acl.found", _B, False, None, Dynamic.READ_ONLY, "Whether every user is authorized for a resource that has no ACLs."),
-        ("authorizer.forwarded.acl.changes.from", _LIST, [], None, Dynamic.READ_ONLY, "The comma-separated list of networks (10.0.0.0/8) from which users, including super users, may change ACLs through a broker that is not the controller. If empty, every network is allowed."),
-        ("broker.principal.changes.on.client.listeners.enable", _B, False, None, Dynamic.READ_ONLY, "Whether the principal of a broker may make changes on client listeners too, as in Apache Kafka. If false, it may make changes on internal listeners only."),
-        ("forwarded.api.versions.max", _LIST, [], reject_ceilings, Dynamic.READ_ONLY, "The comma-separated list of the highest supported versions of forwarded APIs, for example CreateTopics:5. If empty, all versions are supported. ApiVersions returns the versions that the broker and the active controller have in common."),
+        ("signalbox.authorizer.forwarded.acl.changes.from", _LIST, [], None, Dynamic.READ_ONLY, "The comma-separated list of networks (10.0.0.0/8) from which users, including super users, may change ACLs through a broker that is not the controller. If empty, every network is allowed."),
+        ("signalbox.broker.principal.changes.on.client.listeners.enable", _B, False, None, Dynamic.READ_ONLY, "Whether the principal of a broker may make changes on client listeners too, as in Apache Kafka. If false, it may make changes on internal listeners only."),
+        ("signalbox.forwarded.api.versions.max", _LIST, [], reject_ceilings, Dynamic.READ_ONLY, "The comma-separated list of the highest supported versions of forwarded APIs, for example CreateTopics:5. If empty, all versions are supported. ApiVersions returns the versions that the broker and the active controller have in common."),
         ("delegation.token.secret.key", _PASSWORD, None, None, Dynamic.READ_ONLY, "The secret key with which the HMACs of delegation tokens are computed. It must be the same on every broker. If not set, delegation tokens are disabled."),
         ("delegation.token.master.key", _PASSWORD, None, None, Dynamic.READ_ONLY, "Kafka's old name of delegation.token.secret.key. If both are set, delegation.token.secret.key is used."),
         ("quota.window.num", _I, 11, at_least(1), Dynamic.READ_ONLY, "The number of windows over which byte rates are measured. A burst of one window less is allowed."),
         ("quota.window.size.seconds", _I, 1, at_least(1), Dynamic.READ_ONLY, "The length in seconds of one window of quota.window.num."),
         ("controller.quota.window.num", _I, 11, at_least(1), Dynamic.READ_ONLY, "The number of windows over which controller_mutation_rate is measured. A burst of this number of windows is allowed."),
         ("controller.quota.window.size.seconds", _I, 1, at_least(1), Dynamic.READ_ONLY, "The length in seconds of one window of controller.quota.window.num."),
-        ("metrics.http.port", _I, -1, between(-1, 65_535), Dynamic.READ_ONLY, "The port of the HTTP endpoint for Prometheus metrics. -1 disables the endpoint; 0 selects a free port."),
-        ("metrics.http.host", _S, "127.0.0.1", None, Dynamic.READ_ONLY, "The address to which the HTTP endpoint for Prometheus metrics is bound."),
-        ("audit.enable", _B, True, None, Dynamic.READ_ONLY, "Whether the audit trail is written."),
-        ("audit.topic.partitions", _I, 3, at_least(1), Dynamic.READ_ONLY, "The number of partitions with which the audit topic is created."),
-        ("audit.topic.replication.factor", _SHORT, 3, at_least(1), Dynamic.READ_ONLY, "The replication factor with which the audit topic is created."),
-        ("audit.topic.retention.ms", _L, 604_800_000, at_least(-1), Dynamic.READ_ONLY, "The time in milliseconds for which the audit trail is retained."),
+        ("signalbox.metrics.http.port", _I, -1, between(-1, 65_535), Dynamic.READ_ONLY, "The port of the HTTP endpoint for Prometheus metrics. -1 disables the endpoint; 0 selects a free port."),
+        ("signalbox.metrics.http.host", _S, "127.0.0.1", None, Dynamic.READ_ONLY, "The address to which the HTTP endpoint for Prometheus metrics is bound."),
+        ("signalbox.audit.enable", _B, True, None, Dynamic.READ_ONLY, "Whether the audit trail is written."),
+        ("signalbox.audit.topic.partitions", _I, 3, at_least(1), Dynamic.READ_ONLY, "The number of partitions with which the audit topic is created."),
+        ("signalbox.audit.topic.replication.factor", _SHORT, 3, at_least(1), Dynamic.READ_ONLY, "The replication factor with which the audit topic is created."),
+        ("signalbox.audit.topic.retention.ms", _L, 604_800_000, at_least(-1), Dynamic.READ_ONLY, "The time in milliseconds for which the audit trail is retained."),
         ("signalbox.audit.topic.retention.bytes", _L, 268_435_456, at_least(-1), Dynamic.READ_ONLY, "The maximum number of bytes that each partition of the audit topic retains, set when the topic is created. The oldest events are deleted first. -1 means no limit."),
     )
 )  # fmt: skip

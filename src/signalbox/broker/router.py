@@ -145,7 +145,9 @@ class Router:
         if route is None:
             raise DecodeError(f"API {api_key} is not served here")
         if version > route.max_version:
-            raise DecodeError(f"forwarded.api.versions.max holds back what is above version {route.max_version}")
+            raise DecodeError(
+                f"signalbox.forwarded.api.versions.max holds back what is above version {route.max_version}"
+            )
         if decoder is None:
             decoder = self._decoders[api_key] = API_TABLE[api_key].request.decode_prefix
         if len(frame) >= LONG_FRAME_BYTES and api_key != ApiKey.PRODUCE:

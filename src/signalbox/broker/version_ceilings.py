@@ -1,4 +1,4 @@
-"""`forwarded.api.versions.max`: maximum versions of forwardable APIs (F9).
+"""`signalbox.forwarded.api.versions.max`: maximum versions of forwardable APIs (F9).
 
 A broker with a maximum behaves, towards clients and towards brokers that forward to it, like a broker of an older
 release: it advertises and accepts no higher versions, also inside an Envelope. An operator excludes a version of an API

@@ -14,7 +14,9 @@ from signalbox.cli.connect import fail
 
 _TIMEOUT_S = 10.0
 
-Addresses = Annotated[list[str], typer.Argument(help="host:port of metrics pages (metrics.http.port), one a broker.")]
+Addresses = Annotated[
+    list[str], typer.Argument(help="host:port of metrics pages (signalbox.metrics.http.port), one a broker.")
+]
 
 
 def page_of(address: str) -> str:
@@ -27,7 +29,7 @@ def page_of(address: str) -> str:
             return text
     except (OSError, ValueError) as error:  # urllib.error.URLError is an OSError
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        fail(f"{address} has no metrics page: {reason} (check metrics.http.port of the broker)")
+        fail(f"{address} has no metrics page: {reason} (check signalbox.metrics.http.port of the broker)")
 
 
 class BrokerPage:

@@ -37,7 +37,7 @@ def copy(source: From, target: To, config: Config = None, dry_run: DryRun = Fals
     what = "would be written" if dry_run else "written, and compared entry by entry"
     say(f"cluster {report.cluster_id}: {report.entries} entries, {report.to_write} {what}")
     if not dry_run:
-        say(f"now set metadata.store={target} for every broker and start them")
+        say(f"now set signalbox.metadata.store={target} for every broker and start them")
 
 
 @app.command("backup")

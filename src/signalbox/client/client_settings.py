@@ -13,6 +13,7 @@ from signalbox.client.failures import ConfigRejected
 from signalbox.client.node import Address, parse_bootstrap_servers
 from signalbox.client.rebootstrap import RecoveryPolicy
 from signalbox.common.config_table import ConfigFault
+from signalbox.common.old_keys import current_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,9 @@ class ClientSettings:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ClientSettings:
-        """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored."""
+        """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored, old names
+        of keys are read (`common/old_keys.py`)."""
+        properties = {current_name(key): value for key, value in properties.items()}
         values, faults = CLIENT_CONFIG.read(properties)
         if not properties.get("bootstrap.servers"):
             faults.append(ConfigFault("bootstrap.servers", "", "is missing", "Name one broker as host:port"))
@@ -61,7 +64,7 @@ class ClientSettings:
             retry_backoff_ms=number["retry.backoff.ms"],
             retry_backoff_max_ms=number["retry.backoff.max.ms"],
             metadata_max_age_ms=number["metadata.max.age.ms"],
-            cluster_id_policy=str(values["cluster.id.policy"]),
+            cluster_id_policy=str(values["signalbox.cluster.id.policy"]),
             allow_auto_create_topics=bool(values["allow.auto.create.topics"]),
             recovery=RecoveryPolicy(
                 metadata_recovery_strategy=str(values["metadata.recovery.strategy"]),

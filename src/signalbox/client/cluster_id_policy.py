@@ -1,4 +1,4 @@
-"""Which cluster a client may use: `cluster.id.policy` = follow | pin:<id> | pin-first.
+"""Which cluster a client may use: `signalbox.cluster.id.policy` = follow | pin:<id> | pin-first.
 
 KIP-1242 does not protect the bootstrap: a client accepts a bootstrap server of another cluster (misroute stories 1 to
 3). A pinned client rejects it. `follow` keeps Kafka's behaviour: after a rebootstrap it may use another cluster.
@@ -15,7 +15,7 @@ class ClusterIdPolicy:
         self._pin_first = text == "pin-first"
         self.pinned: str | None = text.removeprefix("pin:") if text.startswith("pin:") else None
         if text not in ("follow", "pin-first") and not self.pinned:
-            raise ValueError(f"cluster.id.policy {text!r} is none of follow, pin-first, pin:<cluster id>")
+            raise ValueError(f"signalbox.cluster.id.policy {text!r} is none of follow, pin-first, pin:<cluster id>")
 
     def accepts(self, cluster_id: str | None) -> bool:
         """Whether Metadata of this cluster may be applied. A response without a cluster id never matches a pin."""

@@ -1,4 +1,5 @@
-"""The configuration keys of our clients: Kafka's names and defaults, KIP-1242's key, and our own `cluster.id.policy`.
+"""The configuration keys of our clients: Kafka's names and defaults, KIP-1242's key, and our own
+`signalbox.cluster.id.policy`.
 
 Read by `ClientSettings.from_properties`, also for `--command-config` of the command line, and by the reference page.
 """
@@ -69,7 +70,7 @@ _ROWS: tuple[tuple[str, ConfigType, Value, Validator | None, str], ...] = (
      " (KIP-1102)."),
     ("metadata.cluster.check.enable", _B, True, None,
      "Whether the client sends the expected cluster id and node id to every broker (KIP-1242)."),
-    ("cluster.id.policy", _S, "follow", _policy,
+    ("signalbox.cluster.id.policy", _S, "follow", _policy,
      "What the client does when the bootstrap servers belong to another cluster. follow: use it, as Kafka's clients"
      " do. pin:<id>, pin-first: reject every cluster except <id>, or except the first one."),
     ("allow.auto.create.topics", _B, False, None, "Whether a Metadata request of the client may create a topic."),

@@ -71,7 +71,7 @@ class NoUsableNode(ClientFailure):
 
 
 class WrongCluster(ClientFailure):
-    """Every address that responded belongs to another cluster than the pinned one (`cluster.id.policy`)."""
+    """Every address that responded belongs to another cluster than the pinned one (`signalbox.cluster.id.policy`)."""
 
 
 class VersionUnsupported(ClientFailure):

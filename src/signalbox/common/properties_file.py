@@ -3,13 +3,15 @@
 Comments begin with `#` or `!`; a key ends at the first unescaped `=`, `:` or blank; a line that ends in an odd number
 of backslashes continues in the next line; `\\t \\n \\r \\f \\uXXXX` are escapes and a backslash before any other
 character stands for that character. If a key appears twice, the last value counts (as in Kafka); `duplicates` has the
-earlier lines.
+earlier lines. A key with an old name (`old_keys`) is read as the key of today; `renamed` has the old names.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+
+from signalbox.common.old_keys import current_name
 
 # Java ends a line only at these: splitlines() would also cut at form feeds and at six more characters.
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -20,13 +22,14 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 @dataclass(slots=True)
 class Properties:
     """Keys and values of one file. `lines` has the 1-based line of each key's last value, `duplicates` the earlier
-    lines; `elsewhere` has the origin of values that are not from the file."""
+    lines; `elsewhere` has the origin of values that are not from the file; `renamed` has pairs (old name, origin)."""
 
     origin: str
     values: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     duplicates: list[tuple[str, int]] = field(default_factory=list)
     elsewhere: dict[str, str] = field(default_factory=dict)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
 
     def where(self, key: str) -> str:
         """`file:line` of a key, or the file alone if the key is not in it."""
@@ -36,9 +39,11 @@ class Properties:
 
     def override(self, text: str, origin: str) -> None:
         """Set one `key=value` in place of the file's value. ValueError names a broken `\\u` escape."""
-        for key, value in parse_properties(text, origin).values.items():
+        given = parse_properties(text, origin)
+        for key, value in given.values.items():
             self.values[key] = value
             self.elsewhere[key] = origin
+        self.renamed += ((old_name, origin) for old_name, _ in given.renamed)
 
 
 def parse_properties(text: str, origin: str = "server.properties") -> Properties:
@@ -46,9 +51,12 @@ def parse_properties(text: str, origin: str = "server.properties") -> Properties
     found = Properties(origin)
     for number, line in _logical_lines(text):
         try:
-            key, value = _split(line)
+            name, value = _split(line)
         except ValueError as error:
             raise ValueError(f"{origin}:{number}: {error}") from error
+        key = current_name(name)
+        if key != name:
+            found.renamed.append((name, f"{origin}:{number}"))
         if key in found.values:
             found.duplicates.append((key, found.lines[key]))
         found.values[key] = value

@@ -12,7 +12,7 @@ _B, _S, _I, _LIST, _PASSWORD = (
 METADATA_CONFIG = ConfigTable(
     ConfigRow(name, type_, default, doc, validator, Dynamic.READ_ONLY)
     for name, type_, default, validator, doc in (
-        ("zookeeper.connect", _S, None, None, "The ZooKeeper connection string, host:port,host:port/chroot. Kafka's form of metadata.store=zookeeper:<connection string>."),
+        ("zookeeper.connect", _S, None, None, "The ZooKeeper connection string, host:port,host:port/chroot. Kafka's form of signalbox.metadata.store=zookeeper:<connection string>."),
         ("zookeeper.session.timeout.ms", _I, 18_000, at_least(1), "The ZooKeeper session timeout in milliseconds. The broker also waits at most this time for a response of ZooKeeper."),
         ("zookeeper.connection.timeout.ms", _I, None, at_least(1), "The maximum time in milliseconds that the broker waits for a connection to ZooKeeper at its start. If not set, zookeeper.session.timeout.ms is used."),
         ("zookeeper.set.acl", _B, False, None, "Whether the broker creates ZooKeeper entries with ACLs: only the brokers of this cluster can write them, and everyone can read them except credentials. Requires an identity: zookeeper.ssl.keystore.location or a JAAS section Client."),

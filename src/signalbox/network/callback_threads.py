@@ -1,8 +1,8 @@
 """Threads for callbacks that may block (directories, introspection endpoints), so that no plane is blocked.
 
 A callback that never returns keeps its thread: a few run at the same time, the others wait in a queue, and a connection
-that waits too long is closed by `connection.setup.timeout.ms`. The threads are daemons: a blocked one does not keep the
-process alive.
+that waits too long is closed by `signalbox.connection.setup.timeout.ms`. The threads are daemons: a blocked one does
+not keep the process alive.
 """
 
 from __future__ import annotations

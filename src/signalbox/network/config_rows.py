@@ -88,21 +88,21 @@ _SERVER_ROWS: tuple[_Row, ...] = (
      "The time in milliseconds after which idle connections are closed. -1 disables this."),
     ("connection.failed.authentication.delay.ms", _I, 100, at_least(0),
      "The time in milliseconds by which the close of a connection is delayed after a failed authentication."),
-    ("sasl.jaas.file", _S, None, None,
+    ("signalbox.sasl.jaas.file", _S, None, None,
      "The location of the JAAS file with the sections <listener>.KafkaServer and KafkaServer"
      " (java.security.auth.login.config in Java)."),
     ("java.security.auth.login.config", _S, None, None,
-     "The location of the JAAS file by its Java name, used if sasl.jaas.file is not set. If neither is set, the value"
-     " in KAFKA_OPTS in the environment is used."),
+     "The location of the JAAS file by its Java name, used if signalbox.sasl.jaas.file is not set. If neither is set,"
+     " the value in KAFKA_OPTS in the environment is used."),
     ("sasl.server.max.receive.size", _I, MAX_UNAUTHENTICATED_FRAME_BYTES, at_least(1),
      "The maximum number of bytes in a request before the connection is authenticated."),
-    ("connection.write.stall.timeout.ms", _L, 30_000, at_least(1),
+    ("signalbox.connection.write.stall.timeout.ms", _L, 30_000, at_least(1),
      "The time in milliseconds after which a connection is closed if the peer reads no byte of a pending response."),
-    ("connection.setup.timeout.ms", _L, 10_000, at_least(1),
+    ("signalbox.connection.setup.timeout.ms", _L, 10_000, at_least(1),
      "The maximum time in milliseconds for the TLS handshake and the authentication of a connection."),
-    ("data.plane.slice.us", _I, 100, at_least(1),
+    ("signalbox.data.plane.slice.us", _I, 100, at_least(1),
      "The maximum time in microseconds that the data plane runs before the control plane is polled."),
-    ("data.plane.measure.polls", _B, False, None,
+    ("signalbox.data.plane.measure.polls", _B, False, None,
      "Whether the metrics include the time between two polls of the control plane."),
 )  # fmt: skip
 
@@ -190,7 +190,7 @@ _LIMITS = frozenset(
         "max.connection.creation.rate",
     )
 )
-_RENEWED_WITH_A_LISTENER = ("ssl.", "sasl.", "connections.max.reauth.ms")
+_RENEWED_WITH_A_LISTENER = ("ssl.", "sasl.", "signalbox.sasl.", "connections.max.reauth.ms")
 
 
 def _dynamic(name: str) -> Dynamic:

@@ -30,10 +30,10 @@ def expiry_reason(connection: Connection, now: float, limits: ExpiryLimits) -> s
     """Why `connection` must be closed now, or None."""
     channel = connection.channel
     if channel.stalled_since is not None and now - channel.stalled_since > limits.stall:
-        return f"the peer accepted no bytes for {limits.stall:g} s (connection.write.stall.timeout.ms)"
+        return f"the peer accepted no bytes for {limits.stall:g} s (signalbox.connection.write.stall.timeout.ms)"
     if not connection.established and now - connection.opened_at > limits.setup:
         missing = "no end of the TLS handshake" if connection.authentication is None else "not authenticated"
-        return f"{missing} after {limits.setup:g} s (connection.setup.timeout.ms)"
+        return f"{missing} after {limits.setup:g} s (signalbox.connection.setup.timeout.ms)"
     if limits.idle is not None and not connection.busy and now - channel.active_at > limits.idle:
         return f"idle for more than {limits.idle:g} s (connections.max.idle.ms)"
     return None

@@ -2,7 +2,7 @@
 
 | place | origin |
 |---|---|
-| `sasl.jaas.file` | a key that Kafka does not have |
+| `signalbox.sasl.jaas.file` | a key that Kafka does not have |
 | `java.security.auth.login.config` | Java's system property, as a key of the configuration |
 | `KAFKA_OPTS=-Djava.security.auth.login.config=...` | the environment variable that Kafka's scripts pass to Java |
 
@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from signalbox.common.java_properties import OPTIONS, java_property
 from signalbox.network.network_settings import ListenerSettings
 
-JAAS_FILE_KEY = "sasl.jaas.file"
+JAAS_FILE_KEY = "signalbox.sasl.jaas.file"
 JAVA_PROPERTY = "java.security.auth.login.config"
 
 

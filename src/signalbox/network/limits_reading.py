@@ -54,6 +54,6 @@ def read_expiry_limits(settings: ListenerSettings) -> ExpiryLimits:
     idle_ms = settings.number("connections.max.idle.ms")
     return ExpiryLimits(
         idle=idle_ms / 1000 if idle_ms >= 0 else None,
-        stall=settings.number("connection.write.stall.timeout.ms") / 1000,
-        setup=settings.number("connection.setup.timeout.ms") / 1000,
+        stall=settings.number("signalbox.connection.write.stall.timeout.ms") / 1000,
+        setup=settings.number("signalbox.connection.setup.timeout.ms") / 1000,
     )

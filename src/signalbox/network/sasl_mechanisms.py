@@ -113,7 +113,7 @@ def _oauthbearer(context: MechanismContext) -> SaslMechanism | None:
     rules = TokenRules(
         audience=tuple(context.names("sasl.oauthbearer.expected.audience")),
         issuer=context.text("sasl.oauthbearer.expected.issuer"),
-        scopes=frozenset(context.names("sasl.oauthbearer.expected.scope")),
+        scopes=frozenset(context.names("signalbox.sasl.oauthbearer.expected.scope")),
         clock_skew_seconds=context.number("sasl.oauthbearer.clock.skew.seconds"),
         scope_claim=context.text("sasl.oauthbearer.scope.claim.name").strip(),
         subject_claim=context.text("sasl.oauthbearer.sub.claim.name").strip(),

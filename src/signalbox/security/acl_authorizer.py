@@ -1,6 +1,6 @@
 """The built-in authorizer: super users, then ACLs with the rules of Kafka's AclAuthorizer (KIP-11, KIP-290, KIP-679).
 
-0. `authorizer.forwarded.acl.changes.from` may reject a change of ACLs that another broker forwarded.
+0. `signalbox.authorizer.forwarded.acl.changes.from` may reject a change of ACLs that another broker forwarded.
 1. A super user is allowed.
 2. ACLs of the resource: its literal name, `*`, every prefix. No ACL of any user → `allow.everyone.if.no.acl.found`.
 3. A matching DENY rejects; else a matching ALLOW allows; else rejected.

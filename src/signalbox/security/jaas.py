@@ -100,7 +100,7 @@ def parse_jaas_config(text: str) -> LoginModule:
 
 @dataclass(frozen=True, slots=True)
 class JaasFile:
-    """The static file (`java.security.auth.login.config` in Java; the key `sasl.jaas.file` here)."""
+    """The static file (`java.security.auth.login.config` in Java; the key `signalbox.sasl.jaas.file` here)."""
 
     sections: Mapping[str, tuple[LoginModule, ...]]
     location: str = ""

@@ -91,8 +91,8 @@ def check_owner(log_dir: str, meta: MetaProperties, cluster_id: str, node_id: in
     if meta.cluster_id and meta.cluster_id != cluster_id:
         raise MetaPropertiesFault(
             log_dir,
-            f"{path} has cluster.id={meta.cluster_id}, but metadata.store is of cluster {cluster_id}",
-            "Give the broker its own folder, or point metadata.store at the cluster the data came from",
+            f"{path} has cluster.id={meta.cluster_id}, but signalbox.metadata.store is of cluster {cluster_id}",
+            "Give the broker its own folder, or point signalbox.metadata.store at the cluster the data came from",
         )
     if meta.node_id != node_id:
         raise MetaPropertiesFault(

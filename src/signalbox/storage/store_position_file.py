@@ -29,7 +29,7 @@ def read_store_position(log_dir: str) -> StorePosition | None:
     except FileNotFoundError:
         return None
     except (KeyError, ValueError) as error:
-        remedy = "Remove the file if metadata.store is the newest copy there is"
+        remedy = "Remove the file if signalbox.metadata.store is the newest copy there is"
         raise StartError([ConfigFault("log.dirs", log_dir, f"{path} cannot be read: {error!r}", remedy)]) from error
 
 

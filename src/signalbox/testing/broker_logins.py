@@ -33,7 +33,7 @@ _OWN_SECURITY = frozenset(
 def names_own_security(overrides: Iterable[str]) -> list[str]:
     """The keys in `overrides` by which a user configures the security between brokers himself."""
     of_peers = tuple(f"listener.name.{name.lower()}." for name in _LISTENERS)
-    return [key for key in overrides if key in _OWN_SECURITY or key.startswith(("sasl.", *of_peers))]
+    return [key for key in overrides if key in _OWN_SECURITY or key.startswith(("sasl.", "signalbox.sasl.", *of_peers))]
 
 
 def speaks_securely(properties: str) -> bool:
@@ -65,7 +65,7 @@ class BrokerLogins:
             **mechanisms,
             "sasl.mechanism.inter.broker.protocol": _MECHANISM,
             **({"sasl.mechanism.controller.protocol": _MECHANISM} if "CONTROLLER:" in protocols else {}),
-            "sasl.jaas.file": str(self.file),
+            "signalbox.sasl.jaas.file": str(self.file),
         }
 
     def write(self) -> None:

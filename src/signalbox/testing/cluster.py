@@ -28,7 +28,7 @@ TEST_DEFAULTS: Mapping[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "4",
     "controlled.shutdown.enable": "false",
-    "metrics.http.port": "-1",
+    "signalbox.metrics.http.port": "-1",
 }
 
 _ANY_PORTS = "CLIENT://127.0.0.1:0,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"
@@ -143,13 +143,13 @@ class Cluster:
             "inter.broker.listener.name": "REPLICATION",
             "control.plane.listener.name": "CONTROL",
             "control.plane.force.controller.requests.enable": "true",
-            "metadata.store": f"sqlite:{folder / 'metadata.db'}",
+            "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
             "log.dirs": str(folder / f"broker-{node_id}"),
             "default.replication.factor": replicas,
             "offsets.topic.replication.factor": replicas,
             "transaction.state.log.replication.factor": replicas,
             "transaction.state.log.min.isr": "1" if replicas == "1" else "2",
-            "audit.topic.replication.factor": replicas,
+            "signalbox.audit.topic.replication.factor": replicas,
         }
 
     async def _stop(self) -> None:

@@ -267,13 +267,13 @@ class ProcessCluster:
             "listener.security.protocol.map": protocols + (",CONTROLLER:PLAINTEXT" if self.controllers else ""),
             "inter.broker.listener.name": "REPLICATION",
             **dedicated,
-            "metadata.store": f"sqlite:{self.folder / 'metadata.db'}",
-            "metrics.http.port": "0",
+            "signalbox.metadata.store": f"sqlite:{self.folder / 'metadata.db'}",
+            "signalbox.metrics.http.port": "0",
             "default.replication.factor": replicas,
             "offsets.topic.replication.factor": replicas,
             "transaction.state.log.replication.factor": replicas,
             "transaction.state.log.min.isr": "1" if replicas == "1" else "2",
-            "audit.topic.replication.factor": replicas,
+            "signalbox.audit.topic.replication.factor": replicas,
         }
 
     def _of_broker(self, broker: BrokerProcess) -> dict[str, str]:

@@ -5,7 +5,7 @@ that waits for the disk, a cold page, a lock, another thread that holds the inte
 the time for which the thread was ready but had no processor is subtracted (`schedstat`). If the thread never slept, its
 processor time is used, since no counter shows the time that a hypervisor or an interrupt takes from a guest.
 
-Measured only with `data.plane.measure.polls`: it costs three system calls per poll.
+Measured only with `signalbox.data.plane.measure.polls`: it costs three system calls per poll.
 """
 
 from __future__ import annotations

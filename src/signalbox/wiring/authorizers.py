@@ -19,8 +19,8 @@ from signalbox.wiring.configuration import NodeConfig
 
 Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"
-_BROKERS_ANYWHERE = "broker.principal.changes.on.client.listeners.enable"
-_NETWORKS = "authorizer.forwarded.acl.changes.from"
+_BROKERS_ANYWHERE = "signalbox.broker.principal.changes.on.client.listeners.enable"
+_NETWORKS = "signalbox.authorizer.forwarded.acl.changes.from"
 # Kafka's own class names mean the built-in authorizer, so that a server.properties of Kafka can be used unchanged.
 _BUILT_IN = frozenset(
     {

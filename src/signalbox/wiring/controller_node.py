@@ -88,7 +88,7 @@ class ControllerNode:
                 endpoint.listener_name: f"{endpoint.host}:{endpoint.port}" for endpoint in table.controller_endpoints()
             },
             "bound": {row.name: f"{row.host or '127.0.0.1'}:{row.port}" for row in table},
-            "metrics": f"http://{self.config['metrics.http.host']}:{self._metrics_port}/metrics"
+            "metrics": f"http://{self.config['signalbox.metrics.http.host']}:{self._metrics_port}/metrics"
             if self._metrics_port > 0
             else "",
         }
@@ -111,7 +111,7 @@ class ControllerNode:
 
     def _housekeep(self, components: ControllerNodeComponents) -> None:
         chores = [repeat(ROLLUP_WINDOW_S, components.telemetry.rollups.flush, components.scheduler.run)]
-        if self.config["audit.enable"]:
+        if self.config["signalbox.audit.enable"]:
             chores.append(components.telemetry.audit.write(components.epochs.broker_epoch, components.audit_delivery))
         self._tasks = [asyncio.get_running_loop().create_task(chore) for chore in chores]
 
@@ -120,7 +120,7 @@ class ControllerNode:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if drain_s and self._tasks and self.config["audit.enable"]:
+        if drain_s and self._tasks and self.config["signalbox.audit.enable"]:
             components.telemetry.rollups.flush()
             components.server.flush_audit()
             await components.telemetry.audit.drain(components.audit_delivery, drain_s)

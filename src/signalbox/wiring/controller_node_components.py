@@ -136,11 +136,11 @@ async def build_controller_node(
     channel = ControllerChannel(lookup, cluster_id, security.inter_broker, controller.controller_refuses)
     lookup.on_change = channel.controller_changed
     data_loop = build_data_loop(config, telemetry.metrics, threads)
-    scheduler = TaskScheduler(asyncio.get_running_loop(), config["data.plane.slice.us"])
+    scheduler = TaskScheduler(asyncio.get_running_loop(), config["signalbox.data.plane.slice.us"])
     observer = AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit)
     router = Router(controller, _NoForwarder(), observer, clock, scheduler)
     throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)
-    ceilings = parse_ceilings(config["forwarded.api.versions.max"])
+    ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     components = ControllerHandlerDependencies(
         cluster_id=cluster_id,
         epochs=epochs,
@@ -162,8 +162,10 @@ async def build_controller_node(
     handlers = build_controller_handlers(components, build_resource_authorizers(components))
     router.install(build_route_table(handlers, CONTROLLER_ROUTES, ceilings), throttling)
     page = None
-    if config["metrics.http.port"] >= 0:
-        page = MetricsPage(telemetry.metrics, config["metrics.http.host"], config["metrics.http.port"], scheduler)
+    if config["signalbox.metrics.http.port"] >= 0:
+        page = MetricsPage(
+            telemetry.metrics, config["signalbox.metrics.http.host"], config["signalbox.metrics.http.port"], scheduler
+        )
     way = AuditTopicLocator(store, config, security.peers)
     return ControllerNodeComponents(
         cluster_id=cluster_id,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from signalbox.common.config_table import ConfigTable, Dynamic, Value
 from signalbox.common.listener_key import LISTENER_PREFIX, read_listener_key
+from signalbox.common.old_keys import current_name, old_name_warning
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entity_config import Configs
 from signalbox.metadata.layout import DEFAULT_ENTITY
@@ -54,9 +55,11 @@ class DynamicBrokerConfig:
         """As `changed_live`, if these were the configs of all brokers, or of this one."""
         defaults = self._repository.broker_default_config() if for_all is None else for_all
         own = self._repository.broker_config(self._node_id) if for_this is None else for_this
+        # Configs that a release before the prefix `signalbox.` stored have old names.
+        stored = {current_name(key): text for key, text in {**defaults, **own}.items()}
         return {
             key: text
-            for key, text in {**defaults, **own}.items()
+            for key, text in stored.items()
             if _changes(key, self._table) and (key.startswith(LISTENER_PREFIX) or key in NETWORK_CONFIG)
         }
 
@@ -83,6 +86,9 @@ class DynamicBrokerConfig:
         if key in self._warned or read_listener_key(key, self._table) is not None:
             return
         self._warned.add(key)
+        if current_name(key) != key:
+            log.warning("Dynamic broker config has an old name: %s", old_name_warning(key))
+            return
         log.warning(
             "Dynamic broker config without effect, it is stored and described: %s", unknown_key(key, self._table)
         )

@@ -45,7 +45,7 @@ class Housekeeping:
         measure_scrub(components.context.metrics, scrub)
         scrubbing = Scrubbing(scrub, lambda: components.context.dynamic.values, components.scheduler.run)
         self._tasks.append(asyncio.get_running_loop().create_task(scrubbing.run()))
-        if config["audit.enable"]:
+        if config["signalbox.audit.enable"]:
             self._tasks.append(
                 asyncio.get_running_loop().create_task(
                     components.telemetry.audit.write(components.epochs.broker_epoch, components.audit_delivery)
@@ -63,7 +63,7 @@ class Housekeeping:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if drain_s and self._config["audit.enable"]:
+        if drain_s and self._config["signalbox.audit.enable"]:
             self._components.telemetry.rollups.flush()
             self._components.server.flush_audit()
             await self._components.telemetry.audit.drain(self._components.audit_delivery, drain_s)

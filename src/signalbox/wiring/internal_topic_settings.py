@@ -28,9 +28,11 @@ def creation_settings(config: NodeConfig) -> TopicCreationSettings:
         ),
     )
     audit = InternalTopicSettings(
-        config["audit.topic.partitions"],
-        config["audit.topic.replication.factor"],
-        audit_topic_configs(config["audit.topic.retention.ms"], config["signalbox.audit.topic.retention.bytes"]),
+        config["signalbox.audit.topic.partitions"],
+        config["signalbox.audit.topic.replication.factor"],
+        audit_topic_configs(
+            config["signalbox.audit.topic.retention.ms"], config["signalbox.audit.topic.retention.bytes"]
+        ),
     )
     shapes = {OFFSETS_TOPIC: offsets, TRANSACTIONS_TOPIC: transactions, AUDIT_TOPIC: audit}
     return TopicCreationSettings(shapes, config["request.timeout.ms"])

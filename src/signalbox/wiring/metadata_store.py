@@ -24,13 +24,17 @@ _SQLITE, _ZOOKEEPER = "sqlite:", "zookeeper:"
 
 def check_store(values: Mapping[str, Value]) -> list[ConfigFault]:
     """Returns the faults of the keys that select the metadata store. The store is not opened."""
-    if values["metadata.store"] is not None and values["zookeeper.connect"] is not None:
-        store = str(values["metadata.store"])
-        return [ConfigFault("metadata.store", store, "zookeeper.connect is set as well", "Set only one of the two")]
+    if values["signalbox.metadata.store"] is not None and values["zookeeper.connect"] is not None:
+        store = str(values["signalbox.metadata.store"])
+        return [
+            ConfigFault(
+                "signalbox.metadata.store", store, "zookeeper.connect is set as well", "Set only one of the two"
+            )
+        ]
     key, setting = store_setting(values)
     if not setting:
         remedy = "Set the metadata store, for example sqlite:/var/lib/sb/meta.db"
-        return [ConfigFault("metadata.store", "", "is missing", remedy)]
+        return [ConfigFault("signalbox.metadata.store", "", "is missing", remedy)]
     if setting.startswith(_ZOOKEEPER):
         return list(_zookeeper_faults(key, setting.removeprefix(_ZOOKEEPER), values))
     if not setting.startswith(_SQLITE) or setting == _SQLITE:
@@ -76,10 +80,10 @@ async def reject_unfinished_copy(store: MetadataStore, values: Mapping[str, Valu
 
 
 def store_setting(values: Mapping[str, Value]) -> tuple[str, str]:
-    """Returns the key that selects the metadata store, and its value in the form of metadata.store."""
+    """Returns the key that selects the metadata store, and its value in the form of signalbox.metadata.store."""
     if (connect := values["zookeeper.connect"]) is not None:
         return "zookeeper.connect", f"{_ZOOKEEPER}{connect}"
-    return "metadata.store", str(values["metadata.store"] or "")
+    return "signalbox.metadata.store", str(values["signalbox.metadata.store"] or "")
 
 
 def _zookeeper(connect: str, values: Mapping[str, Any]) -> MetadataStore:

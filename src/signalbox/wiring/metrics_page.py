@@ -61,9 +61,9 @@ class MetricsPage:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
             problem = f"cannot be bound on {self._host}: {os.strerror(error.errno)}"
             remedy = "Give a port from 1024 on that no other program has, 0 for any free one, or -1 for no page"
-            return ConfigFault("metrics.http.port", str(self._port), problem, remedy)
+            return ConfigFault("signalbox.metrics.http.port", str(self._port), problem, remedy)
         problem = f"cannot be bound with port {self._port}: {reason(error)}"
-        return ConfigFault("metrics.http.host", self._host, problem, "Give an address of this machine")
+        return ConfigFault("signalbox.metrics.http.host", self._host, problem, "Give an address of this machine")
 
     async def stop(self) -> None:
         for acceptor in self._acceptors:

@@ -113,7 +113,7 @@ class Node:
                 if row.advertised is not None
             },
             "bound": {row.name: f"{row.host or '127.0.0.1'}:{row.port}" for row in self.components.server.table},
-            "metrics": f"http://{self.config['metrics.http.host']}:{self._metrics_port}/metrics"
+            "metrics": f"http://{self.config['signalbox.metrics.http.host']}:{self._metrics_port}/metrics"
             if self._metrics_port > 0
             else "",
         }

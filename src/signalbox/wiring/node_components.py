@@ -111,7 +111,7 @@ class Telemetry:
     def begin(cls, config: NodeConfig, clock: Clock) -> Telemetry:
         metrics = MetricRegistry()
         measure_disks(metrics)
-        audit = AuditTrail(config.node_id, clock, metrics, config["audit.enable"])
+        audit = AuditTrail(config.node_id, clock, metrics, config["signalbox.audit.enable"])
         return cls(
             metrics=metrics,
             audit=audit,
@@ -248,7 +248,7 @@ async def build_node(
         security=security,
         channel=controller_channels.channel,
         data_loop=build_data_loop(config, telemetry.metrics, threads),
-        scheduler=TaskScheduler(asyncio.get_running_loop(), config["data.plane.slice.us"]),
+        scheduler=TaskScheduler(asyncio.get_running_loop(), config["signalbox.data.plane.slice.us"]),
         metrics=telemetry.metrics,
         clock=clock,
     )
@@ -272,9 +272,12 @@ async def build_node(
     version = VERSION_WITH_FEATURES if inter_broker_protocol(config).registers_features else VERSION_WITHOUT_FEATURES
     registrar = BrokerRegistrar(store, context.epochs.registered, registration_version=version)
     page = None
-    if config["metrics.http.port"] >= 0:
+    if config["signalbox.metrics.http.port"] >= 0:
         page = MetricsPage(
-            telemetry.metrics, config["metrics.http.host"], config["metrics.http.port"], context.scheduler
+            telemetry.metrics,
+            config["signalbox.metrics.http.host"],
+            config["signalbox.metrics.http.port"],
+            context.scheduler,
         )
     return NodeComponents(
         context=context,
@@ -302,7 +305,7 @@ def build_data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThre
     loop = asyncio.get_running_loop()
     if isinstance(loop, MeasuredLoop):
         loop.poll_gaps.register(metrics)
-    return DataLoop(loop, config["data.plane.slice.us"], threads)
+    return DataLoop(loop, config["signalbox.data.plane.slice.us"], threads)
 
 
 def _router(
@@ -318,7 +321,7 @@ def _router(
     config, channel, serde = context.config, context.channel, context.security.principals.serde
     timeout_ms = config["request.timeout.ms"]
     ruled = with_broker_principal_rule(config, context.security.authorizer)
-    ceilings = parse_ceilings(config["forwarded.api.versions.max"])
+    ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     numbering = ForwardingIds(context.epochs)
     counts = ForwardingMetrics(telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
     whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)

@@ -97,7 +97,7 @@ def audit_page() -> str:
         "",
         "## Retention",
         "",
-        "The topic is limited by time (`audit.topic.retention.ms`) and by size",
+        "The topic is limited by time (`signalbox.audit.topic.retention.ms`) and by size",
         "(`signalbox.audit.topic.retention.bytes` for each partition). Both are set when the topic is created, and can",
         "be changed later with `retention.ms` and `retention.bytes` of the topic.",
         "",

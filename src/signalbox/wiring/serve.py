@@ -114,7 +114,9 @@ def main(arguments: list[str]) -> int:
         log.warning("Configuration warning: %s", warning)
     raise_limit()
     try:
-        with asyncio.Runner(loop_factory=MeasuredLoop if config["data.plane.measure.polls"] else None) as runner:
+        with asyncio.Runner(
+            loop_factory=MeasuredLoop if config["signalbox.data.plane.measure.polls"] else None
+        ) as runner:
             runner.run(serve(config))
     except ConfigRejected as rejected:
         _log_start_failure(rejected)

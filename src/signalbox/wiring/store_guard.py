@@ -120,7 +120,7 @@ class StoreGuard:
         if self._seen is None or not history.lacks(self._seen):
             return False
         _, setting = store_setting(self._config.values)
-        self._fail(f"metadata.store={setting} {older_store(history, self._seen, 'this broker')}. {_REMEDY}")
+        self._fail(f"signalbox.metadata.store={setting} {older_store(history, self._seen, 'this broker')}. {_REMEDY}")
         return True
 
     async def _look(self) -> None:

@@ -24,7 +24,8 @@ TOOL_ERRORS = (CopyRejected, BadBackup, StartError, StoreError, OSError)
 async def copy(
     source: str, target: str, originals: Mapping[str, str], progress: Progress, dry_run: bool = False
 ) -> CopyReport:
-    """Copies from one setting of metadata.store to another. `originals`: a broker's keys, for access to ZooKeeper."""
+    """Copies from one setting of signalbox.metadata.store to another. `originals`: a broker's keys, for
+    access to ZooKeeper."""
     async with _opened(source, originals, must_exist=True) as old, _opened(target, originals) as new:
         return await copy_store(old, new, progress, dry_run)
 
@@ -50,7 +51,7 @@ async def _opened(setting: str, originals: Mapping[str, str], must_exist: bool =
         _reject_missing(setting)
     access = {key: value for key, value in originals.items() if key.startswith("zookeeper.") or key in ACCESS_KEYS}
     access.pop("zookeeper.connect", None)
-    values, faults = NODE_CONFIG.read({**access, "metadata.store": setting})
+    values, faults = NODE_CONFIG.read({**access, "signalbox.metadata.store": setting})
     faults += check_store(values)
     if faults:
         raise StartError([ConfigFault(fault.key, fault.entry, fault.problem, fault.remedy) for fault in faults])

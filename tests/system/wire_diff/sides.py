@@ -76,7 +76,7 @@ _WHO = ApiVersionsRequest(client_software_name="wire-diff", client_software_vers
 def both_sides(folder: Path) -> Iterator[tuple[Side, Side]]:
     """The Signalbox side and Kafka's side."""
     with (
-        ProcessCluster(folder / "ours", 1, overrides={**_ALIKE, "audit.enable": "false"}) as cluster,
+        ProcessCluster(folder / "ours", 1, overrides={**_ALIKE, "signalbox.audit.enable": "false"}) as cluster,
         apache_kafka(folder / "kafka", _ALIKE) as kafka,
     ):
         ours, theirs = Side(cluster.bootstrap()), Side(kafka)

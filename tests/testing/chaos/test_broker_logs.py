@@ -40,8 +40,9 @@ CALLED_FOR = {
     f"copies-destroyed-1-0 {LOST}False): records from offset 40 to 59 are lost, unless a replica that is offline",
     "bits flipped": "2026-11-22T20:22:05.554Z ERROR   node=2 signalbox.storage.log_loader: /x/chaos-5/0.log is "
     "corrupt: truncated to offset 292 by recovery (base offset 536871204 instead of 292, bytes=406021).",
-    "store restored": "2026-11-22T20:26:40.663Z ERROR   node=2 signalbox: not started: metadata.store (sqlite:/x): is "
-    "an older copy (generation=5) than /x has seen (generation=7). Run `signalbox store accept-older --config <file>`",
+    "store restored": "2026-11-22T20:26:40.663Z ERROR   node=2 signalbox: not started: signalbox.metadata.store "
+    "(sqlite:/x): is an older copy (generation=5) than /x has seen (generation=7). Run `signalbox store accept-older "
+    "--config <file>`",
 }
 
 

@@ -16,7 +16,7 @@ from signalbox.testing.process_cluster import ProcessCluster
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster]:
-    overrides = {"metrics.http.port": "-1", "controlled.shutdown.enable": "false"}
+    overrides = {"signalbox.metrics.http.port": "-1", "controlled.shutdown.enable": "false"}
     with ProcessCluster(tmp_path_factory.mktemp("chaos"), 3, overrides=overrides) as running:
         yield running
 

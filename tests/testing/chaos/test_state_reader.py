@@ -13,7 +13,7 @@ from tests.testing.chaos.conftest import PARTITIONS
 
 @pytest.fixture
 def folder(signalbox_cluster: Cluster) -> Path:
-    store = signalbox_cluster.nodes[1].config["metadata.store"]
+    store = signalbox_cluster.nodes[1].config["signalbox.metadata.store"]
     return Path(str(store).removeprefix("sqlite:"))
 
 

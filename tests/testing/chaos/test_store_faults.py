@@ -44,7 +44,7 @@ def test_an_outage_of_a_file_is_a_lock_on_it(tmp_path: Path) -> None:
 @pytest.mark.spec("M3")
 def test_a_broker_stopped_in_a_commit_is_ended_by_its_peers_who_write_on(tmp_path: Path) -> None:
     file = tmp_path / "metadata.db"
-    overrides = {"metrics.http.port": "-1", "broker.session.timeout.ms": str(int(SESSION_S * 1000))}
+    overrides = {"signalbox.metrics.http.port": "-1", "broker.session.timeout.ms": str(int(SESSION_S * 1000))}
     with ProcessCluster(tmp_path, 3, overrides=overrides) as cluster, state_in_file(file) as state:
         controller = state.controller_id()
         other = next(node for node in cluster.brokers if node != controller)

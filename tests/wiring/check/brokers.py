@@ -15,7 +15,7 @@ def broker(node_id: int, **changes: str) -> CheckedBroker:
         "node.id": str(node_id),
         "listeners": f"CLIENT://h{node_id}:1,REPLICATION://h{node_id}:2,CONTROL://h{node_id}:3",
         "log.dirs": f"/data/{node_id}",
-        "metadata.store": "zookeeper:zk1:2181,zk2/kafka",
+        "signalbox.metadata.store": "zookeeper:zk1:2181,zk2/kafka",
         **{key.replace("__", "."): value for key, value in changes.items()},
     }
     properties = Properties(f"{node_id}.properties", {key: value for key, value in values.items() if value})
@@ -30,7 +30,7 @@ def controller(node_id: int, **changes: str) -> CheckedBroker:
         **OF_CONTROLLER,
         "node.id": str(node_id),
         "listeners": f"CONTROLLER://h{node_id}:4",
-        "metadata.store": "zookeeper:zk1:2181,zk2/kafka",
+        "signalbox.metadata.store": "zookeeper:zk1:2181,zk2/kafka",
         **{key.replace("__", "."): value for key, value in changes.items()},
     }
     properties = Properties(f"{node_id}.properties", {key: value for key, value in values.items() if value})

@@ -20,7 +20,7 @@ from tests.wiring.check.brokers import broker
     ],
 )
 def test_one_store(one: str, other: str, same: bool) -> None:
-    assert share_store(broker(1, metadata__store=one), broker(2, metadata__store=other)) is same
+    assert share_store(broker(1, signalbox__metadata__store=one), broker(2, signalbox__metadata__store=other)) is same
 
 
 def test_one_machine() -> None:
@@ -33,7 +33,7 @@ def test_one_machine() -> None:
     # A blank host is each machine's own name, which no configuration contains.
     assert not share_host(broker(1, listeners=told("")), broker(2, listeners=told("")))
     store = "sqlite:/tmp/m.db"
-    assert share_host(broker(1, metadata__store=store), broker(2, metadata__store=store))
+    assert share_host(broker(1, signalbox__metadata__store=store), broker(2, signalbox__metadata__store=store))
 
 
 def test_the_attributes_of_one_broker() -> None:

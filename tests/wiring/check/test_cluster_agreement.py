@@ -27,9 +27,9 @@ def test_alike_there_is_nothing_to_say() -> None:
 
 
 def test_one_store() -> None:
-    [fault] = rules.one_store([broker(1), broker(2), broker(3, metadata__store="sqlite:/tmp/m.db")])
-    assert (fault.key, fault.entry, fault.origin) == ("metadata.store", "sqlite:/tmp/m.db", "3.properties")
-    kafkas = broker(3, metadata__store="", zookeeper__connect="zk9:2181/kafka")
+    [fault] = rules.one_store([broker(1), broker(2), broker(3, signalbox__metadata__store="sqlite:/tmp/m.db")])
+    assert (fault.key, fault.entry, fault.origin) == ("signalbox.metadata.store", "sqlite:/tmp/m.db", "3.properties")
+    kafkas = broker(3, signalbox__metadata__store="", zookeeper__connect="zk9:2181/kafka")
     [fault] = rules.one_store([broker(1), kafkas])
     assert fault.key == "zookeeper.connect"
 

@@ -52,7 +52,10 @@ def test_addresses(one: str, other: str, entries: list[str]) -> None:
     ],
 )
 def test_ports_of_one_machine(one: str, other: str, entries: list[str]) -> None:
-    brokers = [broker(1, listeners=one, metadata__store=SQLITE), broker(2, listeners=other, metadata__store=SQLITE)]
+    brokers = [
+        broker(1, listeners=one, signalbox__metadata__store=SQLITE),
+        broker(2, listeners=other, signalbox__metadata__store=SQLITE),
+    ]
     assert [fault.entry for fault in same_port(brokers)] == entries
     apart = [broker(1, listeners=one, advertised__listeners=listeners("x", 1, 2, 3)), broker(2, listeners=other)]
     assert list(same_port(apart)) == []
@@ -63,18 +66,23 @@ def test_ports_of_one_machine(one: str, other: str, entries: list[str]) -> None:
 )
 def test_metrics_ports_of_one_machine(host: str, port: str, taken: bool) -> None:
     brokers = [
-        broker(1, metadata__store=SQLITE, metrics__http__port=port),
-        broker(2, metadata__store=SQLITE, metrics__http__port=port, metrics__http__host=host),
+        broker(1, signalbox__metadata__store=SQLITE, signalbox__metrics__http__port=port),
+        broker(
+            2,
+            signalbox__metadata__store=SQLITE,
+            signalbox__metrics__http__port=port,
+            signalbox__metrics__http__host=host,
+        ),
     ]
-    assert [fault.key for fault in same_port(brokers)] == ["metrics.http.port"] * taken
+    assert [fault.key for fault in same_port(brokers)] == ["signalbox.metrics.http.port"] * taken
 
 
 def test_folders_of_one_machine() -> None:
     one, two = broker(1, log__dirs="/a,/b"), broker(2, log__dirs="/c,/x/../b/")
     assert list(same_log_dirs([one, two])) == []
     brokers = [
-        broker(1, log__dirs="/a,/b", metadata__store=SQLITE),
-        broker(2, log__dirs="/x/../b/", metadata__store=SQLITE),
+        broker(1, log__dirs="/a,/b", signalbox__metadata__store=SQLITE),
+        broker(2, log__dirs="/x/../b/", signalbox__metadata__store=SQLITE),
     ]
     [fault] = same_log_dirs(brokers)
     assert (fault.key, fault.entry, fault.origin) == ("log.dirs", "/x/../b/", "2.properties")

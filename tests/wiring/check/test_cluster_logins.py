@@ -65,7 +65,7 @@ def test_users_of_a_callback_handler_are_its_own_business() -> None:
 def test_users_of_a_jaas_file(tmp_path: Path) -> None:
     file = tmp_path / "jaas.conf"
     file.write_text(f'KafkaServer {{ {PLAIN} required username="b" password="other" user_b="other"; }};')
-    found = list(rules.users_known([with_sasl(1), with_sasl(2, **{JAAS: "", "sasl.jaas.file": str(file)})]))
+    found = list(rules.users_known([with_sasl(1), with_sasl(2, **{JAAS: "", "signalbox.sasl.jaas.file": str(file)})]))
     assert [(fault.origin, fault.entry) for fault in found] == [("1.properties", "b"), ("2.properties", "b")]
 
 

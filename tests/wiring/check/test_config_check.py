@@ -352,7 +352,10 @@ def test_keys_of_listeners(changes: Given, expected: Told) -> None:
             {**SASL, "listener.name.client.sasl.enabled.mechanisms": ""},
             [("listener.name.client.sasl.enabled.mechanisms", "", "names no mechanism")],
         ),
-        ({**SASL, "sasl.jaas.file": "/no/such/jaas"}, [("sasl.jaas.file", "/no/such/jaas", "No such file")]),
+        (
+            {**SASL, "signalbox.sasl.jaas.file": "/no/such/jaas"},
+            [("signalbox.sasl.jaas.file", "/no/such/jaas", "No such file")],
+        ),
         # brokers log in at other brokers with the module of that listener
         (
             {**SASL, INTER_BROKER: "CLIENT", "sasl.mechanism.inter.broker.protocol": "PLAIN"},
@@ -378,7 +381,7 @@ def test_login_modules(changes: Given, expected: Told) -> None:
 @pytest.mark.spec("L6")
 def test_the_jaas_file_is_looked_into_in_kafkas_order(tmp_path: Path) -> None:
     file = tmp_path / "jaas.conf"
-    given: Given = {**SASL, JAAS: None, "sasl.jaas.file": str(file)}
+    given: Given = {**SASL, JAAS: None, "signalbox.sasl.jaas.file": str(file)}
     file.write_text(f"client.KafkaServer {{ {PLAIN} required user_a=b; }};")
     check(given, [])
     file.write_text(f"KafkaServer {{ {PLAIN} required user_a=b; }};")
@@ -393,9 +396,13 @@ def test_the_jaas_file_is_looked_into_in_kafkas_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("port", "host", "expected"),
     [
-        ("70000", None, [("metrics.http.port", "70000", "70000 is not between -1 and 65535")]),
-        ("9092", None, [("metrics.http.port", "9092", "the listener CLIENT has port 9092 on 127.0.0.1")]),
-        ("9092", "0.0.0.0", [("metrics.http.port", "9092", "the listener CLIENT has port 9092 on 127.0.0.1")]),
+        ("70000", None, [("signalbox.metrics.http.port", "70000", "70000 is not between -1 and 65535")]),
+        ("9092", None, [("signalbox.metrics.http.port", "9092", "the listener CLIENT has port 9092 on 127.0.0.1")]),
+        (
+            "9092",
+            "0.0.0.0",
+            [("signalbox.metrics.http.port", "9092", "the listener CLIENT has port 9092 on 127.0.0.1")],
+        ),
         ("9092", "127.0.0.2", []),
         ("0", None, []),
         ("-1", None, []),
@@ -403,7 +410,7 @@ def test_the_jaas_file_is_looked_into_in_kafkas_order(tmp_path: Path) -> None:
 )
 def test_the_metrics_port(port: str, host: str | None, expected: Told) -> None:
     listeners = f"CLIENT://127.0.0.1:9092,{REST}"
-    check({LISTENERS: listeners, "metrics.http.port": port, "metrics.http.host": host}, expected)
+    check({LISTENERS: listeners, "signalbox.metrics.http.port": port, "signalbox.metrics.http.host": host}, expected)
 
 
 def test_faults_of_files_are_reported_with_all_others() -> None:

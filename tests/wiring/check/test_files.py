@@ -58,7 +58,7 @@ def test_files_with_faults_of_their_own_are_not_compared(tmp_path: Path) -> None
     assert [line.partition(": ")[2].split(" ")[0] for line in found.faults] == [
         "num.partitions",
         "node.id",
-        "metadata.store",
+        "signalbox.metadata.store",
     ]
 
 

@@ -17,8 +17,8 @@ def told(listener_host: str, host: str, port: str) -> list[tuple[str, str, str]]
         **VALUES,
         "listeners": LISTENERS.format(host=listener_host),
         "advertised.listeners": LISTENERS.format(host="127.0.0.1"),
-        "metrics.http.host": host,
-        "metrics.http.port": port,
+        "signalbox.metrics.http.host": host,
+        "signalbox.metrics.http.port": port,
     }
     _, faults = read_node_config(Properties("test", given))
     return [(fault.key, fault.entry, fault.problem) for fault in faults]
@@ -30,7 +30,7 @@ def told(listener_host: str, host: str, port: str) -> list[tuple[str, str, str]]
 )
 def test_one_port_on_one_address_is_rejected(listener_host: str, host: str) -> None:
     [(key, entry, problem)] = told(listener_host, host, "9092")
-    assert (key, entry) == ("metrics.http.port", "9092")
+    assert (key, entry) == ("signalbox.metrics.http.port", "9092")
     assert problem == f"the listener CLIENT has port 9092 on {listener_host or 'every address'}"
 
 

@@ -17,7 +17,7 @@ from signalbox.wiring.metric_table.row import PROCESS_ROWS
 from tests.wiring.test_controller_node import controller_in, until_active
 
 TOPIC = "measured"
-_NOT_HERE = ("the node has a listener of controllers", "`data.plane.measure.polls` is on", "one failed")
+_NOT_HERE = ("the node has a listener of controllers", "`signalbox.data.plane.measure.polls` is on", "one failed")
 _AFTER_EVENTS = ("something was rejected", "a connection was misrouted", "a request was forwarded")
 
 
@@ -102,7 +102,7 @@ def test_the_topic_counts_what_the_client_did(pages: list[str]) -> None:
 @pytest.mark.spec("F15")
 def test_a_dedicated_controller_has_nothing_that_the_table_lacks(tmp_path: Path) -> None:
     async def scenario() -> str:
-        node = controller_in(tmp_path, metrics__http__port="0")
+        node = controller_in(tmp_path, signalbox__metrics__http__port="0")
         await node.start()
         await until_active(node)
         address = str(node.describe()["metrics"]).removeprefix("http://").removesuffix("/metrics")

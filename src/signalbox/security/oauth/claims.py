@@ -9,8 +9,8 @@
 | subject (`sasl.oauthbearer.sub.claim.name`) | a text that is not blank; trimmed: the principal's name |
 | scope (`sasl.oauthbearer.scope.claim.name`) | a text or a list of texts, none blank, no duplicates; may be absent |
 
-Our addition: `sasl.oauthbearer.expected.scope` requires scopes, and a text is split at spaces (RFC 6749, 3.3) for the
-comparison; Kafka's validator has no such key.
+Our addition: `signalbox.sasl.oauthbearer.expected.scope` requires scopes, and a text is split at spaces (RFC 6749,
+3.3) for the comparison; Kafka's validator has no such key.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _VALIDATION: tuple[_Row, ...] = (
      "The list of accepted audiences (aud) of a token. If empty, a token with an audience is rejected."),
     ("sasl.oauthbearer.expected.issuer", _S, None, None,
      "The required issuer (iss) of a token. If not set, the issuer is not checked."),
-    ("sasl.oauthbearer.expected.scope", _LIST, [], None,
+    ("signalbox.sasl.oauthbearer.expected.scope", _LIST, [], None,
      "The list of scopes that a token must have. If empty, no scope is required. This key is specific to Signalbox."),
     ("sasl.oauthbearer.scope.claim.name", _S, "scope", _claim_name, "The name of the claim with the scopes."),
     ("sasl.oauthbearer.sub.claim.name", _S, "sub", _claim_name, "The name of the claim with the principal name."),

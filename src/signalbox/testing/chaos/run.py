@@ -54,7 +54,7 @@ OVERRIDES = {
     "offsets.topic.num.partitions": "10",
     "group.initial.rebalance.delay.ms": "500",
     "leader.imbalance.check.interval.seconds": "5",
-    "metrics.http.port": "0",
+    "signalbox.metrics.http.port": "0",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": f"User:ANONYMOUS;User:{USER}",
     **LOGIN_SETTINGS,

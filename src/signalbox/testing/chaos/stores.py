@@ -44,7 +44,7 @@ def _sqlite(folder: Path, session_ms: int, board: SwitchboardThread | None = Non
     file = folder / "metadata.db"
     make_observed(file)
     yield Store(
-        {"metadata.store": f"sqlite:{file}", "broker.session.timeout.ms": str(session_ms)},
+        {"signalbox.metadata.store": f"sqlite:{file}", "broker.session.timeout.ms": str(session_ms)},
         partial(state_in_file, file),
         lambda cluster: file_faults(cluster, file),
         partial(history_of_file, file),
@@ -63,10 +63,10 @@ def _zookeeper(folder: Path, session_ms: int, board: SwitchboardThread | None = 
             if board is not None:
                 lines[broker_id] = f"store of broker {broker_id}"
                 host, port = board.add_line(lines[broker_id], ("127.0.0.1", server.port))
-                per_broker[broker_id] = {"metadata.store": f"zookeeper:{host}:{port}{_CHROOT}"}
+                per_broker[broker_id] = {"signalbox.metadata.store": f"zookeeper:{host}:{port}{_CHROOT}"}
         yield Store(
             {
-                "metadata.store": f"zookeeper:{server.address}{_CHROOT}",
+                "signalbox.metadata.store": f"zookeeper:{server.address}{_CHROOT}",
                 "zookeeper.session.timeout.ms": str(session_ms),
             },
             partial(state_in_zookeeper, server.address + _CHROOT),

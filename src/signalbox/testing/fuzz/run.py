@@ -32,7 +32,7 @@ _USERS = 'username="broker" password="broker-secret" user_broker="broker-secret"
 _JAAS = f"org.apache.kafka.common.security.plain.PlainLoginModule required {_USERS}"
 
 # A million rejections would be a million audit events: the audit trail has tests of its own.
-_OPEN = {"auto.create.topics.enable": "false", "audit.enable": "false"}
+_OPEN = {"auto.create.topics.enable": "false", "signalbox.audit.enable": "false"}
 _GUARDED = {
     **_OPEN,
     "listener.security.protocol.map": "CLIENT:PLAINTEXT,REPLICATION:SASL_PLAINTEXT,CONTROL:SASL_PLAINTEXT",

@@ -15,7 +15,7 @@ from signalbox.network.listener_table import ListenerRow
 from signalbox.wiring.check.checked_broker import CheckedBroker, host_identity, share_host
 from signalbox.wiring.check.metrics_port import same_address
 
-_METRICS_PORT = "metrics.http.port"
+_METRICS_PORT = "signalbox.metrics.http.port"
 
 
 def same_id(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
@@ -54,9 +54,9 @@ def same_port(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
                     problem = f"{first} binds port {row.port} of this machine for {bound_listener.name}"
                     entry = f"{row.name}://{host_port(row.host, row.port)}"
                     yield second.fault(LISTENERS, entry, problem, "Give every listener of a machine its own port")
-        port, host = second.config[_METRICS_PORT], second.config["metrics.http.host"]
+        port, host = second.config[_METRICS_PORT], second.config["signalbox.metrics.http.host"]
         taken_by_first = port > 0 and port == first.config[_METRICS_PORT]
-        if taken_by_first and same_address(host, first.config["metrics.http.host"]):
+        if taken_by_first and same_address(host, first.config["signalbox.metrics.http.host"]):
             problem = f"{first} has its metrics on port {port} of this machine"
             yield second.fault(_METRICS_PORT, str(port), problem, "Give the page another port, or 0 for any free one")
 

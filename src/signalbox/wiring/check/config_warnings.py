@@ -10,6 +10,7 @@ from signalbox.broker.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY
 from signalbox.common.config_table import ConfigTable, shown
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.common.old_keys import old_name_warning
 from signalbox.common.properties_file import Properties
 from signalbox.network.config_rows import MECHANISM_KEYS, PREFIXED_KEYS
 from signalbox.network.listener_table import ListenerTable
@@ -42,6 +43,7 @@ def config_warnings(properties: Properties, listeners: ListenerTable, table: Con
     ]
     return (
         *twice,
+        *(f"{where}: {shown(old_name_warning(name))}" for name, where in properties.renamed),
         *(f"{properties.where(key)}: {shown(f'{key} {doubt}', _SHOWN_CHARACTERS)}" for key, doubt in placed),
         *unknown_peers(originals, listeners),
     )
@@ -107,7 +109,8 @@ def _without_effect(key: str) -> str | None:
 
 def _without_use(key: str, listener: str, protocol: SecurityProtocol) -> str | None:
     """TLS keys of a listener without TLS, SASL keys of a listener without SASL."""
-    if (key.startswith("ssl.") and not protocol.uses_tls) or (key.startswith("sasl.") and not protocol.uses_sasl):
+    name = key.removeprefix("signalbox.")
+    if (name.startswith("ssl.") and not protocol.uses_tls) or (name.startswith("sasl.") and not protocol.uses_sasl):
         return f"has no effect: the listener {listener.upper()} is {protocol.name}"
     return None
 

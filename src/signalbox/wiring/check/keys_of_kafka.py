@@ -33,5 +33,5 @@ KEYS_OF_KAFKA: Mapping[str, str] = {
     "zookeeper.ssl.crl.enable": _REVOKED,
     "zookeeper.ssl.ocsp.enable": _REVOKED,
     "sasl.kerberos.service.name": "GSSAPI is not supported",
-    "metric.reporters": "metrics are read from the page at metrics.http.port",
+    "metric.reporters": "metrics are read from the page at signalbox.metrics.http.port",
 }

@@ -11,11 +11,11 @@ _EVERY_HOST = ("", "0.0.0.0", "::")
 
 
 def check_metrics_port(values: Mapping[str, Value], rows: Iterable[ListenerRow]) -> list[ConfigFault]:
-    """Returns the fault if a listener has the port `metrics.http.port` on the same address."""
-    host, port = str(values["metrics.http.host"]).strip(), values["metrics.http.port"]
+    """Returns the fault if a listener has the port `signalbox.metrics.http.port` on the same address."""
+    host, port = str(values["signalbox.metrics.http.host"]).strip(), values["signalbox.metrics.http.port"]
     return [
         ConfigFault(
-            "metrics.http.port",
+            "signalbox.metrics.http.port",
             str(port),
             f"the listener {row.name} has port {port} on {row.host or 'every address'}",
             "Give the page a port of its own, 0 for any free one, or -1 for no page",

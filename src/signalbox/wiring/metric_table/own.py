@@ -48,12 +48,12 @@ OWN_ROWS: tuple[MetricRow, ...] = (
     *rows_of(
         "signalbox.transport", "EventLoop", _COUNTER, ("le",),
         ("PollGapUs", "polls", "Polls of the event loop that came at most `le` microseconds after the one before.",
-         "`data.plane.measure.polls` is on"),
+         "`signalbox.data.plane.measure.polls` is on"),
     ),
     *rows_of(
         "signalbox.transport", "EventLoop", _GAUGE, (),
         ("PollGapLongestUs", "µs", "The longest time between two polls since the last scrape.",
-         "`data.plane.measure.polls` is on"),
+         "`signalbox.data.plane.measure.polls` is on"),
     ),
     *rows_of(
         "signalbox.client", "ControllerChannel", _GAUGE, ("channel",),

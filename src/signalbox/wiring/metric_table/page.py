@@ -14,13 +14,14 @@ DASHBOARDS = Path("docs/dashboard-metrics.toml")
 
 _INTRODUCTION = """# Metrics
 
-Every node serves them on `metrics.http.host` and `metrics.http.port`, path `/metrics`, as Prometheus' text; a dedicated
-controller has no metrics of logs, replicas, topics and groups. Metrics that Apache Kafka has too are named as the usual
-rules of Prometheus' JMX exporter name Kafka's MBeans (its example for Kafka 2.0.0, Strimzi's rules): `PerSec` is
-stripped from counters and `_total` added, histograms have `_count`, `_sum` and `quantile`. Shares (`...percent`) have a
-second name, as in Strimzi's rules: `..._percent`. What Kafka does not have begins with `signalbox_`. Quantiles (0.5,
-0.75, 0.95, 0.98, 0.99, 0.999) are of the latest 1,024 values. Counts are since the node started. A label that a sample
-does not have is empty for Prometheus: `topic=""` is the sum over all topics.
+Every node serves them on `signalbox.metrics.http.host` and `signalbox.metrics.http.port`, path `/metrics`, as
+Prometheus' text; a dedicated controller has no metrics of logs, replicas, topics and groups. Metrics that Apache Kafka
+has too are named as the usual rules of Prometheus' JMX exporter name Kafka's MBeans (its example for Kafka 2.0.0,
+Strimzi's rules): `PerSec` is stripped from counters and `_total` added, histograms have `_count`, `_sum` and
+`quantile`. Shares (`...percent`) have a second name, as in Strimzi's rules: `..._percent`. What Kafka does not have
+begins with `signalbox_`. Quantiles (0.5, 0.75, 0.95, 0.98, 0.99, 0.999) are of the latest 1,024 values. Counts are
+since the node started. A label that a sample does not have is empty for Prometheus: `topic=""` is the sum over all
+topics.
 """
 _BOARDS = """
 ## Grafana boards

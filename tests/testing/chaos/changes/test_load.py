@@ -49,7 +49,7 @@ def moves(change: Change, state: State) -> bool:
 
 
 def store_of(cluster: Cluster) -> Path:
-    return Path(str(cluster.nodes[1].config["metadata.store"]).removeprefix("sqlite:"))
+    return Path(str(cluster.nodes[1].config["signalbox.metadata.store"]).removeprefix("sqlite:"))
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)

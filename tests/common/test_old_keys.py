@@ -18,12 +18,8 @@ from signalbox.wiring.configuration import NODE_CONFIG
         ("signalbox.metadata.store", "signalbox.metadata.store"),
         ("num.partitions", "num.partitions"),
         (
-            "listener.name.client.connection.setup.timeout.ms",
-            "listener.name.client.signalbox.connection.setup.timeout.ms",
-        ),
-        (
-            "listener.name.client.signalbox.connection.setup.timeout.ms",
-            "listener.name.client.signalbox.connection.setup.timeout.ms",
+            "listener.name.client.signalbox.sasl.oauthbearer.expected.scope",
+            "listener.name.client.signalbox.sasl.oauthbearer.expected.scope",
         ),
         (
             "listener.name.client.oauthbearer.sasl.oauthbearer.expected.scope",
@@ -38,9 +34,13 @@ def test_the_current_name_of_a_key(key: str, current: str) -> None:
 
 
 def test_old_names_and_new_names_correspond() -> None:
-    values = {"node.id": "1", "signalbox.audit.enable": "true", "listener.name.a.signalbox.sasl.jaas.file": "f"}
+    values = {
+        "node.id": "1",
+        "signalbox.audit.enable": "true",
+        "listener.name.a.signalbox.sasl.oauthbearer.expected.scope": "f",
+    }
     old = with_old_names(values)
-    assert old == {"node.id": "1", "audit.enable": "true", "listener.name.a.sasl.jaas.file": "f"}
+    assert old == {"node.id": "1", "audit.enable": "true", "listener.name.a.sasl.oauthbearer.expected.scope": "f"}
     assert {current_name(key): value for key, value in old.items()} == values
 
 

@@ -1,7 +1,7 @@
 """Names that this project's own configuration keys had before they began with `signalbox.`.
 
-A key with its old name is read as the new key for one release, with a warning. A listener's own key
-(`listener.name.<listener>.<key>`) has an old name too. Kafka's keys and the names from KIPs never had the prefix.
+A key with its old name is read as the new key for one release, with a warning. One of them can be a listener's own key
+(`listener.name.<listener>.<mechanism>.<key>`). Kafka's keys and the names from KIPs never had the prefix.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 _PREFIX = "signalbox."
 _LISTENER_PREFIX = "listener.name."
+_OF_LISTENERS = "sasl.oauthbearer.expected.scope"
 OLD_NAMES = (
     "audit.enable",
     "audit.topic.partitions",
@@ -35,10 +36,9 @@ def current_name(key: str) -> str:
     """The name of a key today; a key that was not renamed is returned as it is."""
     if key in OLD_NAMES:
         return _PREFIX + key
-    if key.startswith(_LISTENER_PREFIX):
-        for name in OLD_NAMES:
-            if key.endswith(f".{name}") and not key.endswith(f".{_PREFIX}{name}"):
-                return f"{key.removesuffix(name)}{_PREFIX}{name}"
+    if key.startswith(_LISTENER_PREFIX) and key.endswith(f".{_OF_LISTENERS}"):
+        before = key.removesuffix(_OF_LISTENERS).removesuffix(_PREFIX)
+        return f"{before}{_PREFIX}{_OF_LISTENERS}"
     return key
 
 
@@ -54,5 +54,5 @@ def with_old_names(values: Mapping[str, str]) -> dict[str, str]:
 
 def _old_name(key: str) -> str:
     before, prefix, name = key.rpartition(_PREFIX)
-    is_own = not before or before.startswith(_LISTENER_PREFIX)
-    return before + name if prefix and is_own and name in OLD_NAMES else key
+    is_renamed = name == _OF_LISTENERS if before.startswith(_LISTENER_PREFIX) else not before and name in OLD_NAMES
+    return before + name if prefix and is_renamed else key

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from signalbox.protocol.layout import FieldLayout, StructLayout, layout_of
+from signalbox.protocol.codec.layout import FieldLayout, StructLayout, layout_of
 from signalbox.protocol.stubs import message_classes, message_modules
 
 INTEGER_BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}

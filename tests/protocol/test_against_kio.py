@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.serial import entity_reader, entity_writer
 
+from signalbox.protocol.codec.layout import FieldLayout
 from signalbox.protocol.error_table import Error
-from signalbox.protocol.layout import FieldLayout
 from signalbox.protocol.schema import snake_case
 from tests.protocol.arbitrary import ALL_MESSAGES, ALL_VERSIONS, Values, messages, version_id
 

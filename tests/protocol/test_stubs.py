@@ -15,10 +15,15 @@ def test_no_stub_outlives_its_message_file() -> None:
 def test_a_stub_names_fields_with_types() -> None:
     text = stub_text("produce")
     assert "class ProduceRequest(Message):" in text
-    assert "        records: Buffer | None\n" in text
+    assert "        records: Buffer | None = ...\n" in text
     assert "            records: Records | None = ...," in text
-    assert "    topic_data: list[ProduceRequest.TopicProduceData]\n" in text
-    assert "transactional_id: str | None" in text
+    assert "    topic_data: list[ProduceRequest.TopicProduceData] = ...\n" in text
+    assert "    transactional_id: str | None = ...\n" in text
+
+
+def test_only_a_class_with_records_has_a_constructor_in_its_stub() -> None:
+    assert stub_text("produce").count("def __init__(") == 1
+    assert "def __init__(" not in stub_text("create_topics")
 
 
 def test_message_files_define_the_message_of_their_name() -> None:

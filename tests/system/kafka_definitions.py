@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from signalbox.protocol.layout import FieldLayout, StructLayout
+from signalbox.protocol.codec.layout import FieldLayout, StructLayout
 from signalbox.protocol.schema import NO_VERSIONS, VersionRange
 from tests.pipeline.apache_kafka import kafka_libraries
 from tests.system.provision import command, jars

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.protocol.layout import layout_of
+from signalbox.protocol.codec.layout import layout_of
 from signalbox.protocol.schema_text import parse_message
 from tests.protocol.arbitrary import ALL_MESSAGES
 from tests.system.kafka_definitions import Definition, kafka_3_9, kafka_4_4, our_rows

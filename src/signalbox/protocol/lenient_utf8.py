@@ -13,8 +13,8 @@ from __future__ import annotations
 import codecs
 import re
 
+from signalbox.protocol.codec.wire_formats import LONGEST_STRING_BYTES
 from signalbox.protocol.codec_errors import DecodeError
-from signalbox.protocol.wire_formats import LONGEST_STRING_BYTES
 
 LENIENT = "signalbox.lenient_utf8"
 """Name of the codec error handler."""

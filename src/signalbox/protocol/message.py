@@ -2,7 +2,7 @@
 
 One class per message for all versions: slots, a keyword constructor with Kafka's defaults, plain `==`. Structs inside a
 message are attributes of its class under Kafka's names. `decode` and `encode` use functions compiled on first use
-(`codec`); decoding creates an object without calling the constructor.
+(`codec/functions.py`); decoding creates an object without calling the constructor.
 
 A field that the decoded version lacks has its default. The default of a struct field is one shared, frozen instance:
 assign a new struct instead of changing it.
@@ -10,11 +10,11 @@ assign a new struct instead of changing it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
-from typing import Any, TypeAlias
+from collections.abc import Sized
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, dataclass_transform
 
 from signalbox.common.cooperative_task import clear, yield_if_due
-from signalbox.protocol.codec import Codec
+from signalbox.protocol.codec.functions import Codec
 from signalbox.protocol.schema import FieldSpec, MessageSpec, StructSpec, VersionRange
 from signalbox.protocol.schema_text import parse_message
 
@@ -23,8 +23,10 @@ Records: TypeAlias = "bytes | bytearray | memoryview | Sized"
 """Value of a `records` field: a memoryview slice when decoded, any object with a length to encode."""
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True)
 class Struct:
-    """Base class of all generated classes. `_attributes` are the field names in schema order."""
+    """Base class of all generated classes. `_attributes` are the field names in schema order. For type checkers a
+    generated class is a dataclass with the fields in the `.pyi` of its file (`stubs.py`)."""
 
     __slots__ = ()
     unknown_tags: dict[int, bytes] | None
@@ -57,15 +59,18 @@ class Message(Struct):
     """A whole message: it also has its versions and the methods that read and write it."""
 
     __slots__ = ()
-    schema: MessageSpec
-    api_key: int | None
-    min_version: int
-    max_version: int
-    flexible_versions: VersionRange
-    codec: Codec
+    schema: ClassVar[MessageSpec]
+    api_key: ClassVar[int | None]
+    min_version: ClassVar[int]
+    max_version: ClassVar[int]
+    flexible_versions: ClassVar[VersionRange]
+    codec: ClassVar[Codec]
 
-    decode: Callable[..., Any]
-    """(buffer, version, offset=0) -> the message. DecodeError if it does not fill the rest of the buffer."""
+    if TYPE_CHECKING:  # the codec's own function takes its place: `message`
+
+        @classmethod
+        def decode(cls, buffer: Buffer, version: int, offset: int = 0) -> Self:
+            """The message; DecodeError if it does not fill the rest of the buffer."""
 
     @classmethod
     def decode_long(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
@@ -81,7 +86,7 @@ class Message(Struct):
         _release_incrementally(self)
 
     @classmethod
-    def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Any, int]:
+    def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Self, int]:
         """Read a message that may be followed by other bytes; also returns the offset behind it."""
         return cls.codec.decode_prefix(buffer, version, offset)
 

@@ -1,4 +1,7 @@
-"""Writes the `.pyi` beside each message file, so that type checkers see every field.
+"""Writes the `.pyi` beside each message file, so that type checkers see every field and its type.
+
+`Struct` is a `dataclass_transform`: constructors follow from the fields. A constructor is written only where it takes
+more types than the field has when it is read: `records`.
 
 python -m signalbox.protocol.stubs            write them
 python -m signalbox.protocol.stubs --check    exit 1 when one is out of date
@@ -46,12 +49,9 @@ def message_classes(module_name: str) -> list[Any]:
 def stub_text(module_name: str) -> str:
     """The whole `.pyi` of one message file."""
     body = [line for cls in message_classes(module_name) for line in ["", *_class_lines(cls, "Message", "")]]
-    names = {"Buffer", "Message"}
-    names |= {name for name in ("Records", "Struct") if any(_uses(line, name) for line in body)}
+    names = {name for name in ("Buffer", "Message", "Records", "Struct") if any(_uses(line, name) for line in body)}
     head = [
         f"# Written by `python -m signalbox.protocol.stubs` from {module_name}.py.",
-        "from typing import Self",
-        "",
         f"from signalbox.protocol.message import {', '.join(sorted(names))}",
     ]
     return "\n".join([*head, *body]) + "\n"
@@ -73,18 +73,11 @@ def _class_lines(cls: Any, base: str, margin: str) -> list[str]:
     root = cls.__qualname__.partition(".")[0]
     typed = [(field.attribute, _annotation(field, root)) for field in cls._spec.fields]
     typed.append(("unknown_tags", "dict[int, bytes] | None"))
-    lines += [f"{inner}{name}: {_read_as(annotation)}" for name, annotation in typed]
-    lines += [f"{inner}def __init__(", f"{inner}    self,", f"{inner}    *,"]
-    lines += [f"{inner}    {name}: {annotation} = ...," for name, annotation in typed]
-    lines.append(f"{inner}) -> None: ...")
-    if base == "Message":
-        buffer = "buffer: Buffer, version: int, offset: int = 0"
-        lines += [
-            f"{inner}@classmethod",
-            f"{inner}def decode(cls, {buffer}) -> Self: ...",
-            f"{inner}@classmethod",
-            f"{inner}def decode_prefix(cls, {buffer}) -> tuple[Self, int]: ...",
-        ]
+    lines += [f"{inner}{name}: {_read_as(annotation)} = ..." for name, annotation in typed]
+    if any(annotation != _read_as(annotation) for _, annotation in typed):
+        lines += [f"{inner}def __init__(", f"{inner}    self,", f"{inner}    *,"]
+        lines += [f"{inner}    {name}: {annotation} = ...," for name, annotation in typed]
+        lines.append(f"{inner}) -> None: ...")
     return lines
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.common.ids import ZERO_UUID
-from signalbox.protocol.layout import FieldLayout, StructLayout, layout_of
+from signalbox.protocol.codec.layout import FieldLayout, StructLayout, layout_of
 from signalbox.protocol.records.record_batch import decode_records
 
 Rows = dict[str, Any]

@@ -1,78 +1,30 @@
 # Written by `python -m signalbox.protocol.stubs` from alter_configs.py.
-from typing import Self
-
-from signalbox.protocol.message import Buffer, Message, Struct
+from signalbox.protocol.message import Message, Struct
 
 class AlterConfigsRequest(Message):
     class AlterableConfig(Struct):
-        name: str
-        value: str | None
-        unknown_tags: dict[int, bytes] | None
-        def __init__(
-            self,
-            *,
-            name: str = ...,
-            value: str | None = ...,
-            unknown_tags: dict[int, bytes] | None = ...,
-        ) -> None: ...
+        name: str = ...
+        value: str | None = ...
+        unknown_tags: dict[int, bytes] | None = ...
 
     class AlterConfigsResource(Struct):
-        resource_type: int
-        resource_name: str
-        configs: list[AlterConfigsRequest.AlterableConfig]
-        unknown_tags: dict[int, bytes] | None
-        def __init__(
-            self,
-            *,
-            resource_type: int = ...,
-            resource_name: str = ...,
-            configs: list[AlterConfigsRequest.AlterableConfig] = ...,
-            unknown_tags: dict[int, bytes] | None = ...,
-        ) -> None: ...
+        resource_type: int = ...
+        resource_name: str = ...
+        configs: list[AlterConfigsRequest.AlterableConfig] = ...
+        unknown_tags: dict[int, bytes] | None = ...
 
-    resources: list[AlterConfigsRequest.AlterConfigsResource]
-    validate_only: bool
-    unknown_tags: dict[int, bytes] | None
-    def __init__(
-        self,
-        *,
-        resources: list[AlterConfigsRequest.AlterConfigsResource] = ...,
-        validate_only: bool = ...,
-        unknown_tags: dict[int, bytes] | None = ...,
-    ) -> None: ...
-    @classmethod
-    def decode(cls, buffer: Buffer, version: int, offset: int = 0) -> Self: ...
-    @classmethod
-    def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Self, int]: ...
+    resources: list[AlterConfigsRequest.AlterConfigsResource] = ...
+    validate_only: bool = ...
+    unknown_tags: dict[int, bytes] | None = ...
 
 class AlterConfigsResponse(Message):
     class AlterConfigsResourceResponse(Struct):
-        error_code: int
-        error_message: str | None
-        resource_type: int
-        resource_name: str
-        unknown_tags: dict[int, bytes] | None
-        def __init__(
-            self,
-            *,
-            error_code: int = ...,
-            error_message: str | None = ...,
-            resource_type: int = ...,
-            resource_name: str = ...,
-            unknown_tags: dict[int, bytes] | None = ...,
-        ) -> None: ...
+        error_code: int = ...
+        error_message: str | None = ...
+        resource_type: int = ...
+        resource_name: str = ...
+        unknown_tags: dict[int, bytes] | None = ...
 
-    throttle_time_ms: int
-    responses: list[AlterConfigsResponse.AlterConfigsResourceResponse]
-    unknown_tags: dict[int, bytes] | None
-    def __init__(
-        self,
-        *,
-        throttle_time_ms: int = ...,
-        responses: list[AlterConfigsResponse.AlterConfigsResourceResponse] = ...,
-        unknown_tags: dict[int, bytes] | None = ...,
-    ) -> None: ...
-    @classmethod
-    def decode(cls, buffer: Buffer, version: int, offset: int = 0) -> Self: ...
-    @classmethod
-    def decode_prefix(cls, buffer: Buffer, version: int, offset: int = 0) -> tuple[Self, int]: ...
+    throttle_time_ms: int = ...
+    responses: list[AlterConfigsResponse.AlterConfigsResourceResponse] = ...
+    unknown_tags: dict[int, bytes] | None = ...

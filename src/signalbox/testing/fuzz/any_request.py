@@ -6,9 +6,9 @@ import random
 from typing import Any
 
 from signalbox.protocol.api_table import ApiKey, ApiRow
+from signalbox.protocol.codec.layout import FieldLayout, StructLayout, layout_of
 from signalbox.protocol.codec_errors import EncodeError
 from signalbox.protocol.headers import encode_request_header
-from signalbox.protocol.layout import FieldLayout, StructLayout, layout_of
 from signalbox.protocol.records.record_batch import Record, encode_batch
 
 TOPIC = "fuzz"

@@ -10,8 +10,8 @@ import struct
 from typing import Any
 
 from signalbox.common.limits import MAX_ARRAY_ELEMENTS
+from signalbox.protocol.codec.layout import FieldLayout, StructLayout
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
-from signalbox.protocol.layout import FieldLayout, StructLayout
 from signalbox.protocol.lenient_utf8 import decode_utf8
 from signalbox.protocol.varint import read_uvarint, uvarint
 

@@ -1,6 +1,6 @@
 import pytest
 
-from signalbox.protocol.codec import Codec
+from signalbox.protocol.codec.functions import Codec
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from signalbox.protocol.messages.fetch import FetchRequest

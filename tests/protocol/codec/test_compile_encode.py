@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from signalbox.common.file_slice import FileSlice
+from signalbox.protocol.codec.compile_encode import compile_encoder
+from signalbox.protocol.codec.interpreter import encode_struct
+from signalbox.protocol.codec.layout import layout_of
 from signalbox.protocol.codec_errors import EncodeError
-from signalbox.protocol.compile_encode import compile_encoder
-from signalbox.protocol.interpreter import encode_struct
-from signalbox.protocol.layout import layout_of
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from signalbox.protocol.codec.interpreter import Reader, decode_struct, encode_struct, equals_default
+from signalbox.protocol.codec.layout import layout_of
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
-from signalbox.protocol.interpreter import Reader, decode_struct, encode_struct, equals_default
-from signalbox.protocol.layout import layout_of
 from signalbox.protocol.messages.api_versions import ApiVersionsRequest
 from signalbox.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from signalbox.protocol.messages.fetch import FetchRequest

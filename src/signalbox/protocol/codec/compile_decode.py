@@ -20,13 +20,13 @@ from struct import Struct
 from typing import Any
 
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.protocol import wire_formats
-from signalbox.protocol.fixed_fields import FixedFields
-from signalbox.protocol.layout import FieldLayout, StructLayout
+from signalbox.protocol.codec import wire_formats
+from signalbox.protocol.codec.fixed_fields import FixedFields
+from signalbox.protocol.codec.layout import FieldLayout, StructLayout
+from signalbox.protocol.codec.source_writer import SourceWriter
+from signalbox.protocol.codec.wire_formats import FORMAT_LETTERS, LETTER_SIZES
 from signalbox.protocol.lenient_utf8 import LENIENT
-from signalbox.protocol.source_writer import SourceWriter
 from signalbox.protocol.varint import read_uvarint
-from signalbox.protocol.wire_formats import FORMAT_LETTERS, LETTER_SIZES
 
 COPY_LIMIT_BYTES = 16384
 """Frames up to this size are copied to `bytes` first: reading `bytes` is faster than reading a memoryview."""

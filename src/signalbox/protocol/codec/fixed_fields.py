@@ -8,8 +8,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import Any
 
-from signalbox.protocol.source_writer import SourceWriter
-from signalbox.protocol.wire_formats import LETTER_SIZES, ArrayReader
+from signalbox.protocol.codec.source_writer import SourceWriter
+from signalbox.protocol.codec.wire_formats import LETTER_SIZES, ArrayReader
 
 
 class FixedFields:

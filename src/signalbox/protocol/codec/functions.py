@@ -10,14 +10,14 @@ from collections.abc import Callable
 from struct import error
 from typing import Any
 
+from signalbox.protocol.codec.compile_decode import DecodeFunction, compile_decoder, compile_long_decoder
+from signalbox.protocol.codec.compile_encode import EncodeFunction, compile_encoder
+from signalbox.protocol.codec.interpreter import encode_struct
+from signalbox.protocol.codec.layout import StructLayout, layout_of
+from signalbox.protocol.codec.long_chunks import CooperativeChunks, gather, join_between
+from signalbox.protocol.codec.wire_formats import MALFORMED
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
-from signalbox.protocol.compile_decode import DecodeFunction, compile_decoder, compile_long_decoder
-from signalbox.protocol.compile_encode import EncodeFunction, compile_encoder
-from signalbox.protocol.interpreter import encode_struct
-from signalbox.protocol.layout import StructLayout, layout_of
-from signalbox.protocol.long_chunks import CooperativeChunks, gather, join_between
 from signalbox.protocol.schema import MessageSpec
-from signalbox.protocol.wire_formats import MALFORMED
 
 _UNENCODABLE = (EncodeError, error, AttributeError, TypeError, UnicodeEncodeError)
 

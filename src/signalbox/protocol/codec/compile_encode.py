@@ -16,12 +16,12 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
-from signalbox.protocol import wire_formats
-from signalbox.protocol.layout import FieldLayout, StructLayout
-from signalbox.protocol.long_chunks import gather
-from signalbox.protocol.source_writer import SourceWriter
+from signalbox.protocol.codec import wire_formats
+from signalbox.protocol.codec.layout import FieldLayout, StructLayout
+from signalbox.protocol.codec.long_chunks import gather
+from signalbox.protocol.codec.source_writer import SourceWriter
+from signalbox.protocol.codec.wire_formats import FORMAT_LETTERS, ShapePacker
 from signalbox.protocol.varint import uvarint
-from signalbox.protocol.wire_formats import FORMAT_LETTERS, ShapePacker
 
 EncodeFunction = Callable[[Any, list[Any], list[int]], None]
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from signalbox.protocol.codec.compile_decode import COPY_LIMIT_BYTES, compile_decoder
+from signalbox.protocol.codec.interpreter import Reader, decode_struct
+from signalbox.protocol.codec.layout import layout_of
 from signalbox.protocol.codec_errors import DecodeError
-from signalbox.protocol.compile_decode import COPY_LIMIT_BYTES, compile_decoder
-from signalbox.protocol.interpreter import Reader, decode_struct
-from signalbox.protocol.layout import layout_of
 from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse

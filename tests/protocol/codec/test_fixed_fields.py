@@ -3,8 +3,8 @@ from __future__ import annotations
 from struct import pack
 from typing import Any
 
-from signalbox.protocol.fixed_fields import FixedFields
-from signalbox.protocol.source_writer import SourceWriter
+from signalbox.protocol.codec.fixed_fields import FixedFields
+from signalbox.protocol.codec.source_writer import SourceWriter
 
 
 def written(out: SourceWriter) -> Any:

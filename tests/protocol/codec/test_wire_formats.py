@@ -1,7 +1,6 @@
 import pytest
 
-from signalbox.protocol.codec_errors import DecodeError, EncodeError
-from signalbox.protocol.wire_formats import (
+from signalbox.protocol.codec.wire_formats import (
     ArrayReader,
     ShapePacker,
     check_count,
@@ -10,6 +9,7 @@ from signalbox.protocol.wire_formats import (
     read_unknown_tags,
     tagged_section,
 )
+from signalbox.protocol.codec_errors import DecodeError, EncodeError
 
 
 def test_a_shape_packs_fixed_fields_strings_and_numbers_in_one_go() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from signalbox.protocol.layout import StructLayout, layout_of
+from signalbox.protocol.codec.layout import StructLayout, layout_of
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.metadata import MetadataResponse
 

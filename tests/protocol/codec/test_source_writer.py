@@ -1,4 +1,4 @@
-from signalbox.protocol.source_writer import SourceWriter
+from signalbox.protocol.codec.source_writer import SourceWriter
 
 
 def test_generated_source_runs() -> None:

@@ -62,8 +62,8 @@ def shown(given: Mapping[str, str]) -> InitialResponse:
 def test_client_credentials_at_a_token_endpoint() -> None:
     with Endpoint(ANSWER).open() as endpoint:
         options = 'clientId="me" clientSecret="my secret" scope="read write" extension_tenant="acme"'
-        said = shown(properties(options, **{URL: endpoint.url}))
-        assert said == InitialResponse(TOKEN, "", {"tenant": "acme"})
+        response = shown(properties(options, **{URL: endpoint.url}))
+        assert response == InitialResponse(TOKEN, "", {"tenant": "acme"})
         assert endpoint.bodies == [b"grant_type=client_credentials&scope=read+write"]
         credentials = base64.b64decode(endpoint.headers[0]["Authorization"].removeprefix("Basic "))
         assert credentials == b"me:my secret"

@@ -19,7 +19,7 @@ class RouteReport:
     address: Address
     connected: bool
     verified: bool
-    set_aside: bool
+    quarantined: bool
     rejections: int
 
 

@@ -230,9 +230,9 @@ class SqliteMetadataStore:
         try:
             file.beat()
         except OSError as error:
-            self._no_beat.met(f"Heartbeat of session {self._session_id} cannot be written: {error}")
+            self._no_beat.failed(f"Heartbeat of session {self._session_id} cannot be written: {error}")
         else:
-            self._no_beat.over()
+            self._no_beat.recovered()
 
     def _on_worker_tick(self, pieces: _Pieces) -> tuple[int, dict[int, str]] | None:
         """Data version and all sessions if another connection has committed since the last tick; else None."""
@@ -288,16 +288,16 @@ class SqliteMetadataStore:
 
     async def _bury(self, ended: list[int]) -> None:
         pieces = self._started()
-        if not self._no_burial.lasts:
+        if not self._no_burial.is_failing:
             log.info(
                 "Ending sessions %s: their processes have exited or sent no heartbeat within the session timeout", ended
             )
         try:
             await self._run([begin(0), *(leave(session_id) for session_id in ended)])
         except (StoreError, StepRejected) as error:
-            self._no_burial.met(f"Ended sessions {ended} cannot be removed yet: {error}")
+            self._no_burial.failed(f"Ended sessions {ended} cannot be removed yet: {error}")
             return
-        self._no_burial.over()
+        self._no_burial.recovered()
         pieces.peers.buried(ended)
 
     # Worker and parts

@@ -209,11 +209,11 @@ def test_on_a_full_store_news_is_read_and_old_news_stays() -> None:
         writer, store, reader = await begun(clock)
         clock.advance(NOTIFICATION_LIFETIME_MS + 1)
         await writer.commit([news("a")])
-        store._shared.room_bytes = 0
+        store._shared.free_space_bytes = 0
         await reader.changes.catch_up()
         assert reader.loaded == ["a"]
         assert len(await writer.children(FOLDER)) == 2
-        store._shared.room_bytes = None
+        store._shared.free_space_bytes = None
         await writer.commit([news("b")])
         await reader.changes.catch_up()
         assert await writer.children(FOLDER) == ["change_0000000001", "change_0000000002"]

@@ -17,7 +17,7 @@ from signalbox.metadata.store.port import (
     Delete,
     Fence,
     Operation,
-    Outcome,
+    OperationResult,
     StoreUnavailable,
     Write,
 )
@@ -29,7 +29,7 @@ class Failing(MemoryMetadataStore):
 
     commits_left = 0
 
-    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
         if not self.commits_left:
             raise StoreUnavailable("gone")
         self.commits_left -= 1
@@ -140,7 +140,7 @@ def test_a_source_that_changes_meanwhile_is_noticed() -> None:
                 changed = True
                 tasks.append(asyncio.ensure_future(old.commit([Write("/controller_epoch", b"9")])))
 
-        tasks: list[asyncio.Future[list[Outcome]]] = []
+        tasks: list[asyncio.Future[list[OperationResult]]] = []
         with pytest.raises(CopyRejected, match="the source changed meanwhile"):
             await copy_store(old, new, change)
         assert await new.read(layout.UNFINISHED_COPY) is not None

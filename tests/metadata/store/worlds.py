@@ -46,7 +46,7 @@ ROOM_PAGES = 20  # of 4096 bytes: the space that `fill` leaves
 async def fill(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
     """`World.fill` for a participant of either store."""
     if isinstance(store, MemoryMetadataStore):
-        store._shared.room_bytes = ROOM_PAGES * 4096
+        store._shared.free_space_bytes = ROOM_PAGES * 4096
     else:
         await _limit_pages(store, ROOM_PAGES)
 
@@ -54,7 +54,7 @@ async def fill(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
 async def make_room(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
     """`World.make_room` for a participant of either store."""
     if isinstance(store, MemoryMetadataStore):
-        store._shared.room_bytes = None
+        store._shared.free_space_bytes = None
     else:
         await _limit_pages(store, 1 << 30)
 

@@ -14,7 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.store.port import Create, Delete, Outcome, StoreCorrupted, StoreFull, StoreUnavailable, Write
+from signalbox.metadata.store.port import (
+    Create,
+    Delete,
+    OperationResult,
+    StoreCorrupted,
+    StoreFull,
+    StoreUnavailable,
+    Write,
+)
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.metadata.store.sqlite.database import Database
 from signalbox.metadata.store.sqlite.steps import begin, step_of
@@ -270,7 +278,7 @@ def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, ca
         await dead.commit([Create("/its", of_session=True)])
         tries, real = 0, Database.run_steps
 
-        def full(self: Database, steps: Sequence[Sequence[object]]) -> list[Outcome]:
+        def full(self: Database, steps: Sequence[Sequence[object]]) -> list[OperationResult]:
             nonlocal tries
             if self.path != path:
                 return real(self, steps)  # of the cluster of the test session, which runs in this process

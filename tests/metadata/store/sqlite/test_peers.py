@@ -22,7 +22,7 @@ def test_the_living_the_silent_the_dead_and_oneself(tmp_path: Path) -> None:
         )
         assert peers.find_ended() == [2, 3, 4]
         assert len(peers.stamps()) == 3
-        peers.buried([2, 3, 4])
+        peers.remove([2, 3, 4])
         assert peers.find_ended() == []
         assert os.listdir(tmp_path) == [living.name]
         peers.update({}, own_session_id)

@@ -63,7 +63,7 @@ def test_neither_is_anything_else(data: bytes | None) -> None:
         decode_token(PATH, data)
 
 
-def test_the_news_is_the_id() -> None:
+def test_the_notification_is_the_id() -> None:
     assert decode_token_change("/p", b"id-_") == "id-_"
     for data in (None, b"", b"\xff", b"a/b"):
         with pytest.raises(BadEntry, match="/p"):

@@ -38,11 +38,11 @@ def test_what_was_changed_since() -> None:
         MetadataChangeLog(4).followed_by(["/config/topics/a"]).followed_by(["/config/topics/b", "/config/topics/c"])
     )
     assert changes.since(6) == []
-    assert changes.since(9) == [], "of a store that was copied: its counts begin anew"
+    assert changes.since(9) == [], "of a store that was copied: its versions begin again"
     assert changes.since(5) == [(6, "/config/topics/b"), (6, "/config/topics/c")]
     assert changes.since(4) == [(5, "/config/topics/a"), (6, "/config/topics/b"), (6, "/config/topics/c")]
-    assert changes.since(3) is None, "version 4 named nothing: it cannot be told what it was"
-    # The controller's own commits name no paths: the controller knows its own changes.
+    assert changes.since(3) is None, "version 4 names no paths: its changes are unknown"
+    # The controller's commits name no paths: the controller knows what it has changed.
     assert MetadataChangeLog(7).since(6) is None
 
 
@@ -63,7 +63,7 @@ def test_only_so_much_is_remembered_and_no_version_by_half() -> None:
 
 
 @pytest.mark.parametrize("data", [b"{}", b'{"changed":[1]}', b'{"changed":[["x","/a"]]}', b"[]", b"not json"])
-def test_a_damaged_entry_still_has_its_version(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_entry_still_has_its_version(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
     found = decode_shared_changes(Entry(data, 3, 1, 0))
     assert found == MetadataChangeLog(3)
     assert found.since(2) is None, "all entries are read again"

@@ -48,7 +48,7 @@ async def source() -> MemoryMetadataStore:
             Create("/brokers/topics/t", b'{"partitions":{"0":[1]}}'),
             Create("/brokers/topics/t/partitions"),
             Create("/config/topics/t", b'{"version":1,"config":{}}'),
-            Create("/config/changes/config_change_", b"news", numbered=True),
+            Create("/config/changes/config_change_", b"notification", numbered=True),
         ]
     )
     return store
@@ -108,7 +108,7 @@ def test_cut_short_it_is_marked_and_run_again() -> None:
     run(scenario)
 
 
-def test_what_must_not_be_mixed_is_rejected_and_left_alone() -> None:
+def test_an_unsuitable_source_or_target_is_rejected_and_not_modified() -> None:
     async def scenario() -> None:
         old, other = await source(), await source()
         before = await other.read_tree(ROOT)

@@ -89,7 +89,7 @@ def test_every_broker_advances_the_store_and_none_goes_back() -> None:
     run_with_stores(3, scenario)
 
 
-def test_a_damaged_entry_is_a_new_incarnation() -> None:
+def test_a_corrupt_entry_is_a_new_incarnation() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.commit([Create(STORE_INCARNATION, b"?"), Create(CONTROLLER_EPOCH, b"x")])
         history = await read_history(store)

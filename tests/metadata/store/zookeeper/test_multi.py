@@ -72,7 +72,7 @@ def test_every_operation_is_asked_for_below_the_chroot_and_the_fence_first() -> 
     assert made(EVERY[1:]) is None, "a numbered entry's name is not known beforehand"
 
 
-def test_outcomes_of_every_operation() -> None:
+def test_results_of_every_operation() -> None:
     results = [True, "/kafka/a", "/kafka/b_0000000003", stat(6), stat(1), True, True]
     assert operation_results(results, EVERY, FENCE, AT, creation_id=99) == [
         OperationResult("/a", 0, 99),
@@ -103,6 +103,6 @@ def test_the_operation_at_fault_is_named(answer: Exception, error: type[StoreErr
 
 
 @pytest.mark.parametrize("answer", [BadVersionError(), NoNodeError()])
-def test_a_moved_fence_is_told_from_other_versions(answer: Exception) -> None:
+def test_a_moved_fence_is_distinguished_from_other_versions(answer: Exception) -> None:
     with pytest.raises(FencedOut, match="version 7"):
         operation_results([answer, *[RuntimeInconsistency()] * 6], EVERY, FENCE, AT)

@@ -92,7 +92,7 @@ def test_a_controller_that_joined_after_the_last_metadata_is_found() -> None:
 
 
 @pytest.mark.spec("F13", "F17")
-def test_who_is_not_the_controller_and_does_not_forward_is_left_for_the_next() -> None:
+def test_a_request_that_a_node_rejects_with_not_controller_goes_to_the_next_node() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         def answer(code: Error) -> Script:
             return lambda request, version: ElectLeadersResponse(error_code=code)

@@ -142,7 +142,7 @@ def test_a_class_of_ones_own() -> None:
         ("", {"sasl.login.refresh.window.factor": "2"}, "sasl.login.refresh.window.factor", "between"),
     ],
 )
-def test_what_is_rejected(options: str, given: dict[str, str], key: str, words: str) -> None:
+def test_invalid_settings_are_rejected(options: str, given: dict[str, str], key: str, words: str) -> None:
     assert any(
         fault.key == key and words in f"{fault.problem} {fault.entry}" for fault in faults(properties(options, **given))
     )

@@ -75,7 +75,7 @@ def test_a_request_that_is_rejected_as_a_whole_raises() -> None:
     with_admin(test)
 
 
-def test_what_moves_is_listed() -> None:
+def test_reassignments_in_progress_are_listed() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         made = ListPartitionReassignmentsResponse
         move = made.OngoingPartitionReassignment(

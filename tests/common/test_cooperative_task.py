@@ -48,7 +48,7 @@ def test_a_task_in_its_first_slice_is_not_long_yet() -> None:
     assert long == [False, True]
 
 
-def test_what_belongs_together_is_done_without_a_yield() -> None:
+def test_no_yield_postpones_the_yield_until_its_end() -> None:
     done: list[str] = []
 
     def work() -> None:

@@ -72,7 +72,7 @@ def test_the_payload() -> None:
     assert decode_acls("p", None) == decode_acls("p", b"") == ()
 
 
-def test_what_a_newer_release_calls_by_another_name_leaves_the_others_in_force() -> None:
+def test_an_unknown_operation_leaves_the_other_acls_in_effect() -> None:
     entries = decode_acls("p", JSON.replace(b'"Read"', b'"Levitate"'))
     assert [entry.operation for entry in entries] == [AclOperation.UNKNOWN, AclOperation.ALTER_CONFIGS]
 

@@ -61,7 +61,7 @@ class Followed:
 
 
 @pytest.mark.spec("F1", "M2")
-def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+def test_existing_acls_are_loaded_and_changes_are_followed() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         first = Followed(writer)
         await first.repository.start()

@@ -42,7 +42,7 @@ class Following:
         self._changed.clear()
 
 
-def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+def test_existing_configs_are_loaded_and_changes_are_followed() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         await change(writer, "topics/t", Create("/config/topics/t", encode_configs({"a": "1"})))
         await writer.commit([Create("/config/brokers/<default>", encode_configs({"d": "1"}))])

@@ -52,7 +52,7 @@ def test_before_version_3_the_owner_was_who_asked(version: int) -> None:
         {"tokenRequester": 5},
     ],
 )
-def test_what_is_no_token_names_its_entry(wrong: dict[str, object]) -> None:
+def test_the_error_of_a_corrupt_token_names_its_entry(wrong: dict[str, object]) -> None:
     with pytest.raises(BadEntry, match=PATH):
         decode_token(PATH, json.dumps({**STORED, **wrong}).encode())
 

@@ -33,7 +33,7 @@ def test_written_and_read() -> None:
     asyncio.run(run())
 
 
-def test_what_was_changed_since() -> None:
+def test_changes_since_a_version() -> None:
     changes = (
         MetadataChangeLog(4).followed_by(["/config/topics/a"]).followed_by(["/config/topics/b", "/config/topics/c"])
     )
@@ -86,5 +86,5 @@ def test_a_corrupt_entry_still_has_its_version(data: bytes, caplog: pytest.LogCa
         (Check("/controller_epoch", 1), False),
     ],
 )
-def test_what_more_than_one_broker_may_write(operation: Operation, shared: bool) -> None:
+def test_entries_that_several_brokers_may_write(operation: Operation, shared: bool) -> None:
     assert shared_paths([operation]) == ([operation.path] if shared else [])

@@ -138,7 +138,7 @@ def test_listener_names_of_foreign_writers_are_normalised() -> None:
         b'{"version":4,"jmx_port":-1,"endpoints":["A://h:x"],"listener_security_protocol_map":{"A":"SSL"}}',
     ],
 )
-def test_what_is_no_registration_is_named(payload: bytes | None) -> None:
+def test_the_error_of_a_corrupt_registration_names_its_entry(payload: bytes | None) -> None:
     with pytest.raises(BadEntry, match="/brokers/ids/7"):
         decode_registration(7, payload)
 

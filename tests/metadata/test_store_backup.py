@@ -105,6 +105,6 @@ def test_an_entry_that_is_no_text_keeps_nothing_from_being_saved() -> None:
         b"[]\n" * 3,
     ],
 )
-def test_what_is_not_whole_is_rejected(content: bytes) -> None:
+def test_an_incomplete_backup_is_rejected(content: bytes) -> None:
     with pytest.raises(BadBackup):
         decode_backup(content)

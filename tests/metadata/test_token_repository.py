@@ -57,7 +57,7 @@ class Followed:
 
 
 @pytest.mark.spec("F1", "M2")
-def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+def test_existing_tokens_are_loaded_and_changes_are_followed() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         await create_roots(writer, TOKEN_FOLDERS)
         await change(writer, create(token("a")))
@@ -88,7 +88,7 @@ def test_the_folders_are_made_where_tokens_are_on() -> None:
     run_with_stores(1, scenario)
 
 
-def test_what_is_current_has_all_that_was_stored_before() -> None:
+def test_current_has_all_tokens_that_were_stored_before() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         followed = Followed(reader)
         await followed.repository.start()

@@ -1,4 +1,4 @@
-"""What a running client knows about its own routes: for `routes()`, for health pages, for troubleshooting."""
+"""The state of a running client's routes: for `routes()`, for health pages, for troubleshooting."""
 
 from __future__ import annotations
 

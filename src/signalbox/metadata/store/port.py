@@ -173,7 +173,7 @@ class MetadataStore(Protocol):
     max_commit_bytes: int
 
     async def open_session(self) -> int:
-        """Open a session, also after a lost one; returns its id. Entries of the participant's old session are gone."""
+        """Open a session, also after a lost one; returns its id. The entries of the old session are deleted."""
         ...
 
     def on_session_lost(self, callback: Callable[[], None]) -> None:

@@ -221,7 +221,7 @@ def test_steps_return_results_and_rejections(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["x'ff00'", "CAST(x'ff' AS TEXT)", "5", "1.5"])
-def test_what_another_program_wrote_is_bytes(tmp_path: Path, value: str) -> None:
+def test_data_written_by_another_program_is_read_as_bytes(tmp_path: Path, value: str) -> None:
     """The reader of the corrupt entry reports the error; all other entries are read as before."""
     path = tmp_path / "metadata.db"
     database = Database(path)
@@ -259,7 +259,7 @@ def test_data_version_moves_with_others_commits_only(tmp_path: Path) -> None:
     two.close()
 
 
-def test_what_a_full_disk_rejects_is_not_there_after_a_crash_either(tmp_path: Path) -> None:
+def test_commits_rejected_on_a_full_disk_are_absent_after_a_crash(tmp_path: Path) -> None:
     """The rejection is final: the write-ahead log on disk has nothing of the commit that a recovery could find."""
     with small_disk(tmp_path, 2 << 20) as disk:
         path = disk.path / "metadata.db"

@@ -40,7 +40,7 @@ def test_only_a_silent_holder_of_the_right_age_is_ended(tmp_path: Path) -> None:
         assert other.process.wait(5) == -9
 
 
-def test_one_never_ends_oneself(tmp_path: Path) -> None:
+def test_a_process_never_ends_its_own_process(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     database = Database(path)
     connection = sqlite3.connect(path, isolation_level=None)

@@ -39,7 +39,7 @@ SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extra
 FROM json_each(?)
 """
 # For an entry that does not exist its parent's child version is used: an entry that was created and deleted between two
-# comparisons has changed it, and a participant that read the entry in between must see that it is gone.
+# comparisons has changed it, and a participant that read the entry in between must see that it was deleted.
 _FINGERPRINTS = """
 SELECT json_extract(watched.value, '$[0]'), entry.creation_id, entry.version,
        coalesce(entry.child_version, parent.child_version)

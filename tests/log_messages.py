@@ -1,7 +1,7 @@
 """The messages that the source logs at WARNING, ERROR and CRITICAL, read from its syntax trees.
 
-A message is the literal format string of a call of a logger (`log`, `_log`, `logger`) or of `TransitionLog.met`, with
-each placeholder as `<>`. A call of `log` with a level that is decided at run time counts at the highest level.
+A message is the literal format string of a call of a logger (`log`, `_log`, `logger`) or of `TransitionLog.failed`,
+with each placeholder as `<>`. A call of `log` with a level that is decided at run time counts at the highest level.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 _LEVELS = {"warning": "WARNING", "error": "ERROR", "exception": "ERROR", "critical": "CRITICAL"}
 _LOGGERS = {"log", "_log", "logger"}
 _PLACEHOLDER = re.compile(r"%[-+ #0-9.]*[a-zA-Z]")
-_MAY_LOG = re.compile(r"\b_?log\.|\blogger\.|\.met\(")  # most files do not: they are not parsed
-_FORWARDS_LINES = {"common/transition_log.py"}  # logs the line that its caller passes to `met`
+_MAY_LOG = re.compile(r"\b_?log\.|\blogger\.|\.failed\(")  # most files do not: they are not parsed
+_FORWARDS_LINES = {"common/transition_log.py"}  # logs the line that its caller passes to `failed`
 
 Message = tuple[str, str]
 """Level and text."""
@@ -40,7 +40,7 @@ def messages_in(text: str, place: str) -> Iterator[Message]:
         if not isinstance(call.func, ast.Attribute):
             continue
         receiver, method, message = _last_name(call.func.value), call.func.attr, 0
-        if receiver in transitions and method == "met":
+        if receiver in transitions and method == "failed":
             level = transitions[receiver]
         elif receiver in _LOGGERS and method in _LEVELS:
             level = _LEVELS[method]

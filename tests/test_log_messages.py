@@ -17,9 +17,9 @@ class Owner:
         log.info("not this one")
         level = logging.DEBUG if node else logging.WARNING
         _log.log(level, "Fetch from %s failed: %d%%", node, 3)
-        self._trouble.met(f"Store is full: {node!r}")
-        self._each[node].met("quiet")
-        self._plain.met("Heartbeat missing")
+        self._trouble.failed(f"Store is full: {node!r}")
+        self._each[node].failed("quiet")
+        self._plain.failed("Heartbeat missing")
         self.logger.exception("Task failed"
                               " twice")
         math.log(2)

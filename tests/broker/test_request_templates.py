@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.broker.request_templates import KEY_AT, RequestTemplates, is_flexible
-from signalbox.common.limits import MAX_HOT_SHAPES_PER_CONNECTION
+from signalbox.common.limits import MAX_REQUEST_TEMPLATES_PER_CONNECTION
 from signalbox.protocol.api_table import ApiKey
 
 
@@ -19,9 +19,9 @@ def test_keys_end_where_they_end() -> None:
 
 def test_the_oldest_template_is_evicted_first() -> None:
     templates: RequestTemplates[int] = RequestTemplates()
-    for number in range(MAX_HOT_SHAPES_PER_CONNECTION + 1):
+    for number in range(MAX_REQUEST_TEMPLATES_PER_CONNECTION + 1):
         templates.add(b"%d" % number, number)
-    assert len(templates.by_key) == MAX_HOT_SHAPES_PER_CONNECTION
+    assert len(templates.by_key) == MAX_REQUEST_TEMPLATES_PER_CONNECTION
     assert b"0" not in templates.by_key
 
 

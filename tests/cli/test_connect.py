@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import COMMAND_CONFIG, ask, pairs, report, show
-from signalbox.client.admin_call import Outcome
+from signalbox.client.admin_call import AdminResult
 from signalbox.protocol.error_table import Error
 
 
@@ -29,8 +29,8 @@ def test_what_is_no_pair(text: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_one_rejection_among_many_is_printed_and_sets_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = {
-        "a": Outcome(name="a"),
-        "[b]": Outcome(name="[b]", error=Error.TOPIC_ALREADY_EXISTS, message="it is there"),
+        "a": AdminResult(name="a"),
+        "[b]": AdminResult(name="[b]", error=Error.TOPIC_ALREADY_EXISTS, message="it is there"),
     }
     with pytest.raises(typer.Exit) as ended:
         report(outcomes, "created")

@@ -40,8 +40,8 @@ def guarded() -> Iterator[Cluster]:
 def test_create_describe_and_delete(guarded: Cluster) -> None:
     async def run() -> None:
         async with AdminClient.of(guarded.bootstrap_servers) as admin:
-            outcomes = await admin.create_acls([TOPIC, PREFIX, NAMELESS])
-            assert [outcome.error for outcome in outcomes.values()] == [0, 0, Error.INVALID_REQUEST]
+            results = await admin.create_acls([TOPIC, PREFIX, NAMELESS])
+            assert [result.error for result in results.values()] == [0, 0, Error.INVALID_REQUEST]
             assert set(await admin.describe_acls()) == {TOPIC, PREFIX}
             assert await admin.describe_acls(AclFilter(ResourceType.GROUP, "g-1", PatternType.MATCH)) == [PREFIX]
             assert await admin.delete_acls([AclFilter(principal="User:a"), AclFilter(host="nowhere")]) == [TOPIC]

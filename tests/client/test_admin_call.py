@@ -25,8 +25,8 @@ def test_only_retriable_errors_are_retried() -> None:
         broker = cluster.brokers[1]
         answers = [(0, Error.NOT_CONTROLLER, Error.TOPIC_ALREADY_EXISTS), (Error.THROTTLING_QUOTA_EXCEEDED,), (0,)]
         broker.scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(request, *answers.pop(0))
-        outcomes = await admin.create_topics([NewTopic(name=name) for name in "abc"])
-        assert {name: row.error for name, row in outcomes.items()} == {
+        results = await admin.create_topics([NewTopic(name=name) for name in "abc"])
+        assert {name: row.error for name, row in results.items()} == {
             "a": Error.NONE,
             "b": Error.NONE,
             "c": Error.TOPIC_ALREADY_EXISTS,
@@ -34,7 +34,7 @@ def test_only_retriable_errors_are_retried() -> None:
         asked = [[topic.name for topic in row.topics] for row in broker.seen(ApiKey.CREATE_TOPICS)]
         assert asked == [["a", "b", "c"], ["b"], ["b"]]
         with pytest.raises(KafkaError, match="c: "):
-            outcomes["c"].raise_for_error()
+            results["c"].raise_for_error()
 
     with_admin(test)
 
@@ -89,7 +89,7 @@ def test_each_change_goes_to_the_least_loaded_broker_without_a_controller_lookup
             await until_true(partial(have_asked, number + 1))
         assert asked() == [1, 1, 1]
         may_answer.set()
-        assert {outcome.error for outcome in await asyncio.gather(*under_way)} == {Error.NONE}
+        assert {result.error for result in await asyncio.gather(*under_way)} == {Error.NONE}
 
     with_admin(test, size=3)
 

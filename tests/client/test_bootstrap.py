@@ -23,7 +23,7 @@ async def asked(seeds: Seeds, stop_after: int = 99) -> list[tuple[Address, str |
     return found
 
 
-def test_bootstrap_servers_are_tried_in_turn_without_identity_and_closed() -> None:
+def test_bootstrap_servers_are_tried_one_after_the_other_without_identity_and_closed() -> None:
     async def run() -> None:
         async with LoopbackCluster() as cluster:
             addresses = [Address(*(await cluster.add_broker(node_id)).address) for node_id in (1, 2, 3)]

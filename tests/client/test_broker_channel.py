@@ -81,7 +81,7 @@ def test_requests_go_out_in_order_one_at_a_time_at_fixed_versions() -> None:
     with_channel(test)
 
 
-def test_a_request_is_sent_again_until_it_is_answered_and_the_others_wait_behind_it() -> None:
+def test_a_request_is_retried_until_it_is_answered_and_later_requests_wait() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         tries = []
 
@@ -191,7 +191,7 @@ def test_a_fault_of_ours_does_not_end_the_channel(
     assert "a bug" in caplog.text
 
 
-def test_what_a_broker_could_not_compare_with_the_store_is_sent_again_before_anything_else() -> None:
+def test_a_request_that_a_broker_could_not_compare_with_the_store_is_retried_before_later_requests() -> None:
     async def test(broker: LoopbackBroker, channel: BrokerChannel, unreachable: list[int]) -> None:
         def without_store_at_first(request: Any, version: int) -> Any:
             if len(control(broker)) > 2:

@@ -35,8 +35,8 @@ def test_keys_reach_their_fields() -> None:
 def test_all_faults_are_reported_together() -> None:
     with pytest.raises(ConfigRejected) as rejection:
         ClientSettings.from_properties({"signalbox.cluster.id.policy": "pin:", "request.timeout.ms": "soon"})
-    for said in ("signalbox.cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):
-        assert said in str(rejection.value)
+    for fault in ("signalbox.cluster.id.policy", "'soon' is not a whole number", "bootstrap.servers: is missing"):
+        assert fault in str(rejection.value)
 
 
 def test_an_old_name_of_a_key_is_read() -> None:

@@ -20,7 +20,7 @@ def test_the_cluster_is_described_by_old_and_new_brokers() -> None:
         assert (described.cluster_id, described.controller_id) == ("cluster-A", 1)
         assert str(described.nodes[0].address) == "h:9092"
         broker.max_versions[ApiKey.DESCRIBE_CLUSTER] = -1
-        admin.client.metadata_updater.pool.drop_all("so that versions are learnt again")
+        admin.client.metadata_updater.pool.drop_all("so that versions are requested again")
         assert [node.node_id for node in (await admin.describe_cluster()).nodes] == [1]
 
     with_admin(test)

@@ -41,7 +41,7 @@ async def rejected(client: ClusterClient, node_id: int) -> Misrouted:
 
 
 @pytest.mark.spec("R4")
-def test_a_client_learns_the_cluster_and_asks_nodes_with_their_identity() -> None:
+def test_a_client_discovers_the_cluster_and_connects_to_nodes_with_their_identity() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         response = await client.request_any(NO_TOPICS)
         assert response.cluster_id == client.view.cluster_id == "cluster-A"
@@ -92,7 +92,7 @@ def test_a_controller_that_joined_after_the_last_metadata_is_found() -> None:
 
 
 @pytest.mark.spec("F13", "F17")
-def test_who_is_not_the_controller_and_does_not_forward_is_left_for_the_next() -> None:
+def test_a_request_that_a_node_rejects_with_not_controller_goes_to_the_next_node() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         def answer(code: Error) -> Script:
             return lambda request, version: ElectLeadersResponse(error_code=code)
@@ -119,12 +119,12 @@ def test_swapped_addresses_are_rejected_and_healed_without_the_callers_help() ->
         await until_true(lambda: 2 in client.view.nodes)
         with pytest.raises((Misrouted, NoUsableNode)):
             await client.request(2, NO_TOPICS)
-        await until_true(lambda: any(row.set_aside for row in client.routes()))
+        await until_true(lambda: any(row.quarantined for row in client.routes()))
         assert (await client.request(1, NO_TOPICS)).cluster_id == "cluster-A"
         assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
         started = asyncio.get_running_loop().time()
         await board.restore()
-        await until_true(lambda: not any(row.set_aside for row in client.routes()))
+        await until_true(lambda: not any(row.quarantined for row in client.routes()))
         assert asyncio.get_running_loop().time() - started < 2.0
         assert (await client.request(2, NO_TOPICS)).cluster_id == "cluster-A"
 
@@ -141,7 +141,7 @@ def test_a_permanent_swap_costs_few_rebootstraps_and_does_not_affect_the_third_n
                 with pytest.raises((Misrouted, NoUsableNode, ConnectionLost)):
                     await client.request(node_id, NO_TOPICS)
             await asyncio.sleep(0.02)
-        await until_true(lambda: sum(row.set_aside for row in client.routes()) == 2)
+        await until_true(lambda: sum(row.quarantined for row in client.routes()) == 2)
         assert client.rebootstraps == 1
         await client.request(1, NO_TOPICS)
         connections = cluster.brokers[1].connections

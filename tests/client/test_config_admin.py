@@ -88,10 +88,10 @@ def test_changes_are_sent_as_operations() -> None:
         with pytest.raises(KafkaError, match="bad value"):
             await admin.set_topic_configs("t2", {"retention.ms": "x"})
         change = ConfigChange("follower.replication.throttled.replicas", "0:1", AlterConfigOp.APPEND)
-        outcomes = await admin.alter_configs(
+        results = await admin.alter_configs(
             {ConfigResource(ConfigResourceType.TOPIC, "t1"): [change]}, validate_only=True
         )
-        assert outcomes["t1"].error == Error.NONE
+        assert results["t1"].error == Error.NONE
         assert broker.seen(ApiKey.INCREMENTAL_ALTER_CONFIGS)[-1].validate_only
 
     with_admin(test)
@@ -111,8 +111,8 @@ def test_changes_of_a_broker_go_to_that_broker_and_others_anywhere() -> None:
             broker.scripts[ApiKey.INCREMENTAL_ALTER_CONFIGS] = answer
         names = ("2", "3", "9", "")  # broker 9 is down: its changes go to any broker
         changes = {ConfigResource(ConfigResourceType.BROKER, name): [ConfigChange("k", "v")] for name in names}
-        outcomes = await admin.alter_configs(changes)
-        assert [outcomes[name].error for name in names] == [Error.NONE] * 4
+        results = await admin.alter_configs(changes)
+        assert [results[name].error for name in names] == [Error.NONE] * 4
         asked = {
             node_id: [each.resource_name for request in requests for each in request.resources]
             for node_id, broker in cluster.brokers.items()

@@ -13,7 +13,7 @@ def test_every_key_is_explained_and_its_default_is_allowed(row: ConfigRow) -> No
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "said"),
+    ("key", "text", "reason"),
     [
         ("bootstrap.servers", "h", "is not host:port"),
         ("signalbox.cluster.id.policy", "stay", "none of follow"),
@@ -23,6 +23,6 @@ def test_every_key_is_explained_and_its_default_is_allowed(row: ConfigRow) -> No
         ("ssl.enabled.protocols", "SSLv3", "not one of"),
     ],
 )
-def test_a_wrong_value_is_rejected_with_the_reason(key: str, text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_wrong_value_is_rejected_with_the_reason(key: str, text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
         CLIENT_CONFIG[key].parse(text)

@@ -237,7 +237,7 @@ def test_a_response_without_a_request_closes_the_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "problem"),
     [
         (b"\x15\x03\x01\x00\x02\x02\x28", "uses TLS"),
         (b"\x16\x03\x03\x00\x7a\x02\x00", "uses TLS"),
@@ -248,7 +248,7 @@ def test_a_response_without_a_request_closes_the_connection() -> None:
         (b"\x00\x00\x00\x07\x00\x00\x00\x00abc", "unreadable|error"),
     ],
 )
-def test_a_peer_that_speaks_something_else_is_recognised(reply: bytes, said: str) -> None:
+def test_a_peer_that_speaks_something_else_is_recognised(reply: bytes, problem: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(4)
         writer.write(reply)
@@ -256,7 +256,7 @@ def test_a_peer_that_speaks_something_else_is_recognised(reply: bytes, said: str
         await reader.read()
 
     async def test(address: Address) -> None:
-        with pytest.raises(PeerBroke, match=said):
+        with pytest.raises(PeerBroke, match=problem):
             await connect(address, SETTINGS)
 
     with_server(serve, test)

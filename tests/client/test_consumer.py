@@ -119,15 +119,15 @@ def test_without_auto_offset_reset_an_offset_out_of_range_is_an_error() -> None:
     with_client(test)
 
 
-def test_a_damaged_batch_is_not_handed_out() -> None:
+def test_a_corrupt_batch_is_not_returned() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         fill(cluster, "t1", b"value")
-        damaged = bytearray(cluster.topics["t1"][0].batches[0])
-        damaged[-3] ^= 1
-        cluster.topics["t1"][0].batches[0] = bytes(damaged)
+        corrupt = bytearray(cluster.topics["t1"][0].batches[0])
+        corrupt[-3] ^= 1
+        cluster.topics["t1"][0].batches[0] = bytes(corrupt)
         consumer = Consumer(client)
         await consumer.assign({T1: 0})
-        with pytest.raises(KafkaError, match="t1-0: the batch at 0 is damaged"):
+        with pytest.raises(KafkaError, match="t1-0: the batch at 0 is corrupt"):
             await consumer.poll(timeout_ms=2_000)
         await consumer.close()
 

@@ -128,15 +128,15 @@ def test_not_controller_is_looked_up_again_and_never_reaches_the_caller() -> Non
 def test_without_an_active_controller_the_lookup_is_retried_with_a_backoff_until_the_deadline() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         cluster.brokers[1].scripts[ApiKey.ENVELOPE] = not_controller
-        with pytest.raises(KafkaError) as outcome:
+        with pytest.raises(KafkaError) as raised:
             await channel.envelope(b"x", b"", b"", timeout_ms=300)
-        assert outcome.value.error == Error.REQUEST_TIMED_OUT
+        assert raised.value.error == Error.REQUEST_TIMED_OUT
         assert 2 <= len(cluster.brokers[1].seen(ApiKey.ENVELOPE)) <= 8
 
     with_channel(test)
 
 
-def test_requests_that_were_under_way_when_the_controller_died_are_sent_again_in_order() -> None:
+def test_requests_in_flight_when_the_controller_died_are_retried_in_order() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         async def never(request: Any, version: int) -> Any:
             await asyncio.sleep(60)
@@ -198,9 +198,9 @@ def test_a_request_that_the_controller_does_not_take_is_rejected_without_being_s
         cluster.brokers[1].max_versions[ApiKey.CREATE_TOPICS] = 1
         for broker in cluster.brokers.values():
             broker.requests.clear()
-        with pytest.raises(KafkaError) as outcome:
+        with pytest.raises(KafkaError) as raised:
             await channel.request(CreateTopicsRequest())
-        assert outcome.value.error == Error.UNSUPPORTED_VERSION
+        assert raised.value.error == Error.UNSUPPORTED_VERSION
         assert not cluster.brokers[1].seen(ApiKey.CREATE_TOPICS)
 
     with_channel(test)
@@ -226,8 +226,8 @@ def test_a_full_queue_times_out_at_once() -> None:
         with pytest.raises(KafkaError, match="too many requests"):
             await channel.request(message)
         await channel.close()
-        outcomes = await asyncio.gather(*queued, return_exceptions=True)
-        assert {type(outcome) for outcome in outcomes} == {KafkaError}
+        results = await asyncio.gather(*queued, return_exceptions=True)
+        assert {type(result) for result in results} == {KafkaError}
 
     with_channel(test)
 
@@ -249,8 +249,8 @@ def test_a_bad_route_to_the_controller_is_counted_and_tried_again() -> None:
 def test_a_closed_channel_answers_at_once() -> None:
     async def test(cluster: LoopbackCluster, lookup: Lookup, channel: ControllerChannel) -> None:
         await channel.close()
-        with pytest.raises(KafkaError) as outcome:
+        with pytest.raises(KafkaError) as raised:
             await channel.envelope(b"x", b"", b"")
-        assert outcome.value.error == Error.NETWORK_EXCEPTION
+        assert raised.value.error == Error.NETWORK_EXCEPTION
 
     with_channel(test)

@@ -18,7 +18,7 @@ from tests.waiting import until_true
 Rejections = list[ClientFailure]
 
 
-def with_lanes(
+def with_connections(
     test: Callable[[LoopbackCluster, Lookup, ControllerConnections, Rejections], Awaitable[None]],
     settings: ConnectionSettings | None = None,
 ) -> None:
@@ -56,7 +56,7 @@ def test_connections_are_added_while_all_are_busy_up_to_the_limit() -> None:
             used.add(id(connection))
         assert len(used) == cluster.brokers[1].connections == MAX_CONNECTIONS
 
-    with_lanes(test)
+    with_connections(test)
 
 
 def test_a_lost_connection_is_reopened_without_a_request() -> None:
@@ -70,28 +70,28 @@ def test_a_lost_connection_is_reopened_without_a_request() -> None:
         await cluster.brokers[1].start()
         await until_true(lambda: connections.api_ranges is not None)
 
-    with_lanes(test)
+    with_connections(test)
 
 
 def test_only_a_controller_that_was_connected_and_then_refuses_connections_is_reported() -> None:
     async def test(
         cluster: LoopbackCluster, lookup: Lookup, connections: ControllerConnections, rejections: Rejections
     ) -> None:
-        told: list[int] = []
-        connections.on_unreachable = told.append
+        unreachable: list[int] = []
+        connections.on_unreachable = unreachable.append
         await cluster.brokers[2].stop()
         lookup.controller_id = 2
         connections.open_soon()
         asked = lookup.asked
         await until_true(lambda: lookup.asked > asked + 2)
-        assert told == [], "never reached: perhaps it is this broker that is cut off"
+        assert unreachable == [], "never reached: perhaps it is this broker that is cut off"
         lookup.controller_id = 1
         await until_true(lambda: connections.api_ranges is not None)
         await cluster.brokers[1].stop()
-        await until_true(lambda: len(told) >= 2)
-        assert set(told) == {1}
+        await until_true(lambda: len(unreachable) >= 2)
+        assert set(unreachable) == {1}
 
-    with_lanes(test)
+    with_connections(test)
 
 
 def test_a_controller_that_hangs_up_at_once_is_not_hammered() -> None:
@@ -108,7 +108,7 @@ def test_a_controller_that_hangs_up_at_once_is_not_hammered() -> None:
             await asyncio.sleep(0.002)
         assert 2 <= broker.connections <= 20
 
-    with_lanes(test)
+    with_connections(test)
 
 
 def test_rejected_credentials_are_reported() -> None:
@@ -121,4 +121,4 @@ def test_rejected_credentials_are_reported() -> None:
         assert isinstance(rejections[0], AuthenticationRejected)
 
     security = ConnectionSecurity(sasl=sasl_login("PLAIN", "broker", "wrong"))
-    with_lanes(test, ConnectionSettings(security=security))
+    with_connections(test, ConnectionSettings(security=security))

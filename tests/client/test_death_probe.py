@@ -29,7 +29,7 @@ def test_a_broker_is_dead_only_if_every_address_refuses_connections() -> None:
     asyncio.run(run())
 
 
-def test_a_connection_to_itself_counts_as_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socket_connected_to_itself_counts_as_a_closed_port(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         with monkeypatch.context() as patched:
             port = dial_themselves(patched)

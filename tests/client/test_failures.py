@@ -35,7 +35,7 @@ def test_a_misroute_says_what_to_check() -> None:
         ("ConfigRejected", False),
     ],
 )
-def test_what_may_be_tried_again(name: str, retriable: bool) -> None:
+def test_retriable_failures(name: str, retriable: bool) -> None:
     failure = getattr(failures, name)
     assert issubclass(failure, ClientFailure)
     assert failure.retriable is retriable

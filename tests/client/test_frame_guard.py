@@ -11,7 +11,7 @@ def test_a_believable_length() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "said"),
+    ("prefix", "problem"),
     [
         (b"\0\0\0\x65", "101 bytes is more than the 100"),
         (b"\0\0\0\x03", "cannot hold"),
@@ -21,6 +21,6 @@ def test_a_believable_length() -> None:
         (b"HTTP", "uses HTTP"),
     ],
 )
-def test_an_implausible_frame_length_names_the_likely_peer(prefix: bytes, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_an_implausible_frame_length_names_the_likely_peer(prefix: bytes, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
         frame_length(prefix, 100)

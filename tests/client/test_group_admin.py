@@ -103,8 +103,8 @@ def test_groups_are_deleted_one_by_one() -> None:
             return made(results=[made.DeletableGroupResult(group_id=name, error_code=error)])
 
         cluster.brokers[1].scripts[ApiKey.DELETE_GROUPS] = answer
-        outcomes = await admin.delete_groups(["idle", "busy"])
-        assert {name: row.error for name, row in outcomes.items()} == {
+        results = await admin.delete_groups(["idle", "busy"])
+        assert {name: row.error for name, row in results.items()} == {
             "idle": Error.NONE,
             "busy": Error.NON_EMPTY_GROUP,
         }

@@ -150,7 +150,7 @@ def test_rebootstrapping_discards_the_nodes_and_closes_every_connection() -> Non
         await until_true(lambda: len(client.view.nodes) == 3)
         for node_id, broker in cluster.brokers.items():
             await client.request(node_id, NO_TOPICS)
-            assert broker.connections > before[node_id], "dialled anew"
+            assert broker.connections > before[node_id], "connected again"
 
     with_client(test)
 

@@ -37,7 +37,7 @@ def test_an_answer_becomes_the_view_and_other_topics_stay() -> None:
     assert (view.cluster_id, view.nodes, view.topics) == (None, {}, {})
 
 
-def test_an_older_leader_epoch_does_not_turn_the_view_back_unless_the_topic_is_another() -> None:
+def test_an_older_leader_epoch_does_not_replace_a_newer_one_unless_the_topic_id_is_another() -> None:
     view = MetadataView()
     view.adopt(answer(1, 5))
     view.adopt(answer(2, 4))
@@ -58,13 +58,13 @@ def test_a_leader_that_is_no_known_node_is_none() -> None:
     assert view.leader_of(TopicPartition("x", 0)) is None
 
 
-def test_a_hint_is_taken_when_it_is_news() -> None:
+def test_a_hint_is_applied_when_its_leader_epoch_is_newer() -> None:
     view = MetadataView()
     view.adopt(answer(1, 5))
     ends = [ProduceResponse.NodeEndpoint(node_id=9, host="h9", port=9)]
     assert not view.hint_leader(T, -1, -1, ends)
     assert not view.hint_leader(T, 2, 5, ends)
-    assert not view.hint_leader(T, 8, 6, ends), "nobody says where node 8 is"
+    assert not view.hint_leader(T, 8, 6, ends), "the address of node 8 is unknown"
     assert view.hint_leader(T, 9, 6, ends)
     assert view.leader_of(T) == 9
     assert str(view.nodes[9].address) == "h9:9"

@@ -62,8 +62,8 @@ def shown(given: Mapping[str, str]) -> InitialResponse:
 def test_client_credentials_at_a_token_endpoint() -> None:
     with Endpoint(ANSWER).open() as endpoint:
         options = 'clientId="me" clientSecret="my secret" scope="read write" extension_tenant="acme"'
-        said = shown(properties(options, **{URL: endpoint.url}))
-        assert said == InitialResponse(TOKEN, "", {"tenant": "acme"})
+        response = shown(properties(options, **{URL: endpoint.url}))
+        assert response == InitialResponse(TOKEN, "", {"tenant": "acme"})
         assert endpoint.bodies == [b"grant_type=client_credentials&scope=read+write"]
         credentials = base64.b64decode(endpoint.headers[0]["Authorization"].removeprefix("Basic "))
         assert credentials == b"me:my secret"
@@ -142,7 +142,7 @@ def test_a_class_of_ones_own() -> None:
         ("", {"sasl.login.refresh.window.factor": "2"}, "sasl.login.refresh.window.factor", "between"),
     ],
 )
-def test_what_is_rejected(options: str, given: dict[str, str], key: str, words: str) -> None:
+def test_invalid_settings_are_rejected(options: str, given: dict[str, str], key: str, words: str) -> None:
     assert any(
         fault.key == key and words in f"{fault.problem} {fault.entry}" for fault in faults(properties(options, **given))
     )

@@ -17,7 +17,7 @@ from signalbox.client.node import Address, parse_bootstrap_servers
 from signalbox.client.offset_admin import EARLIEST
 from signalbox.client.producer import Producer
 from signalbox.client.producer_batch import RecordMetadata
-from signalbox.client.route_evidence import Grade, Verdict
+from signalbox.client.route_evidence import Grade, RouteStatus
 from signalbox.client.routes import probe_cluster
 from signalbox.client.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
@@ -90,8 +90,8 @@ def test_replicas_move_and_leaders_are_elected_through_any_broker(cluster: Cross
     election = ElectLeadersRequest.TopicPartitions(topic=name, partitions=[0])
 
     async def test(client: ClusterClient) -> None:
-        outcomes = await AdminClient(client).create_topics([NewTopic(name=name, assignments={0: [1, 2]})])
-        outcomes[name].raise_for_error()
+        results = await AdminClient(client).create_topics([NewTopic(name=name, assignments={0: [1, 2]})])
+        results[name].raise_for_error()
         begun = await client.request(node_id, made(topics=[moved]))
         assert (begun.error_code, begun.responses[0].partitions[0].error_code) == (Error.NONE, Error.NONE)
         async with asyncio.timeout(20):
@@ -115,8 +115,8 @@ def test_a_topic_is_deleted_while_it_moves() -> None:
 
     async def test(client: ClusterClient) -> None:
         admin = AdminClient(client)
-        outcomes = await admin.create_topics([NewTopic(name="doomed", assignments={0: [1, 2]})])
-        outcomes["doomed"].raise_for_error()
+        results = await admin.create_topics([NewTopic(name="doomed", assignments={0: [1, 2]})])
+        results["doomed"].raise_for_error()
         moves = {TopicPartition("doomed", 0): [3, 1]}
         (await admin.reassign_partitions(moves))["doomed-0"].raise_for_error()
         assert [*(await admin.list_reassignments())] == [*moves]
@@ -156,10 +156,10 @@ def test_topics_configs_and_offsets_are_administered_through_any_broker(cluster:
         assert await admin.list_offsets([partition]) == {partition: 20}
         assert await admin.delete_records({partition: 5}, timeout_ms=5_000) == {partition: 5}
         assert await admin.list_offsets([partition], EARLIEST) == {partition: 5}
-        await admin.alter_committed_offsets("somebody", {partition: 7})
-        assert (await admin.committed_offsets("somebody"))[partition].offset == 7
-        assert [row.group_id for row in await admin.list_groups()] == ["somebody"]
-        assert (await admin.delete_groups(["somebody"]))["somebody"].error == Error.NONE
+        await admin.alter_committed_offsets("group-1", {partition: 7})
+        assert (await admin.committed_offsets("group-1"))[partition].offset == 7
+        assert [row.group_id for row in await admin.list_groups()] == ["group-1"]
+        assert (await admin.delete_groups(["group-1"]))["group-1"].error == Error.NONE
         assert (await admin.delete_topics(["plain"]))["plain"].error == Error.NONE
 
     with_client(cluster, test)
@@ -170,7 +170,7 @@ def test_every_route_is_verified_and_a_swap_is_named(cluster: CrossedCluster) ->
     async def test(client: ClusterClient) -> None:
         seed = Address(*parse_bootstrap_servers(cluster.bootstrap_servers)[0])
         found = await probe_cluster(seed, client.settings.connections())
-        assert [(row.verdict, row.grade) for row in found] == [(Verdict.ROUTE_OK, Grade.VERIFIED)] * 3
+        assert [(row.status, row.grade) for row in found] == [(RouteStatus.ROUTE_OK, Grade.VERIFIED)] * 3
         cluster.board.swap("2", "3")
         found = await probe_cluster(seed, client.settings.connections())
         cluster.board.restore()

@@ -30,8 +30,8 @@ def test_leaders_are_elected() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         broker = cluster.brokers[1]
         broker.scripts[ApiKey.ELECT_LEADERS] = lambda request, version: elected(0, Error.ELECTION_NOT_NEEDED)
-        outcomes = await admin.elect_leaders([A, B])
-        assert {name: each.error for name, each in outcomes.items()} == {"t-0": 0, "t-1": Error.ELECTION_NOT_NEEDED}
+        results = await admin.elect_leaders([A, B])
+        assert {name: each.error for name, each in results.items()} == {"t-0": 0, "t-1": Error.ELECTION_NOT_NEEDED}
         assert (await admin.elect_leaders(unclean=True)).keys() == {"t-0", "t-1"}
         first, everything = broker.seen(ApiKey.ELECT_LEADERS)
         assert [(each.topic, each.partitions) for each in first.topic_partitions] == [("t", [0, 1])]
@@ -56,8 +56,8 @@ def test_moves_begin_and_are_taken_back() -> None:
 
         broker = cluster.brokers[1]
         broker.scripts[ApiKey.ALTER_PARTITION_REASSIGNMENTS] = answer
-        outcomes = await admin.reassign_partitions({A: [2, 1], B: None}, allow_replication_factor_change=False)
-        assert [each.error for each in outcomes.values()] == [Error.NONE, Error.NO_REASSIGNMENT_IN_PROGRESS]
+        results = await admin.reassign_partitions({A: [2, 1], B: None}, allow_replication_factor_change=False)
+        assert [each.error for each in results.values()] == [Error.NONE, Error.NO_REASSIGNMENT_IN_PROGRESS]
         (request,) = broker.seen(ApiKey.ALTER_PARTITION_REASSIGNMENTS)
         assert [each.replicas for each in request.topics[0].partitions] == [[2, 1], None]
         assert not request.allow_replication_factor_change
@@ -75,7 +75,7 @@ def test_a_request_that_is_rejected_as_a_whole_raises() -> None:
     with_admin(test)
 
 
-def test_what_moves_is_listed() -> None:
+def test_reassignments_in_progress_are_listed() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         made = ListPartitionReassignmentsResponse
         move = made.OngoingPartitionReassignment(

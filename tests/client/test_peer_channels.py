@@ -41,7 +41,7 @@ def test_each_broker_has_its_own_channel_and_a_new_address_a_new_one() -> None:
     asyncio.run(run())
 
 
-def test_what_a_removed_broker_did_not_answer_is_cancelled() -> None:
+def test_requests_in_flight_to_a_removed_broker_are_cancelled() -> None:
     async def run() -> None:
         async with LoopbackCluster() as cluster:
             broker = await cluster.add_broker(1)

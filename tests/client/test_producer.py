@@ -218,7 +218,7 @@ def test_the_delivery_timeout_speaks_of_the_misroute() -> None:
     with_client(test)
 
 
-def test_what_may_have_been_appended_is_followed_by_a_new_producer_id() -> None:
+def test_after_a_batch_that_may_have_been_appended_a_new_producer_id_is_used() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         broker = cluster.brokers[1]
 

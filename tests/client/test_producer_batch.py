@@ -116,14 +116,14 @@ def test_readiness_is_linger_or_a_full_batch_or_a_flush() -> None:
     in_loop(test)
 
 
-def test_outcomes_reach_every_record_halves_included() -> None:
+def test_results_reach_every_record_also_after_a_split() -> None:
     def test() -> None:
-        whole = batch(b"a", b"b", b"c")
-        left, right = whole.halves()
+        original = batch(b"a", b"b", b"c")
+        left, right = original.halves()
         left.succeed(T, 10, -1)
         right.fail(ValueError("no"))
-        assert whole.acknowledged[0].result() == RecordMetadata(T, 10, 1)
-        assert [type(row.exception()) for row in whole.acknowledged[1:]] == [ValueError, ValueError]
+        assert original.acknowledged[0].result() == RecordMetadata(T, 10, 1)
+        assert [type(row.exception()) for row in original.acknowledged[1:]] == [ValueError, ValueError]
         again = batch(b"a")
         again.succeed(T, -1, 99)
         assert again.acknowledged[0].result() == RecordMetadata(T, -1, 99)

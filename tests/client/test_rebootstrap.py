@@ -21,13 +21,13 @@ def rebootstrap(cluster_id_policy: str = "follow", **policy: Any) -> Rebootstrap
     return Rebootstrap(RecoveryPolicy(**policy), ClusterIdPolicy(cluster_id_policy), Quarantine())
 
 
-def learn(it: Rebootstrap, cluster_id: str | None = A, now_ms: float = 0) -> Action:
+def receive(it: Rebootstrap, cluster_id: str | None = A, now_ms: float = 0) -> Action:
     return it.metadata_received(it.generation, cluster_id, 3, 0, now_ms)
 
 
 def steady(cluster_id_policy: str = "follow", **policy: Any) -> Rebootstrap:
     it = rebootstrap(cluster_id_policy, **policy)
-    assert learn(it) is Action.ADOPT
+    assert receive(it) is Action.ADOPT
     return it
 
 
@@ -35,7 +35,7 @@ def steady(cluster_id_policy: str = "follow", **policy: Any) -> Rebootstrap:
 def test_nothing_is_sent_while_bootstrapping_and_both_halves_afterwards() -> None:
     it = rebootstrap()
     assert it.identity_of(1) is None
-    assert learn(it) is Action.ADOPT
+    assert receive(it) is Action.ADOPT
     assert it.identity_of(1) == Identity(A, 1)
     assert it.identity_of(-1) is None
 
@@ -49,7 +49,7 @@ def test_a_client_that_cannot_act_on_a_rejection_sends_no_identity(policy: dict[
 @pytest.mark.spec("R4")
 def test_a_cluster_without_an_id_is_adopted_and_no_half_identity_is_sent() -> None:
     it = rebootstrap()
-    assert learn(it, None) is Action.ADOPT
+    assert receive(it, None) is Action.ADOPT
     assert it.identity_of(1) is None
 
 
@@ -79,14 +79,14 @@ def test_late_metadata_of_the_old_generation_neither_cancels_nor_ends_a_rebootst
     assert it.metadata_received(before, A, 3, 0, 1) is Action.IGNORE
     assert it.metadata_failed(before, 2) is Action.IGNORE
     assert it.phase is Phase.BOOTSTRAP
-    assert learn(it, now_ms=3) is Action.ADOPT
+    assert receive(it, now_ms=3) is Action.ADOPT
 
 
 @pytest.mark.spec("R6")
-def test_the_same_address_rejected_again_is_set_aside_and_the_rest_goes_on() -> None:
+def test_the_same_address_rejected_again_is_quarantined_and_other_nodes_stay_in_use() -> None:
     it = steady()
     it.route_rejected(NODE_1, it.generation, 0)
-    learn(it, now_ms=10)
+    receive(it, now_ms=10)
     assert it.route_rejected(NODE_1, it.generation, 20) is Action.QUARANTINE
     assert (it.phase, it.cluster_id) == (Phase.STEADY, A)
     assert it.quarantine.holds(NODE_1)
@@ -95,10 +95,10 @@ def test_the_same_address_rejected_again_is_set_aside_and_the_rest_goes_on() -> 
     assert not it.quarantine.holds(NODE_1)
 
 
-def test_a_second_node_rejected_right_after_a_start_is_set_aside_too() -> None:
+def test_a_second_node_rejected_right_after_a_rebootstrap_is_quarantined_too() -> None:
     it = steady()
     it.route_rejected(NODE_1, it.generation, 0)
-    learn(it, now_ms=10)
+    receive(it, now_ms=10)
     assert it.route_rejected(NODE_2, it.generation, 20) is Action.QUARANTINE
     assert it.starts_over == 1
 
@@ -109,7 +109,7 @@ def test_starting_over_is_limited_to_0_1_2_4_up_to_60_seconds_apart() -> None:
     while len(starts) < 9:
         if it.no_usable_node(now) is Action.START_OVER:
             starts.append(now)
-            learn(it, now_ms=now)
+            receive(it, now_ms=now)
         now += 100
     gaps = [round((later - earlier) / 1000) for earlier, later in itertools.pairwise(starts)]
     assert gaps == [1, 2, 4, 8, 16, 32, 60, 60]
@@ -118,10 +118,10 @@ def test_starting_over_is_limited_to_0_1_2_4_up_to_60_seconds_apart() -> None:
 def test_a_quiet_time_makes_the_next_start_immediate_again() -> None:
     it = steady()
     assert it.no_usable_node(0) is Action.START_OVER
-    learn(it, now_ms=1)
+    receive(it, now_ms=1)
     assert it.no_usable_node(500) is Action.IGNORE
     assert it.no_usable_node(600_000) is Action.START_OVER
-    learn(it, now_ms=600_001)
+    receive(it, now_ms=600_001)
     assert it.no_usable_node(600_900) is Action.IGNORE
     assert it.no_usable_node(601_000) is Action.START_OVER
 
@@ -140,7 +140,7 @@ def test_the_timer_runs_from_the_first_failed_attempt() -> None:
 def test_metadata_stops_the_timer() -> None:
     it = steady(rebootstrap_trigger_ms=1_000)
     it.metadata_failed(it.generation, 0)
-    assert learn(it, now_ms=500) is Action.ADOPT
+    assert receive(it, now_ms=500) is Action.ADOPT
     assert it.tick(5_000) is Action.IGNORE
     assert it.wake_at_ms() is None
 
@@ -190,18 +190,18 @@ def test_a_weaker_signal_does_not_disturb_a_round_over_the_seeds() -> None:
 def test_follow_goes_where_the_seeds_lead() -> None:
     it = steady()
     it.route_rejected(NODE_1, it.generation, 0)
-    assert learn(it, B) is Action.ADOPT
+    assert receive(it, B) is Action.ADOPT
     assert it.identity_of(1) == Identity(B, 1)
 
 
 def test_a_known_broker_that_speaks_of_another_cluster_is_not_believed() -> None:
     it = steady()
-    assert learn(it, B, 5_000) is Action.START_OVER
+    assert receive(it, B, 5_000) is Action.START_OVER
     assert it.foreign_cluster_id == B
 
 
 def test_without_the_check_another_cluster_is_adopted_as_before_the_kip() -> None:
-    assert learn(steady(cluster_check_enabled=False), B) is Action.ADOPT
+    assert receive(steady(cluster_check_enabled=False), B) is Action.ADOPT
 
 
 @pytest.mark.spec("R6")
@@ -209,15 +209,15 @@ def test_without_the_check_another_cluster_is_adopted_as_before_the_kip() -> Non
 def test_a_pinned_client_passes_over_seeds_of_another_cluster(policy: str) -> None:
     it = steady(policy)
     it.route_rejected(NODE_1, it.generation, 0)
-    assert learn(it, B) is Action.NEXT_SEED
-    assert learn(it, None) is Action.NEXT_SEED
-    assert learn(it, A) is Action.ADOPT
+    assert receive(it, B) is Action.NEXT_SEED
+    assert receive(it, None) is Action.NEXT_SEED
+    assert receive(it, A) is Action.ADOPT
 
 
 @pytest.mark.spec("R6")
 def test_a_pin_holds_from_the_first_seed_on() -> None:
     it = rebootstrap("pin:cluster-A")
-    assert learn(it, B) is Action.NEXT_SEED
+    assert receive(it, B) is Action.NEXT_SEED
     assert it.foreign_cluster_id == B
 
 
@@ -239,8 +239,8 @@ def test_with_strategy_none_nothing_makes_the_client_start_over() -> None:
 
 def test_two_starts_for_another_reason_too_close_together_pause_in_between() -> None:
     it = steady()
-    assert learn(it, B, 0) is Action.START_OVER
-    assert learn(it, A, 10) is Action.ADOPT
-    assert learn(it, B, 20) is Action.START_OVER
+    assert receive(it, B, 0) is Action.START_OVER
+    assert receive(it, A, 10) is Action.ADOPT
+    assert receive(it, B, 20) is Action.START_OVER
     assert it.phase is Phase.PAUSED
     assert it.wake_at_ms() == 1_000

@@ -103,13 +103,13 @@ def test_a_refused_connection_and_a_missing_response() -> None:
 def test_the_owner_is_notified_once_when_the_leader_closes_the_connection() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
-        told: list[ClientFailure] = []
-        channel.on_closed = told.append
+        failures: list[ClientFailure] = []
+        channel.on_closed = failures.append
         broker.scripts[ApiKey.FETCH] = lambda request, version: None
         answers: list[Any] = []
         channel.send(fetch(), 12, answers.append)
-        await until_true(lambda: bool(told))
-        assert [type(failure) for failure in told] == [ConnectionLost]
+        await until_true(lambda: bool(failures))
+        assert [type(failure) for failure in failures] == [ConnectionLost]
         channel.send(fetch(), 12, answers.append)
         assert answers == []
         assert channel.in_flight == 0
@@ -124,11 +124,11 @@ def test_an_answer_that_does_not_come_closes_the_channel() -> None:
 
         broker.scripts[ApiKey.FETCH] = silent
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
-        told: list[ClientFailure] = []
-        channel.on_closed = told.append
+        failures: list[ClientFailure] = []
+        channel.on_closed = failures.append
         channel.send(fetch(), 12, lambda response: None, timeout_ms=50)
-        await until_true(lambda: bool(told))
-        assert "no answer within 50 ms" in str(told[0])
+        await until_true(lambda: bool(failures))
+        assert "no answer within 50 ms" in str(failures[0])
 
     with_broker(test)
 
@@ -137,11 +137,11 @@ def test_garbage_closes_the_channel_and_not_the_loop() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         broker.scripts[ApiKey.FETCH] = lambda request, version: b"\x00\xff\xff\xff\xff"
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
-        told: list[ClientFailure] = []
-        channel.on_closed = told.append
+        failures: list[ClientFailure] = []
+        channel.on_closed = failures.append
         channel.send(fetch(), 12, lambda response: None)
-        await until_true(lambda: bool(told))
-        assert isinstance(told[0], PeerBroke)
+        await until_true(lambda: bool(failures))
+        assert isinstance(failures[0], PeerBroke)
         del broker.scripts[ApiKey.FETCH]
         again = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
         assert (await ask(again, fetch()))[0] == 0
@@ -153,10 +153,10 @@ def test_garbage_closes_the_channel_and_not_the_loop() -> None:
 def test_a_channel_closed_by_its_owner_notifies_no_callback() -> None:
     async def test(broker: LoopbackBroker, data_loop: DataLoop) -> None:
         channel = await open_replica_channel(data_loop, Address(*broker.address), SETTINGS, WHO)
-        told: list[ClientFailure] = []
-        channel.on_closed = told.append
+        failures: list[ClientFailure] = []
+        channel.on_closed = failures.append
         channel.close()
         await asyncio.sleep(0.01)
-        assert told == []
+        assert failures == []
 
     with_broker(test)

@@ -23,7 +23,7 @@ def test_a_route_is_probed_until_it_leads_to_its_node() -> None:
             rebootstrap.metadata_received(0, "cluster-A", 3, 0, 0)
             began_ms = loop.time() * 1000
             rebootstrap.quarantine.note_rejection(route, began_ms)
-            rebootstrap.quarantine.set_aside(route, began_ms)
+            rebootstrap.quarantine.add(route, began_ms)
             probed: list[bool] = []
             prober = RouteProber(rebootstrap, ConnectionSettings(), probed.append)
             now_ms = rebootstrap.quarantine.routes[route].probe_at_ms
@@ -57,7 +57,7 @@ def test_without_a_known_cluster_a_probe_proves_nothing() -> None:
             rebootstrap = Rebootstrap(RecoveryPolicy(), ClusterIdPolicy(), Quarantine())
             rebootstrap.metadata_received(0, "cluster-A", 3, 0, 0)
             rebootstrap.quarantine.note_rejection(route, 0)
-            rebootstrap.quarantine.set_aside(route, 0)
+            rebootstrap.quarantine.add(route, 0)
             assert rebootstrap.no_usable_node(10_000) is Action.START_OVER
             probed: list[bool] = []
             prober = RouteProber(rebootstrap, ConnectionSettings(), probed.append)

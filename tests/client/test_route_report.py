@@ -18,10 +18,10 @@ def test_a_report_distinguishes_connected_verified_and_rejected_nodes() -> None:
         metadata_updater.pool.drop_node(3, "so that it is not connected")
         metadata_updater.pool.drop_node(2, "so that it is not connected")
         metadata_updater.quarantine.note_rejection(route, metadata_updater.now_ms())
-        metadata_updater.quarantine.set_aside(route, metadata_updater.now_ms())
+        metadata_updater.quarantine.add(route, metadata_updater.now_ms())
         rows = {row.node_id: row for row in report_routes(metadata_updater)}
-        assert (rows[1].connected, rows[1].verified, rows[1].set_aside, rows[1].rejections) == (True, True, False, 0)
-        assert (rows[2].connected, rows[2].set_aside, rows[2].rejections) == (False, True, 1)
+        assert (rows[1].connected, rows[1].verified, rows[1].quarantined, rows[1].rejections) == (True, True, False, 0)
+        assert (rows[2].connected, rows[2].quarantined, rows[2].rejections) == (False, True, 1)
         assert (rows[3].connected, rows[3].verified, rows[3].rejections) == (False, False, 0)
         assert rows[2].address == Address(*cluster.advertised[2])
 

@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.node import Address, Identity
-from signalbox.client.route_evidence import Grade, RouteEvidence, Verdict
+from signalbox.client.route_evidence import Grade, RouteEvidence, RouteStatus
 from signalbox.client.routes import RouteProbe, probe_cluster
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -49,14 +49,14 @@ def describe_own_configs(broker: LoopbackBroker) -> Callable[[Any, int], Any]:
     return answer
 
 
-def verdicts(found: list[RouteEvidence]) -> list[tuple[int, Verdict, Grade, int | None]]:
-    return [(row.expected.node_id, row.verdict, row.grade, row.answering_node) for row in found if row.expected]
+def statuses(found: list[RouteEvidence]) -> list[tuple[int, RouteStatus, Grade, int | None]]:
+    return [(row.expected.node_id, row.status, row.grade, row.answering_node) for row in found if row.expected]
 
 
 def test_every_route_of_a_healthy_cluster_is_verified() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         found = await probe_cluster(Address(*cluster.advertised[1]), SETTINGS)
-        assert verdicts(found) == [(n, Verdict.ROUTE_OK, Grade.VERIFIED, n) for n in (1, 2, 3)]
+        assert statuses(found) == [(n, RouteStatus.ROUTE_OK, Grade.VERIFIED, n) for n in (1, 2, 3)]
         assert all(row.api_versions_max == 5 and row.duration_ms > 0 for row in found)
 
     with_cluster(test)
@@ -66,10 +66,10 @@ def test_crossed_routes_are_detected_and_the_true_nodes_named() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         board.swap("2", "3")
         found = await probe_cluster(Address(*cluster.advertised[1]), SETTINGS)
-        assert verdicts(found) == [
-            (1, Verdict.ROUTE_OK, Grade.VERIFIED, 1),
-            (2, Verdict.WRONG_NODE, Grade.SEARCHED, 3),
-            (3, Verdict.WRONG_NODE, Grade.SEARCHED, 2),
+        assert statuses(found) == [
+            (1, RouteStatus.ROUTE_OK, Grade.VERIFIED, 1),
+            (2, RouteStatus.WRONG_NODE, Grade.SEARCHED, 3),
+            (3, RouteStatus.WRONG_NODE, Grade.SEARCHED, 2),
         ]
         assert found[1].text == "node 3 answers, expected was node 2"
 
@@ -81,7 +81,7 @@ def test_an_address_that_leads_to_another_cluster() -> None:
         async with LoopbackCluster("cluster-B") as other:
             board.rewire("2", (await other.add_broker(2)).address)
             found = await probe_cluster(Address(*cluster.advertised[1]), SETTINGS)
-        assert verdicts(found)[1] == (2, Verdict.WRONG_CLUSTER, Grade.CLUSTER_ONLY, None)
+        assert statuses(found)[1] == (2, RouteStatus.WRONG_CLUSTER, Grade.CLUSTER_ONLY, None)
         assert "cluster cluster-B answers" in found[1].text
 
     with_cluster(test)
@@ -93,10 +93,10 @@ def test_old_brokers_are_identified_by_their_broker_configs() -> None:
             broker.api_versions_max = 3
         board.swap("2", "3")
         found = await probe_cluster(Address(*cluster.advertised[1]), SETTINGS)
-        assert verdicts(found) == [
-            (1, Verdict.ROUTE_OK, Grade.CONFIGS, 1),
-            (2, Verdict.WRONG_NODE, Grade.CONFIGS, 3),
-            (3, Verdict.WRONG_NODE, Grade.CONFIGS, 2),
+        assert statuses(found) == [
+            (1, RouteStatus.ROUTE_OK, Grade.CONFIGS, 1),
+            (2, RouteStatus.WRONG_NODE, Grade.CONFIGS, 3),
+            (3, RouteStatus.WRONG_NODE, Grade.CONFIGS, 2),
         ]
 
     with_cluster(test)
@@ -123,7 +123,7 @@ def test_a_broker_that_cannot_be_identified_stays_unverified() -> None:
 
         broker.scripts[ApiKey.DESCRIBE_CONFIGS] = not_allowed
         (found,) = await RouteProbe(SETTINGS).probe(Address(*broker.address), Identity("cluster-A", 1))
-        assert (found.verdict, found.grade) == (Verdict.ROUTE_UNVERIFIED, Grade.CLUSTER_ONLY)
+        assert (found.status, found.grade) == (RouteStatus.ROUTE_UNVERIFIED, Grade.CLUSTER_ONLY)
 
     with_cluster(test)
 
@@ -133,9 +133,9 @@ def test_addresses_without_a_response() -> None:
         probe = RouteProbe(SETTINGS)
         await board.refuse("2")
         (rejected,) = await probe.probe(Address(*cluster.advertised[2]))
-        assert (rejected.verdict, rejected.answering_node) == (Verdict.REJECTED, None)
+        assert (rejected.status, rejected.answering_node) == (RouteStatus.REJECTED, None)
         (unresolved,) = await probe.probe(Address("no-such-host.invalid", 9092))
-        assert unresolved.verdict is Verdict.UNRESOLVED
+        assert unresolved.status is RouteStatus.UNRESOLVED
 
     with_cluster(test)
 
@@ -151,7 +151,7 @@ def test_a_tls_port_is_recognised() -> None:
         server = await asyncio.start_server(alert, "127.0.0.1", 0)
         (found,) = await RouteProbe(SETTINGS).probe(Address(*server.sockets[0].getsockname()[:2]))
         server.close()
-        assert found.verdict is Verdict.TLS
+        assert found.status is RouteStatus.TLS
         assert "security.protocol" in found.text
 
     with_cluster(test)

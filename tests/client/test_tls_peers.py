@@ -69,14 +69,14 @@ both = pytest.mark.parametrize("dial", [on_asyncio, in_the_data_loop])
         ),
         (AUTHORITY.expired("broker"), "certificate has expired (ssl.truststore.*)"),
         (AUTHORITY.not_yet_valid("broker"), "certificate is not yet valid (ssl.truststore.*)"),
-        (Authority("stranger").identity("broker"), "unable to get local issuer certificate (ssl.truststore.*)"),
+        (Authority("unknown-ca").identity("broker"), "unable to get local issuer certificate (ssl.truststore.*)"),
     ],
 )
 def test_a_certificate_that_is_not_the_peers(dial: Dial, identity: Certified, why: str) -> None:
-    said = dialled(dial, inline(identity))
-    assert said.startswith("tls: could not connect to localhost:")
-    assert "(tls): localhost on listener REPLICATION: the TLS handshake failed: the peer's certificate is" in said
-    assert said.endswith(why)
+    problem = dialled(dial, inline(identity))
+    assert problem.startswith("tls: could not connect to localhost:")
+    assert "(tls): localhost on listener REPLICATION: the TLS handshake failed: the peer's certificate is" in problem
+    assert problem.endswith(why)
 
 
 @both

@@ -62,9 +62,9 @@ def test_create_describe_renew_and_expire(one: Cluster) -> None:
             for hmac in (made.hmac, other.hmac):
                 await alice.expire_token(hmac)
             assert await alice.describe_tokens() == []
-            with pytest.raises(KafkaError) as told:
+            with pytest.raises(KafkaError) as raised:
                 await alice.renew_token(made.hmac)
-            assert told.value.error is Error.DELEGATION_TOKEN_NOT_FOUND
+            assert raised.value.error is Error.DELEGATION_TOKEN_NOT_FOUND
 
     one.run(run())
 
@@ -76,17 +76,17 @@ def test_logging_in_by_one(one: Cluster) -> None:
             await alice.describe_tokens()  # returns when the broker has the token
             async with admin_of(one, made.token_id, made.hmac, ' tokenauth="true"') as by_token:
                 await by_token.describe_users()
-                with pytest.raises(KafkaError) as told:
+                with pytest.raises(KafkaError) as raised:
                     await by_token.create_token()
-                assert told.value.error is Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+                assert raised.value.error is Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
             for user, password, more in (
                 (made.token_id, made.hmac, ""),
                 (made.token_id, "guess", ' tokenauth="true"'),
                 ("alice", "alice-secret", ' tokenauth="true"'),
             ):
-                async with admin_of(one, user, password, more) as stranger:
+                async with admin_of(one, user, password, more) as rejected:
                     with pytest.raises(DeadlinePassed, match="invalid credentials"):
-                        await stranger.describe_users(timeout_ms=500)
+                        await rejected.describe_users(timeout_ms=500)
 
     one.run(run())
 
@@ -104,9 +104,9 @@ def test_logging_in_by_one(one: Cluster) -> None:
 def test_invalid_arguments(call: Any, says: str) -> None:
     async def run() -> None:
         admin = AdminClient(ClusterClient(ClientSettings.of("127.0.0.1:1")))
-        with pytest.raises(ValueError, match=says) as told:
+        with pytest.raises(ValueError, match=says) as raised:
             await call(admin)
-        assert "not base64" not in str(told.value)
+        assert "not base64" not in str(raised.value)
 
     asyncio.run(run())
 

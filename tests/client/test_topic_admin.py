@@ -31,14 +31,14 @@ def test_topics_are_created_with_configs_and_assignments() -> None:
     async def test(cluster: LoopbackCluster, admin: AdminClient) -> None:
         broker = cluster.brokers[1]
         broker.scripts[ApiKey.CREATE_TOPICS] = lambda request, version: created(request, 0, 0)
-        outcomes = await admin.create_topics(
+        results = await admin.create_topics(
             [
                 NewTopic(name="a", num_partitions=3, configs={"cleanup.policy": "compact"}),
                 NewTopic(name="b", assignments={0: [1, 2], 1: [2, 1]}),
             ],
             validate_only=True,
         )
-        assert [outcome.error for outcome in outcomes.values()] == [Error.NONE, Error.NONE]
+        assert [result.error for result in results.values()] == [Error.NONE, Error.NONE]
         (request,) = broker.seen(ApiKey.CREATE_TOPICS)
         first, second = request.topics
         assert request.validate_only
@@ -63,8 +63,8 @@ def test_topics_are_deleted_by_name_at_every_version(version: int) -> None:
             return DeleteTopicsResponse(responses=rows)
 
         broker.scripts[ApiKey.DELETE_TOPICS] = answer
-        outcomes = await admin.delete_topics(["a", "b"])
-        assert [row.error for row in outcomes.values()] == [Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION]
+        results = await admin.delete_topics(["a", "b"])
+        assert [row.error for row in results.values()] == [Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION]
         assert broker.requests[-1][1] == version
 
     with_admin(test)

@@ -50,12 +50,12 @@ def test_rejections_are_reported(one: Cluster) -> None:
         async with AdminClient.of(one.bootstrap_servers) as admin:
             for rejected, error in (
                 (admin.set_user("u", "p", iterations=0), Error.UNACCEPTABLE_CREDENTIAL),
-                (admin.delete_user("nobody"), Error.RESOURCE_NOT_FOUND),
-                (admin.describe_users(["nobody"]), Error.RESOURCE_NOT_FOUND),
+                (admin.delete_user("unknown"), Error.RESOURCE_NOT_FOUND),
+                (admin.describe_users(["unknown"]), Error.RESOURCE_NOT_FOUND),
             ):
-                with pytest.raises(KafkaError) as told:
+                with pytest.raises(KafkaError) as raised:
                     await rejected
-                assert told.value.error == error
+                assert raised.value.error == error
             for call in (admin.set_user("u", "p", mechanism="PLAIN"), admin.delete_user("u", mechanism="PLAIN")):
                 with pytest.raises(ValueError, match="PLAIN is no SCRAM mechanism"):
                     await call

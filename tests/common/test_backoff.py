@@ -12,7 +12,7 @@ def test_doubled_up_to_the_bound() -> None:
     assert [backoff.grow() for _ in range(7)] == [50, 100, 200, 400, 800, 1_000, 1_000]
 
 
-def test_a_success_begins_anew() -> None:
+def test_a_success_resets_the_backoff() -> None:
     backoff = Backoff(0.1, 10.0)
     assert backoff.last == 0
     assert backoff.grow() == backoff.last == 0.1

@@ -1,7 +1,7 @@
 from signalbox.common.clock import ManualClock, SystemClock
 
 
-def test_a_manual_clock_moves_only_when_told() -> None:
+def test_a_manual_clock_moves_only_when_it_is_set() -> None:
     clock = ManualClock(now_ms=1_000)
     assert (clock.now_ms(), clock.monotonic()) == (1_000, 0.0)
     clock.advance(250)

@@ -51,7 +51,7 @@ def test_numbers_as_java_reads_them(text: str, value: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["nan", "0_1", "infinity", "\u0661", ".", "1e", ""])
-def test_what_is_a_number_to_python_alone(text: str) -> None:
+def test_numbers_that_only_python_accepts_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="is not a number"):
         TABLE["share"].parse(text)
 

@@ -7,7 +7,7 @@ import time
 from signalbox.common.cooperative_task import CooperativeTask, clear, is_long, no_yield, yield_if_due
 
 
-def test_outside_of_long_work_nothing_happens() -> None:
+def test_outside_of_a_cooperative_task_nothing_happens() -> None:
     yield_if_due()
     assert not is_long()
     values = list(range(1000))
@@ -15,40 +15,40 @@ def test_outside_of_long_work_nothing_happens() -> None:
     assert values == []
 
 
-def test_it_gives_way_after_its_deadline_at_any_depth() -> None:
-    told: list[str] = []
+def test_a_task_yields_after_its_deadline_at_any_depth() -> None:
+    steps: list[str] = []
 
     def deep(depth: int) -> None:
         if depth:
             deep(depth - 1)
             return
         for name in "abc":
-            told.append(name)
+            steps.append(name)
             yield_if_due()
 
     work = CooperativeTask(lambda: deep(50))
     work.switch()  # the deadline has passed: every yield ends a slice
-    assert told == ["a"]
+    assert steps == ["a"]
     work.switch()
-    assert told == ["a", "b"]
+    assert steps == ["a", "b"]
     work.deadline = time.monotonic() + 60
     work.switch()
-    assert told == ["a", "b", "c"]
+    assert steps == ["a", "b", "c"]
     assert work.dead
 
 
-def test_who_has_had_one_slice_is_not_long_yet() -> None:
-    told = []
-    work = CooperativeTask(lambda: told.append(is_long()))
+def test_a_task_in_its_first_slice_is_not_long_yet() -> None:
+    long = []
+    work = CooperativeTask(lambda: long.append(is_long()))
     work.slices = 1
     work.switch()
-    again = CooperativeTask(lambda: told.append(is_long()))
+    again = CooperativeTask(lambda: long.append(is_long()))
     again.slices = 2
     again.switch()
-    assert told == [False, True]
+    assert long == [False, True]
 
 
-def test_what_belongs_together_is_done_without_a_yield() -> None:
+def test_no_yield_postpones_the_yield_until_its_end() -> None:
     done: list[str] = []
 
     def work() -> None:

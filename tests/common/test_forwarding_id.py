@@ -15,5 +15,5 @@ def test_there_and_back() -> None:
 
 
 @pytest.mark.parametrize("data", [None, b"", b"short", ForwardingId(1, 2, 3).encode() + b"\0"])
-def test_what_is_none_of_ours(data: bytes | None) -> None:
+def test_unknown_tagged_fields_are_no_forwarding_id(data: bytes | None) -> None:
     assert decode_forwarding_id(data) is None

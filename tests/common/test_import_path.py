@@ -27,6 +27,6 @@ def test_a_class_is_found(path: str) -> None:
         ("collections.No", AttributeError),
     ],
 )
-def test_what_is_not_there_says_so(path: str, error: type[Exception]) -> None:
+def test_errors_of_a_missing_class(path: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         load_class(path)

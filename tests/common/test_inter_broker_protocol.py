@@ -40,7 +40,7 @@ def test_from_where_on_leaders_ask_for_another_isr(text: str, alters: bool) -> N
 
 
 @pytest.mark.parametrize("text", ["", "3", "3.10", "4.0", "0.7.0", "3.4-IV", "newest", "3.4.1.1"])
-def test_what_is_no_version_of_these_brokers(text: str) -> None:
+def test_unsupported_versions_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not one of Kafka's versions from 0\.8\.0 to 3\.9"):
         read_inter_broker_protocol(text)
     assert "is not one of Kafka's versions" in (is_inter_broker_protocol(text) or "")

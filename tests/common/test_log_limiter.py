@@ -34,4 +34,4 @@ def test_many_sources_share_a_line() -> None:
     clock.advance(INTERVAL_MS)
     assert flood()[-1] == f" (suppressed {10_000 - MAX_SOURCES - 1} similar lines from other sources)"
     clock.advance(INTERVAL_MS)
-    assert limiter.admit("garbled", "10.9.9.9") == "", "room again for a source of its own"
+    assert limiter.admit("garbled", "10.9.9.9") == "", "the source is logged separately again"

@@ -10,7 +10,7 @@ def of(topic: str, *numbers: int) -> list[TopicPartition]:
     return [TopicPartition(topic, number) for number in numbers]
 
 
-def test_neighbours_are_drawn_together() -> None:
+def test_consecutive_partitions_become_ranges() -> None:
     assert partition_list(of("b", 7, 0, 1, 2) + of("a", 3)) == "a-3 b-0..2,7"
     assert partition_list([]) == ""
 

@@ -47,7 +47,7 @@ def test_lines_end_where_java_ends_them() -> None:
     assert found.where("d") == "f:4"
 
 
-def test_what_is_put_over_the_file_says_where_it_came_from() -> None:
+def test_an_override_has_its_own_source() -> None:
     found = parse_properties("a=1\nb=2", "f")
     found.override("b=3", "--override")
     assert found.values == {"a": "1", "b": "3"}

@@ -25,7 +25,7 @@ def test_up_to_the_limit(tmp_path: Path) -> None:
     ("path", "number"),
     [("/dev/zero", errno.EFBIG), ("/no/such", errno.ENOENT), ("/tmp", errno.EISDIR), ("a\0", errno.EINVAL)],
 )
-def test_what_is_no_file(path: str, number: int) -> None:
+def test_unreadable_paths_are_rejected(path: str, number: int) -> None:
     with pytest.raises(OSError) as rejected:
         read_small_file(path)
     assert rejected.value.errno == number

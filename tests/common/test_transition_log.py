@@ -9,28 +9,28 @@ import pytest
 from signalbox.common.transition_log import TransitionLog
 
 
-def test_it_is_said_when_it_begins_changes_and_ends(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_line_is_logged_when_a_failure_begins_changes_and_ends(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    trouble = TransitionLog(logging.getLogger("test"), "well again", logging.ERROR)
-    trouble.over()
-    for line in ("ill", "ill", "worse", "worse"):
-        trouble.met(line)
-        assert trouble.lasts
-    trouble.over()
-    trouble.over()
-    assert not trouble.lasts
-    trouble.met("worse")
+    transitions = TransitionLog(logging.getLogger("test"), "recovered", logging.ERROR)
+    transitions.recovered()
+    for line in ("failing", "failing", "worse", "worse"):
+        transitions.failed(line)
+        assert transitions.is_failing
+    transitions.recovered()
+    transitions.recovered()
+    assert not transitions.is_failing
+    transitions.failed("worse")
     assert [(each.levelname, each.message) for each in caplog.records] == [
-        ("ERROR", "ill"),
+        ("ERROR", "failing"),
         ("ERROR", "worse"),
-        ("INFO", "well again"),
+        ("INFO", "recovered"),
         ("ERROR", "worse"),
     ]
 
 
-def test_an_end_without_words_is_silent(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_recovery_line_the_end_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    trouble = TransitionLog(logging.getLogger("test"))
-    trouble.met("50% ill")
-    trouble.over()
-    assert [each.message for each in caplog.records] == ["50% ill"]
+    transitions = TransitionLog(logging.getLogger("test"))
+    transitions.failed("50% failing")
+    transitions.recovered()
+    assert [each.message for each in caplog.records] == ["50% failing"]

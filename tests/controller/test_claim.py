@@ -21,7 +21,16 @@ from signalbox.metadata.layout import (
 )
 from signalbox.metadata.partition_state import PartitionState
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Delete, Entry, FencedOut, Operation, Outcome, SessionLost, Write
+from signalbox.metadata.store.port import (
+    Create,
+    Delete,
+    Entry,
+    FencedOut,
+    Operation,
+    OperationResult,
+    SessionLost,
+    Write,
+)
 from tests.metadata.participants import run_with_stores
 
 
@@ -183,7 +192,7 @@ def test_what_is_finalized_between_look_and_claim_stops_the_claim() -> None:
         class Late:
             """A store in which a feature level is finalized just before the claim."""
 
-            async def commit(self, operations: Sequence[Operation]) -> list[Outcome]:
+            async def commit(self, operations: Sequence[Operation]) -> list[OperationResult]:
                 await other.commit([Write(FEATURE, encode_features({"f": 2}))])
                 return await store.commit(operations)
 

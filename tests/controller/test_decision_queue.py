@@ -129,7 +129,7 @@ class World:
 def world() -> World:
     world = World()
     asyncio.run(world.open())
-    world.shared.room_bytes = ROOM_BYTES
+    world.shared.free_space_bytes = ROOM_BYTES
     return world
 
 
@@ -154,7 +154,7 @@ def test_news_waits_for_room_and_none_overtakes_another(world: World) -> None:
     assert (world.queue.held, len(world.queue), world.queue.is_ready) == (3, 3, False)
     asyncio.run(world.try_held())
     assert (world.stored(), world.queue.held) == ({"3"}, 3), "there is still no room"
-    world.shared.room_bytes = None
+    world.shared.free_space_bytes = None
     world.decided.clear()
     asyncio.run(world.try_held())
     assert world.decided == ["1", "2", "4"]
@@ -165,10 +165,10 @@ def test_when_room_is_gone_again_the_rest_goes_on_waiting(world: World) -> None:
     for name, value in (("1", LARGE), ("2", LARGE * 2), ("3", SMALL)):
         world.news(name, value)
     asyncio.run(world.run())
-    world.shared.room_bytes = len(LARGE) + ROOM_BYTES
+    world.shared.free_space_bytes = len(LARGE) + ROOM_BYTES
     asyncio.run(world.try_held())
     assert (world.stored(), world.queue.held) == ({"1"}, 2)
-    world.shared.room_bytes = None
+    world.shared.free_space_bytes = None
     asyncio.run(world.try_held())
     assert (world.stored(), world.queue.held) == ({"1", "2", "3"}, 0)
 
@@ -181,7 +181,7 @@ def test_what_news_must_learn_first_is_taken_before_it_and_the_rest_after_both(w
     world.queue.again(world.take(), world.setting("learn", LARGE))
     asyncio.run(world.run())
     assert (world.stored(), world.queue.held) == (set(), 3), "it found no room either"
-    world.shared.room_bytes = None
+    world.shared.free_space_bytes = None
     world.decided.clear()
     asyncio.run(world.try_held())
     assert world.decided == ["learn", "1", "2"]
@@ -195,7 +195,7 @@ def test_what_is_learnt_while_others_wait_lets_none_of_them_overtake(world: Worl
     world.queue.again(world.take(), world.setting("learn", SMALL))
     asyncio.run(world.run())
     assert (world.stored(), world.queue.held) == ({"learn"}, 2)
-    world.shared.room_bytes = None
+    world.shared.free_space_bytes = None
     world.decided.clear()
     asyncio.run(world.try_held())
     assert world.decided == ["1", "2"]

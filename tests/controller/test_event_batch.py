@@ -209,13 +209,13 @@ def test_a_turn_that_is_stored_in_part_is_not_rejected() -> None:
     async def run() -> None:
         store = await opened()
         store.max_commit_bytes = 300
-        store._shared.room_bytes = 500
+        store._shared.free_space_bytes = 500
         turn = EventBatch(make_context(1, configs={}))
         values = ("small", "x" * 1_000)
         with pytest.raises(StoreUnavailable, match="the first 1 commits"):
             await turn.run(deque(ControllerEvent(setting(value, [])) for value in values), store, FENCE, at_once)
         store = await opened()
-        store._shared.room_bytes = 500
+        store._shared.free_space_bytes = 500
         turn = EventBatch(make_context(1, configs={}))
         with pytest.raises(StoreFull):
             await turn.run(deque([ControllerEvent(setting("x" * 1_000, []))]), store, FENCE, at_once)

@@ -122,7 +122,7 @@ def test_a_registration_that_a_full_store_keeps_is_tried_again_and_said_once(cap
         probe.let_go.set()
         suspects = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
         for room_bytes in (0, 0, 0, None):
-            shared.room_bytes = room_bytes
+            shared.free_space_bytes = room_bytes
             suspects.look_at_broker(broker, claim.fence, lambda broker: True)
             await ended(tasks)
         assert await own.read(broker_id_path(2)) is None

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from signalbox.common.forwarding_id import ForwardingId
-from signalbox.common.limits import MAX_FORWARDED_OUTCOME_BYTES
+from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision
 from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once, outcomes_of
@@ -110,7 +110,7 @@ def test_what_changes_nothing_is_not_kept() -> None:
 
 
 def test_a_huge_answer_is_not_kept() -> None:
-    topics = [_Result(name=f"{number:0>30000}") for number in range(MAX_FORWARDED_OUTCOME_BYTES // 30_000 + 1)]
+    topics = [_Result(name=f"{number:0>30000}") for number in range(MAX_FORWARDED_RESPONSE_BYTES // 30_000 + 1)]
     decide = Deciding(CreateTopicsResponse(topics=topics))
     assert len(decided_once(decide, asked(1))(make_context(1)).records) == 1
 

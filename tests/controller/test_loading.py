@@ -168,7 +168,7 @@ def test_damaged_entries_stop_nobody_and_are_left_as_they_are(caplog: pytest.Log
             await store.commit([Write(path, data) if path in roots else Create(path, data)])
         context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
         assert (set(context.brokers), context.configs) == ({1}, {"users/a": {}})
-        assert "/feature" in context.features.damage
+        assert "/feature" in context.features.read_error
         await store.commit(replay(context, take_over(context, inputs()).records)[1])
         for path, data in damaged.items():
             entry = await store.read(path)

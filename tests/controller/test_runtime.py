@@ -780,13 +780,13 @@ def test_elections_that_find_no_room_are_made_when_there_is_some() -> None:
         nodes = await start_three(lambda: MemoryMetadataStore(shared))
         controller = nodes[0]
         await create(controller, "t")
-        shared.room_bytes = 0
+        shared.free_space_bytes = 0
         await nodes[1].controller.stop()
         nodes[1].store.abandon()
         await controller.until(lambda: controller.controller.queue.held == 1)
         assert await create(controller, "u") == [Error.KAFKA_STORAGE_ERROR]
         assert brokers_known(controller) == {1, 2, 3}
-        shared.room_bytes = None
+        shared.free_space_bytes = None
         await controller.until(lambda: brokers_known(controller) == {1, 3})
         assert controller.controller.context is not None
         assert told(controller.controller.context.state(tp(1))) == "3/1/1 isr 3 1"

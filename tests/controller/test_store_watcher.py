@@ -280,12 +280,12 @@ def test_on_a_full_store_a_failed_directory_is_told_and_its_event_stays() -> Non
         await report_log_dir_failure(broker, 3)
         news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
         news.open({})
-        shared.room_bytes = 0
+        shared.free_space_bytes = 0
         news.look_at_log_dirs()
         await reader.until(3, "failed")
         await asyncio.gather(*TASKS)
         assert len(await broker.children(LOG_DIR_EVENTS)) == 1
-        shared.room_bytes = None
+        shared.free_space_bytes = None
         news.look_at_log_dirs()
         await asyncio.gather(*TASKS)
         assert await broker.children(LOG_DIR_EVENTS) == []

@@ -37,7 +37,7 @@ JSON = (
 
 @pytest.mark.spec("M2")
 @pytest.mark.parametrize(
-    ("pattern", "path", "change", "news"),
+    ("pattern", "path", "change", "notification"),
     [
         (FLIGHTS, "/kafka-acl/Topic/flights", "/kafka-acl-changes/acl_changes_", b"TOPIC:flights"),
         (
@@ -48,17 +48,19 @@ JSON = (
         ),
     ],
 )
-def test_where_the_acls_of_a_pattern_stand(pattern: ResourcePattern, path: str, change: str, news: bytes) -> None:
+def test_paths_and_notification_of_a_pattern(
+    pattern: ResourcePattern, path: str, change: str, notification: bytes
+) -> None:
     assert acl_path(pattern) == path
     assert pattern_of(path) == pattern
     assert path.rpartition("/")[0] in ACL_FOLDERS
-    assert change_path_and_data(pattern) == (change, news)
+    assert change_path_and_data(pattern) == (change, notification)
     decode = decode_literal_change if pattern is FLIGHTS else decode_extended_change
-    assert decode("p", news) == pattern
+    assert decode("p", notification) == pattern
 
 
 @pytest.mark.parametrize("path", ["/kafka-acl", "/kafka-acl/Topic", "/kafka-acl/Star/x", "/config/topics/t"])
-def test_folders_and_strangers_are_no_patterns(path: str) -> None:
+def test_folders_and_other_entries_are_no_patterns(path: str) -> None:
     assert pattern_of(path) is None
 
 
@@ -70,7 +72,7 @@ def test_the_payload() -> None:
     assert decode_acls("p", None) == decode_acls("p", b"") == ()
 
 
-def test_what_a_newer_release_calls_by_another_name_leaves_the_others_in_force() -> None:
+def test_an_unknown_operation_leaves_the_other_acls_in_effect() -> None:
     entries = decode_acls("p", JSON.replace(b'"Read"', b'"Levitate"'))
     assert [entry.operation for entry in entries] == [AclOperation.UNKNOWN, AclOperation.ALTER_CONFIGS]
 
@@ -82,7 +84,7 @@ def test_a_payload_that_is_none(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [None, b"", b"TOPIC", b"STAR:x", b"\xff:x"])
-def test_news_about_nothing(data: bytes | None) -> None:
+def test_corrupt_literal_notifications_are_rejected(data: bytes | None) -> None:
     with pytest.raises(BadEntry):
         decode_literal_change("p", data)
 
@@ -96,10 +98,10 @@ def test_news_about_nothing(data: bytes | None) -> None:
         b'{"resourceType":[],"name":"x","patternType":"PREFIXED"}',
     ],
 )
-def test_extended_news_about_nothing(data: bytes) -> None:
+def test_corrupt_extended_notifications_are_rejected(data: bytes) -> None:
     with pytest.raises(BadEntry):
         decode_extended_change("p", data)
 
 
-def test_names_in_literal_news_may_hold_colons() -> None:
+def test_names_in_literal_notifications_may_hold_colons() -> None:
     assert decode_literal_change("p", b"GROUP:a:b").name == "a:b"

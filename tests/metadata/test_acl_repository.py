@@ -37,48 +37,48 @@ def create(pattern: ResourcePattern, *users: str) -> Create:
 
 
 async def change(store: MetadataStore, pattern: ResourcePattern, operation: Operation) -> None:
-    path, news = change_path_and_data(pattern)
-    await store.commit([operation, Create(path, news, numbered=True)])
+    path, data = change_path_and_data(pattern)
+    await store.commit([operation, Create(path, data, numbered=True)])
 
 
 class Followed:
     """A repository, and the indexes that it passed to its callback."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self.told: list[AclIndex] = []
-        self._news = asyncio.Event()
-        self.repository = AclRepository(store, ManualClock(), self._hear)
+        self.indexes: list[AclIndex] = []
+        self._changed = asyncio.Event()
+        self.repository = AclRepository(store, ManualClock(), self._on_change)
 
-    def _hear(self, index: AclIndex) -> None:
-        self.told.append(index)
-        self._news.set()
+    def _on_change(self, index: AclIndex) -> None:
+        self.indexes.append(index)
+        self._changed.set()
 
-    async def hears(self) -> set[AclBinding]:
+    async def next_acls(self) -> set[AclBinding]:
         """The ACLs after the next notification."""
-        await self._news.wait()
-        self._news.clear()
-        return set(self.told[-1])
+        await self._changed.wait()
+        self._changed.clear()
+        return set(self.indexes[-1])
 
 
 @pytest.mark.spec("F1", "M2")
-def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+def test_existing_acls_are_loaded_and_changes_are_followed() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         first = Followed(writer)
         await first.repository.start()
-        assert await first.hears() == set()
+        assert await first.next_acls() == set()
         await change(writer, T, create(T, "a"))
         followed = Followed(reader)
         await followed.repository.start()
-        assert await followed.hears() == {AclBinding(T, allow("a"))}
+        assert await followed.next_acls() == {AclBinding(T, allow("a"))}
         await change(writer, P, create(P, "b"))
-        assert await followed.hears() == {AclBinding(T, allow("a")), AclBinding(P, allow("b"))}
+        assert await followed.next_acls() == {AclBinding(T, allow("a")), AclBinding(P, allow("b"))}
         await change(writer, T, Write(acl_path(T), encode_acls([allow("c")])))
-        assert await followed.hears() == {AclBinding(T, allow("c")), AclBinding(P, allow("b"))}
+        assert await followed.next_acls() == {AclBinding(T, allow("c")), AclBinding(P, allow("b"))}
         await change(writer, P, Delete(acl_path(P)))
-        assert await followed.hears() == {AclBinding(T, allow("c"))}
-        stamps = [index.stamp for index in followed.told]
-        assert stamps == sorted(set(stamps)), "every index can be told from the one before"
-        assert followed.repository.index is followed.told[-1]
+        assert await followed.next_acls() == {AclBinding(T, allow("c"))}
+        stamps = [index.stamp for index in followed.indexes]
+        assert stamps == sorted(set(stamps)), "every index has another stamp than the one before"
+        assert followed.repository.index is followed.indexes[-1]
         await first.repository.stop()
         await followed.repository.stop()
 
@@ -109,7 +109,7 @@ def test_when_the_store_is_silent_it_shows_what_it_knows() -> None:
     run_with_stores(2, scenario)
 
 
-def test_damaged_acls_keep_what_was_known() -> None:
+def test_corrupt_acls_leave_the_previous_ones_in_effect() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         followed = Followed(reader)
         await followed.repository.start()
@@ -125,17 +125,17 @@ def test_damaged_acls_keep_what_was_known() -> None:
     run_with_stores(2, scenario)
 
 
-def test_who_slept_through_removed_news_loads_everything() -> None:
+def test_after_missed_notifications_that_were_removed_everything_is_loaded() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         followed = Followed(reader)
         await followed.repository.start()
         await change(writer, T, create(T, "a"))
         await followed.repository.current()
         reader.pause()
-        path, news = change_path_and_data(T)
+        path, data = change_path_and_data(T)
         await writer.commit([Delete(acl_path(T)), create(P, "b")])
         await writer.commit([Delete(f"{path}0000000000")])
-        await writer.commit([Create(path, news, numbered=True)] * 2)
+        await writer.commit([Create(path, data, numbered=True)] * 2)
         await writer.commit([Delete(f"{path}0000000001")])
         reader.resume()
         assert set(await followed.repository.current()) == {AclBinding(P, allow("b"))}
@@ -149,10 +149,10 @@ def test_many_changes_at_once_are_read_in_one_go() -> None:
         followed = Followed(reader)
         await followed.repository.start()
         patterns = [ResourcePattern(ResourceType.TOPIC, f"t{number}") for number in range(100)]
-        news = [Create(path, data, numbered=True) for path, data in map(change_path_and_data, patterns)]
-        await writer.commit([*(create(pattern, "a") for pattern in patterns), *news])
+        notifications = [Create(path, data, numbered=True) for path, data in map(change_path_and_data, patterns)]
+        await writer.commit([*(create(pattern, "a") for pattern in patterns), *notifications])
         assert len(await followed.repository.current()) == 100
-        assert len(followed.told) == 2, "one index for all of them"
+        assert len(followed.indexes) == 2, "one index for all of them"
         await followed.repository.stop()
 
     run_with_stores(2, scenario)

@@ -49,7 +49,7 @@ def test_the_last_loss_of_a_log_directory_is_kept() -> None:
 
 
 @pytest.mark.parametrize("data", [b"{}", b"no", b'{"broker_epoch":1,"log_dirs":["x"]}', b'{"broker_epoch":1}', None])
-def test_what_cannot_be_read_is_continued_by_nothing(data: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_history_counts_as_an_unclean_shutdown(data: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(BadEntry, match="/x"):
         decode_broker_history("/x", data)
     entry = Entry(data, 0, 1, 0)

@@ -25,57 +25,57 @@ class Epochs:
 
     def __init__(self) -> None:
         self.seen: list[int] = []
-        self._told = asyncio.Event()
+        self._called = asyncio.Event()
 
     def __call__(self, broker_epoch: int) -> None:
         self.seen.append(broker_epoch)
-        self._told.set()
+        self._called.set()
 
     async def next(self) -> int:
-        await self._told.wait()
-        self._told.clear()
+        await self._called.wait()
+        self._called.clear()
         return self.seen[-1]
 
 
 def test_registered_as_kafka_does_it() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         epochs = Epochs()
-        keeper = BrokerRegistrar(store, epochs)
+        registrar = BrokerRegistrar(store, epochs)
         session_id = await store.open_session()
-        broker_epoch = await keeper.register(BROKER)
+        broker_epoch = await registrar.register(BROKER)
         entry = await store.read(PATH)
         assert entry is not None
         assert (entry.version, entry.creation_id, entry.session_id) == (1, broker_epoch, session_id)
         assert decode_registration(1, entry.data) == BROKER
-        assert epochs.seen == [broker_epoch] == [keeper.broker_epoch]
-        await keeper.update(replace(BROKER, rack="r"))
+        assert epochs.seen == [broker_epoch] == [registrar.broker_epoch]
+        await registrar.update(replace(BROKER, rack="r"))
         entry = await store.read(PATH)
         assert entry is not None
         assert (entry.version, entry.creation_id) == (2, broker_epoch)
-        await keeper.stop()
+        await registrar.stop()
 
     run_with_stores(1, scenario)
 
 
-@pytest.mark.parametrize("damage", [b"?", b"{}", None])
-def test_a_registration_that_was_written_over_is_written_anew(
-    damage: bytes | None, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("corrupt", [b"?", b"{}", None])
+def test_a_registration_that_was_overwritten_is_written_again(
+    corrupt: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The registration belongs to this node, so the registrar writes it again. The broker epoch stays."""
 
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
-        epochs, news = Epochs(), asyncio.Event()
-        keeper = BrokerRegistrar(store, epochs)
+        epochs, written = Epochs(), asyncio.Event()
+        registrar = BrokerRegistrar(store, epochs)
         await store.open_session()
-        await keeper.register(BROKER)
-        await other.commit([Write(PATH, damage)])
-        other.watch(PATH, news.set)
-        while (entry := await other.read(PATH)) is None or entry.data == damage:
-            await news.wait()
-            news.clear()
+        await registrar.register(BROKER)
+        await other.commit([Write(PATH, corrupt)])
+        other.watch(PATH, written.set)
+        while (entry := await other.read(PATH)) is None or entry.data == corrupt:
+            await written.wait()
+            written.clear()
         assert decode_registration(1, entry.data) == BROKER
-        assert epochs.seen == [keeper.broker_epoch]
-        await keeper.stop()
+        assert epochs.seen == [registrar.broker_epoch]
+        await registrar.stop()
 
     run_with_stores(2, scenario)
     assert f"{PATH} " in caplog.text
@@ -84,9 +84,9 @@ def test_a_registration_that_was_written_over_is_written_anew(
 def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
         epochs = Epochs()
-        keeper = BrokerRegistrar(store, epochs)
+        registrar = BrokerRegistrar(store, epochs)
         session_id = await store.open_session()
-        await keeper.register(BROKER)
+        await registrar.register(BROKER)
         first = await epochs.next()
         shared.expire(session_id)
         second = await epochs.next()
@@ -96,8 +96,8 @@ def test_a_lost_session_and_a_removed_registration_are_made_good() -> None:
         assert third > second
         entry = await other.read(PATH)
         assert entry is not None
-        assert entry.creation_id == keeper.broker_epoch == third
-        await keeper.stop()
+        assert entry.creation_id == registrar.broker_epoch == third
+        await registrar.stop()
 
     run_with_stores(2, scenario)
 
@@ -109,13 +109,13 @@ def test_a_registration_that_never_lasts_is_made_again_more_and_more_slowly() ->
         times: list[float] = []
         made = asyncio.Semaphore(0)
 
-        def told(broker_epoch: int) -> None:
+        def on_epoch(broker_epoch: int) -> None:
             times.append(asyncio.get_running_loop().time())
             made.release()
 
-        keeper = BrokerRegistrar(store, told)
+        registrar = BrokerRegistrar(store, on_epoch)
         await store.open_session()
-        await keeper.register(BROKER)
+        await registrar.register(BROKER)
         for _ in range(4):
             await made.acquire()
             await other.commit([Delete(PATH)])
@@ -123,7 +123,7 @@ def test_a_registration_that_never_lasts_is_made_again_more_and_more_slowly() ->
         first, *later = [after - before for before, after in pairwise(times)]
         assert first < 0.1
         assert [round(each, 1) >= least for each, least in zip(later, (0.1, 0.2, 0.4), strict=True)] == [True] * 3
-        await keeper.stop()
+        await registrar.stop()
 
     run_with_stores(2, scenario)
 
@@ -150,11 +150,11 @@ def test_an_id_in_use_is_rejected_in_the_end() -> None:
     async def scenario(shared: SharedEntries, one: MemoryMetadataStore, two: MemoryMetadataStore) -> None:
         await one.open_session()
         await two.open_session()
-        keeper = BrokerRegistrar(one, Epochs())
-        await keeper.register(BROKER)
+        registrar = BrokerRegistrar(one, Epochs())
+        await registrar.register(BROKER)
         with pytest.raises(BrokerIdTaken, match=r"broker\.id"):
             await BrokerRegistrar(two, Epochs(), takeover_timeout_s=0.01).register(BROKER)
-        await keeper.stop()
+        await registrar.stop()
 
     run_with_stores(2, scenario)
 
@@ -166,10 +166,10 @@ def test_two_entries_of_one_node_and_one_session() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         as_broker, as_controller = Epochs(), Epochs()
         session_id = await store.open_session()
-        keeper = BrokerRegistrar(store, as_broker)
+        registrar = BrokerRegistrar(store, as_broker)
         other = BrokerRegistrar(store, as_controller, path_of=controller_id_path, renews_session=False)
         await other.register(BROKER)
-        await keeper.register(BROKER)
+        await registrar.register(BROKER)
         before = [await as_broker.next(), await as_controller.next()]
         shared.expire(session_id)
         after = [await as_broker.next(), await as_controller.next()]
@@ -177,7 +177,7 @@ def test_two_entries_of_one_node_and_one_session() -> None:
         entries = [await store.read(path) for path in (PATH, controller_id_path(1))]
         assert [entry and entry.creation_id for entry in entries] == after
         assert len({entry.session_id for entry in entries if entry is not None}) == 1
-        await keeper.stop()
+        await registrar.stop()
         await other.stop()
 
     run_with_stores(1, scenario)
@@ -194,17 +194,17 @@ def test_a_process_that_registers_again_goes_on_with_its_directories() -> None:
             return decode_registration(1, entry.data).log_dirs
 
         epochs = Epochs()
-        keeper = BrokerRegistrar(store, epochs)
+        registrar = BrokerRegistrar(store, epochs)
         session_id = await store.open_session()
         found = replace(BROKER, log_dirs=(RegisteredLogDir(b"a" * 16), RegisteredLogDir(b"b" * 16, 5)))
-        await keeper.register(found)
+        await registrar.register(found)
         first = await epochs.next()
         assert await registered() == found.log_dirs
         shared.expire(session_id)
         await epochs.next()
         assert await registered() == (RegisteredLogDir(b"a" * 16, first), RegisteredLogDir(b"b" * 16, first))
-        await keeper.update(found)
+        await registrar.update(found)
         assert await registered() == (RegisteredLogDir(b"a" * 16, first), RegisteredLogDir(b"b" * 16, first))
-        await keeper.stop()
+        await registrar.stop()
 
     run_with_stores(1, scenario)

@@ -22,26 +22,26 @@ def is_led(image: MetadataImage) -> bool:
     return partition is not None and partition.leader >= 0
 
 
-def test_followers_hear_old_new_and_changed() -> None:
-    cache, heard = MetadataCache(), []
-    cancel = cache.subscribe(lambda old, new, changed: heard.append((old.stamp, new.stamp, changed)))
+def test_subscribers_get_old_image_new_image_and_changed_topics() -> None:
+    cache, notified = MetadataCache(), []
+    cancel = cache.subscribe(lambda old, new, changed: notified.append((old.stamp, new.stamp, changed)))
     cache.apply_update_metadata(with_leader(1))
     cache.apply_update_metadata(Update())
     cancel()
     cache.apply_update_metadata(Update())
-    assert heard == [(0, 1, {"t"}), (1, 2, set())]
+    assert notified == [(0, 1, {"t"}), (1, 2, set())]
 
 
-def test_a_failing_follower_does_not_stop_the_others() -> None:
-    cache, heard = MetadataCache(), []
+def test_a_failing_subscriber_does_not_stop_the_others() -> None:
+    cache, notified = MetadataCache(), []
 
     def broken(old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
         raise RuntimeError("broken")
 
     cache.subscribe(broken)
-    cache.subscribe(lambda old, new, changed: heard.append(new.stamp))
+    cache.subscribe(lambda old, new, changed: notified.append(new.stamp))
     cache.apply_update_metadata(Update())
-    assert heard == [1]
+    assert notified == [1]
 
 
 def test_waiting_for_a_leader() -> None:
@@ -60,7 +60,7 @@ def test_waiting_for_a_leader() -> None:
     asyncio.run(scenario())
 
 
-def test_uneven_listeners_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_uneven_listeners_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     def broker(broker_id: int, *listeners: str) -> Update.UpdateMetadataBroker:
         endpoints = [Update.UpdateMetadataEndpoint(host="h", port=1, listener=name) for name in listeners]
         return Update.UpdateMetadataBroker(id=broker_id, endpoints=endpoints)
@@ -72,12 +72,12 @@ def test_uneven_listeners_are_told_once(caplog: pytest.LogCaptureFixture) -> Non
     assert caplog.text.count("Listeners are not identical across brokers") == 1
 
 
-def test_what_was_heard_in_an_earlier_term_is_forgotten() -> None:
-    cache, heard = MetadataCache(), []
+def test_forget_clears_the_image_of_an_earlier_controller() -> None:
+    cache, notified = MetadataCache(), []
     cache.apply_update_metadata(with_leader(1))
     features = cache.image.features
-    cache.subscribe(lambda old, new, changed: heard.append((old.stamp, new.stamp)))
+    cache.subscribe(lambda old, new, changed: notified.append((old.stamp, new.stamp)))
     cache.forget()
     assert (cache.image.topics, cache.image.brokers, cache.image.controller_id) == ({}, {}, -1)
     assert cache.image.features is features
-    assert heard == [(1, 2)]
+    assert notified == [(1, 2)]

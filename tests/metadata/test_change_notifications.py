@@ -19,7 +19,7 @@ from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Entry, StoreError
 
-FOLDER = "/news"
+FOLDER = "/changes"
 
 
 class Reader:
@@ -29,13 +29,13 @@ class Reader:
         self.loaded: list[str] = []
         self.everything = 0
         self.changes = ChangeNotifications(store, clock, Following(FOLDER, self._decode, self._load, self._load_all))
-        self._heard = asyncio.Event()
+        self._loaded_more = asyncio.Event()
 
-    async def hears(self, subject: str) -> None:
+    async def wait_for(self, subject: str) -> None:
         async with asyncio.timeout(5):
             while subject not in self.loaded:
-                await self._heard.wait()
-                self._heard.clear()
+                await self._loaded_more.wait()
+                self._loaded_more.clear()
 
     def _decode(self, path: str, data: bytes | None) -> str:
         if not data:
@@ -44,43 +44,45 @@ class Reader:
 
     async def _load(self, subjects: Iterable[str]) -> None:
         self.loaded += subjects
-        self._heard.set()
+        self._loaded_more.set()
 
     async def _load_all(self) -> None:
         self.everything += 1
 
 
-def news(subject: str) -> Create:
+def notification(subject: str) -> Create:
     return Create(f"{FOLDER}/change_", subject.encode(), numbered=True)
 
 
 async def begun(clock: ManualClock | None = None) -> tuple[MemoryMetadataStore, MemoryMetadataStore, Reader]:
     shared = SharedEntries(clock or ManualClock())
     writer, store = MemoryMetadataStore(shared), MemoryMetadataStore(shared)
-    await writer.commit([Create(FOLDER), news("before")])
+    await writer.commit([Create(FOLDER), notification("before")])
     reader = Reader(store, clock or ManualClock())
     await reader.changes.start()
     return writer, store, reader
 
 
-def test_news_is_read_once_in_order_and_merged() -> None:
+def test_notifications_are_read_once_in_order_without_duplicates() -> None:
     async def scenario() -> None:
         writer, _, reader = await begun()
-        await writer.commit([news("a"), news("b"), news("a"), news(""), news("c")])
-        await reader.hears("c")
+        await writer.commit(
+            [notification("a"), notification("b"), notification("a"), notification(""), notification("c")]
+        )
+        await reader.wait_for("c")
         assert reader.loaded == ["a", "b", "c"]
-        await writer.commit([news("d")])
-        await reader.hears("d")
+        await writer.commit([notification("d")])
+        await reader.wait_for("d")
         assert (reader.loaded, reader.everything) == (["a", "b", "c", "d"], 1)
         await reader.changes.stop()
 
     asyncio.run(scenario())
 
 
-def test_catching_up_is_ahead_of_the_news_and_says_when_it_cannot() -> None:
+def test_catching_up_does_not_wait_for_the_watch_and_reports_errors() -> None:
     async def scenario() -> None:
         writer, store, reader = await begun()
-        await writer.commit([news("a")])
+        await writer.commit([notification("a")])
         await reader.changes.catch_up()
         assert reader.loaded == ["a"]
         await store.close()
@@ -91,12 +93,12 @@ def test_catching_up_is_ahead_of_the_news_and_says_when_it_cannot() -> None:
     asyncio.run(scenario())
 
 
-def test_old_news_is_removed() -> None:
+def test_old_notifications_are_removed() -> None:
     async def scenario() -> None:
         clock = ManualClock()
         writer, _, reader = await begun(clock)
         clock.advance(NOTIFICATION_LIFETIME_MS + 1)
-        await writer.commit([news("a")])
+        await writer.commit([notification("a")])
         await reader.changes.catch_up()
         assert await writer.children(FOLDER) == ["change_0000000001"]
         await reader.changes.stop()
@@ -104,10 +106,10 @@ def test_old_news_is_removed() -> None:
     asyncio.run(scenario())
 
 
-def test_many_news_are_halved() -> None:
+def test_many_notifications_are_halved() -> None:
     async def scenario() -> None:
         writer, _, reader = await begun()
-        await writer.commit([news("a")] * MAX_NOTIFICATIONS)
+        await writer.commit([notification("a")] * MAX_NOTIFICATIONS)
         await reader.changes.catch_up()
         assert len(await writer.children(FOLDER)) == MAX_NOTIFICATIONS // 2
         await reader.changes.stop()
@@ -119,7 +121,7 @@ def test_a_gap_means_that_everything_is_read() -> None:
     async def scenario() -> None:
         writer, store, reader = await begun()
         store.pause()
-        await writer.commit([news("a"), news("b")])
+        await writer.commit([notification("a"), notification("b")])
         old = [f"{FOLDER}/change_000000000{number}" for number in range(2)]
         await writer.commit([Delete(path) for path in old])
         store.resume()
@@ -156,7 +158,7 @@ async def counted() -> tuple[MemoryMetadataStore, Counted, Reader]:
     """A reader that starts when the folder has fifty old notifications."""
     shared = SharedEntries(ManualClock())
     writer, store = MemoryMetadataStore(shared), Counted(MemoryMetadataStore(shared))
-    await writer.commit([Create(FOLDER), *[news("before")] * 50])
+    await writer.commit([Create(FOLDER), *[notification("before")] * 50])
     reader = Reader(store, ManualClock())  # type: ignore[arg-type]
     await reader.changes.start()
     return writer, store, reader
@@ -165,15 +167,15 @@ async def counted() -> tuple[MemoryMetadataStore, Counted, Reader]:
 def test_a_change_costs_no_look_at_the_old_ones() -> None:
     async def scenario() -> None:
         writer, store, reader = await counted()
-        await writer.commit([news("a")])
+        await writer.commit([notification("a")])
         await reader.changes.catch_up()
         assert store.reads == [f"{FOLDER}/change_0000000050", f"{FOLDER}/change_0000000000"], "its own, and the oldest"
         store.reads.clear()
-        await writer.commit([news("b")])
+        await writer.commit([notification("b")])
         await reader.changes.catch_up()
         assert store.reads == [f"{FOLDER}/change_0000000051"]
         store.reads.clear()
-        await writer.commit([news(f"many-{number}") for number in range(100)])
+        await writer.commit([notification(f"many-{number}") for number in range(100)])
         await reader.changes.catch_up()
         assert store.reads == ["tree"]
         assert reader.loaded[-1] == "many-99"
@@ -182,7 +184,7 @@ def test_a_change_costs_no_look_at_the_old_ones() -> None:
     asyncio.run(scenario())
 
 
-def test_news_that_is_removed_before_it_is_read_means_that_everything_is_read() -> None:
+def test_a_notification_that_is_removed_before_it_is_read_means_that_everything_is_read() -> None:
     async def scenario() -> None:
         writer, store, reader = await counted()
         path = f"{FOLDER}/change_0000000050"
@@ -192,10 +194,10 @@ def test_news_that_is_removed_before_it_is_read_means_that_everything_is_read() 
             await writer.commit([Delete(path)])
 
         store.before_read = removed
-        await writer.commit([news("gone")])
+        await writer.commit([notification("gone")])
         await reader.changes.catch_up()
         assert (reader.everything, reader.loaded) == (2, [])
-        await writer.commit([news("next")])
+        await writer.commit([notification("next")])
         await reader.changes.catch_up()
         assert (reader.everything, reader.loaded) == (2, ["next"])
         await reader.changes.stop()
@@ -203,18 +205,18 @@ def test_news_that_is_removed_before_it_is_read_means_that_everything_is_read() 
     asyncio.run(scenario())
 
 
-def test_on_a_full_store_news_is_read_and_old_news_stays() -> None:
+def test_on_a_full_store_notifications_are_read_and_old_ones_stay() -> None:
     async def scenario() -> None:
         clock = ManualClock()
         writer, store, reader = await begun(clock)
         clock.advance(NOTIFICATION_LIFETIME_MS + 1)
-        await writer.commit([news("a")])
-        store._shared.room_bytes = 0
+        await writer.commit([notification("a")])
+        store._shared.free_space_bytes = 0
         await reader.changes.catch_up()
         assert reader.loaded == ["a"]
         assert len(await writer.children(FOLDER)) == 2
-        store._shared.room_bytes = None
-        await writer.commit([news("b")])
+        store._shared.free_space_bytes = None
+        await writer.commit([notification("b")])
         await reader.changes.catch_up()
         assert await writer.children(FOLDER) == ["change_0000000001", "change_0000000002"]
         await reader.changes.stop()

@@ -13,12 +13,12 @@ from signalbox.metadata.store.port import Create, Delete, MetadataStore, Operati
 from tests.metadata.participants import run_with_stores
 
 
-def news(entity_path: str) -> Create:
+def notification(entity_path: str) -> Create:
     return Create(CONFIG_CHANGE_PREFIX, encode_config_change(entity_path), numbered=True)
 
 
 async def change(store: MetadataStore, entity_path: str, *operations: Operation) -> None:
-    await store.commit([*operations, news(entity_path)])
+    await store.commit([*operations, notification(entity_path)])
 
 
 class Following:
@@ -26,23 +26,23 @@ class Following:
 
     def __init__(self, store: MetadataStore, clock: ManualClock | None = None) -> None:
         self.repository = ConfigRepository(store, clock or ManualClock())
-        self.told: list[tuple[str, dict[str, str]]] = []
-        self._news = asyncio.Event()
+        self.changes: list[tuple[str, dict[str, str]]] = []
+        self._changed = asyncio.Event()
 
     async def start(self) -> None:
         await self.repository.start()
-        self.repository.subscribe(self._hear)
+        self.repository.subscribe(self._on_change)
 
-    def _hear(self, entity_path: str, configs: dict[str, str]) -> None:
-        self.told.append((entity_path, configs))
-        self._news.set()
+    def _on_change(self, entity_path: str, configs: dict[str, str]) -> None:
+        self.changes.append((entity_path, configs))
+        self._changed.set()
 
-    async def hears(self) -> None:
-        await self._news.wait()
-        self._news.clear()
+    async def next_change(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
 
 
-def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+def test_existing_configs_are_loaded_and_changes_are_followed() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         await change(writer, "topics/t", Create("/config/topics/t", encode_configs({"a": "1"})))
         await writer.commit([Create("/config/brokers/<default>", encode_configs({"d": "1"}))])
@@ -53,19 +53,19 @@ def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
         assert repository.broker_default_config() == {"d": "1"}
         assert (repository.topic_config("u"), repository.broker_config(3)) == ({}, {})
         await change(writer, "topics/t", Write("/config/topics/t", encode_configs({"a": "2"})))
-        await following.hears()
+        await following.next_change()
         await change(writer, "brokers/3", Create("/config/brokers/3", encode_configs({"b": "3"})))
-        await following.hears()
+        await following.next_change()
         await change(writer, "topics/t", Delete("/config/topics/t"))
-        await following.hears()
-        assert following.told == [("topics/t", {"a": "2"}), ("brokers/3", {"b": "3"}), ("topics/t", {})]
+        await following.next_change()
+        assert following.changes == [("topics/t", {"a": "2"}), ("brokers/3", {"b": "3"}), ("topics/t", {})]
         assert set(repository.entities()) == {"brokers/<default>", "brokers/3"}
         await repository.stop()
 
     run_with_stores(2, scenario)
 
 
-def test_nested_entities_and_news_without_change() -> None:
+def test_nested_entities_and_notifications_without_a_change() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         following = Following(reader)
         await following.start()
@@ -73,12 +73,12 @@ def test_nested_entities_and_news_without_change() -> None:
         await writer.commit(
             [Create(path), Create(f"{path}/clients"), Create(f"{path}/clients/c", encode_configs({"q": "1"}))]
         )
-        await writer.commit([news("users/u"), news("users/u/clients/c")])
-        await following.hears()
-        assert following.told == [("users/u/clients/c", {"q": "1"})]
-        await writer.commit([news("users/u/clients/c")])  # no new value: the subscriber is called all the same
-        await following.hears()
-        assert following.told == [("users/u/clients/c", {"q": "1"})] * 2
+        await writer.commit([notification("users/u"), notification("users/u/clients/c")])
+        await following.next_change()
+        assert following.changes == [("users/u/clients/c", {"q": "1"})]
+        await writer.commit([notification("users/u/clients/c")])  # no new value: the subscriber is called all the same
+        await following.next_change()
+        assert following.changes == [("users/u/clients/c", {"q": "1"})] * 2
         await following.repository.stop()
 
     run_with_stores(2, scenario)
@@ -89,16 +89,16 @@ def test_bad_entries_are_skipped() -> None:
         await writer.commit([Create("/config/topics/t", b"?")])
         following = Following(reader)
         await following.start()
-        await writer.commit([Create(CONFIG_CHANGE_PREFIX, b"?", numbered=True), news("topics/t")])
+        await writer.commit([Create(CONFIG_CHANGE_PREFIX, b"?", numbered=True), notification("topics/t")])
         await change(writer, "topics/u", Create("/config/topics/u", encode_configs({"a": "1"})))
-        await following.hears()
-        assert following.told == [("topics/u", {"a": "1"})]
+        await following.next_change()
+        assert following.changes == [("topics/u", {"a": "1"})]
         await following.repository.stop()
 
     run_with_stores(2, scenario)
 
 
-def test_a_new_topic_can_be_read_ahead_of_its_news() -> None:
+def test_a_new_topic_can_be_read_before_its_notification() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         following = Following(reader)
         await following.start()
@@ -111,7 +111,7 @@ def test_a_new_topic_can_be_read_ahead_of_its_news() -> None:
     run_with_stores(2, scenario)
 
 
-def test_who_slept_through_removed_news_loads_everything() -> None:
+def test_after_missed_notifications_that_were_removed_everything_is_loaded() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         await change(writer, "topics/t", Create("/config/topics/t", encode_configs({"a": "1"})))
         await change(writer, "topics/u", Create("/config/topics/u", encode_configs({"a": "1"})))
@@ -125,7 +125,7 @@ def test_who_slept_through_removed_news_loads_everything() -> None:
         await change(writer, "brokers/1", Create("/config/brokers/1", encode_configs({"b": "1"})))
         reader.resume()
         while following.repository.broker_config(1) != {"b": "1"} or following.repository.topic_config("u"):
-            await following.hears()
+            await following.next_change()
         assert following.repository.topic_config("t") == {"a": "2"}
         await following.repository.stop()
 

@@ -52,7 +52,7 @@ def test_before_version_3_the_owner_was_who_asked(version: int) -> None:
         {"tokenRequester": 5},
     ],
 )
-def test_what_is_no_token_names_its_entry(wrong: dict[str, object]) -> None:
+def test_the_error_of_a_corrupt_token_names_its_entry(wrong: dict[str, object]) -> None:
     with pytest.raises(BadEntry, match=PATH):
         decode_token(PATH, json.dumps({**STORED, **wrong}).encode())
 
@@ -63,7 +63,7 @@ def test_neither_is_anything_else(data: bytes | None) -> None:
         decode_token(PATH, data)
 
 
-def test_the_news_is_the_id() -> None:
+def test_the_notification_is_the_id() -> None:
     assert decode_token_change("/p", b"id-_") == "id-_"
     for data in (None, b"", b"\xff", b"a/b"):
         with pytest.raises(BadEntry, match="/p"):

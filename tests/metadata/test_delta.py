@@ -38,7 +38,7 @@ def after(*requests: Update) -> MetadataImage:
     return image
 
 
-def test_brokers_are_replaced_and_partitions_merged() -> None:
+def test_brokers_are_replaced_and_partitions_combined() -> None:
     image = after(
         Update(controller_id=1, live_brokers=[broker(1), broker(2)], topic_states=[topic("t", state(0), state(1))]),
         Update(controller_id=2, live_brokers=[broker(2)], topic_states=[topic("t", state(1, leader=2))]),
@@ -87,7 +87,7 @@ def test_a_topic_that_is_only_named_stays_as_it_is_known() -> None:
     assert (again.topic_id("u"), set(again.topics["u"].partitions)) == (ID, {0})
 
 
-def test_a_partition_that_is_not_decided_is_news_to_those_only_who_know_nothing_of_it() -> None:
+def test_an_undecided_partition_does_not_replace_a_known_leader() -> None:
     unknown = topic("t", state(0, -1, leader_epoch=-1), state(1, -1, leader_epoch=-1))
     image = after(Update(topic_states=[topic("t", state(0, leader=2, leader_epoch=4))]), Update(topic_states=[unknown]))
     assert {number: each.leader for number, each in image.topics["t"].partitions.items()} == {0: 2, 1: -1}

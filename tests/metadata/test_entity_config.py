@@ -43,5 +43,5 @@ def test_users_by_entity_path(user: str, entity: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["users/<default>", "users/a/clients/b", "topics/t", "clients/a"])
-def test_what_is_no_user(path: str) -> None:
+def test_paths_of_other_entities_have_no_user(path: str) -> None:
     assert config.user_of(path) is None

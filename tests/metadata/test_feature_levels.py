@@ -38,7 +38,7 @@ def test_bad_payloads_are_named(payload: bytes) -> None:
         decode_features(payload, 0)
 
 
-def test_who_lacks_what() -> None:
+def test_incompatible_features_are_listed() -> None:
     assert incompatible({"f": (1, 3)}, {"f": 3}) == []
     assert incompatible({}, {}) == []
     assert incompatible({"f": (2, 3)}, {"f": 1, "a": 2}) == [

@@ -29,7 +29,7 @@ def test_the_notification_is_kafkas() -> None:
     run_with_stores(1, scenario)
 
 
-def test_what_is_too_much_for_one_entry_is_told_in_several() -> None:
+def test_changes_that_exceed_one_entry_are_announced_in_several() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         partitions = {TopicPartition("x" * 249, number) for number in range(5_000)}
         await announce_isr_changes(store, partitions)

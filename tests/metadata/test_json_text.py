@@ -32,7 +32,7 @@ def test_anything_else_is_rejected_by_name(data: bytes | None) -> None:
         decode_json(data, "/x")
 
 
-def test_whole_pairs_and_the_largest_numbers_are_read() -> None:
+def test_complete_surrogate_pairs_and_the_largest_numbers_are_read() -> None:
     assert decode_json(b'{"a": "\\ud83d\\ude00", "b": -9223372036854775808}', "/x") == {
         "a": "\U0001f600",
         "b": -(2**63),

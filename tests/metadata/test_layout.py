@@ -20,7 +20,7 @@ def test_paths_are_kafkas() -> None:
     assert layout.CONFIG_CHANGE_PREFIX == "/config/changes/config_change_"
 
 
-def test_a_state_is_told_from_other_entries() -> None:
+def test_partition_states_are_distinguished_from_other_entries() -> None:
     for partition in (TopicPartition("t", 0), TopicPartition("a.b_c-d", 1234)):
         assert layout.partition_of_state(layout.partition_state_path(*partition)) == partition
     others = (layout.topic_path("t"), layout.partition_path("t", 0), layout.topic_path("t") + "/partitions/x/state")

@@ -33,16 +33,16 @@ def test_written_and_read() -> None:
     asyncio.run(run())
 
 
-def test_what_was_changed_since() -> None:
+def test_changes_since_a_version() -> None:
     changes = (
         MetadataChangeLog(4).followed_by(["/config/topics/a"]).followed_by(["/config/topics/b", "/config/topics/c"])
     )
     assert changes.since(6) == []
-    assert changes.since(9) == [], "of a store that was copied: its counts begin anew"
+    assert changes.since(9) == [], "of a store that was copied: its versions begin again"
     assert changes.since(5) == [(6, "/config/topics/b"), (6, "/config/topics/c")]
     assert changes.since(4) == [(5, "/config/topics/a"), (6, "/config/topics/b"), (6, "/config/topics/c")]
-    assert changes.since(3) is None, "version 4 named nothing: it cannot be told what it was"
-    # The controller's own commits name no paths: the controller knows its own changes.
+    assert changes.since(3) is None, "version 4 names no paths: its changes are unknown"
+    # The controller's commits name no paths: the controller knows what it has changed.
     assert MetadataChangeLog(7).since(6) is None
 
 
@@ -63,7 +63,7 @@ def test_only_so_much_is_remembered_and_no_version_by_half() -> None:
 
 
 @pytest.mark.parametrize("data", [b"{}", b'{"changed":[1]}', b'{"changed":[["x","/a"]]}', b"[]", b"not json"])
-def test_a_damaged_entry_still_has_its_version(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_entry_still_has_its_version(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
     found = decode_shared_changes(Entry(data, 3, 1, 0))
     assert found == MetadataChangeLog(3)
     assert found.since(2) is None, "all entries are read again"
@@ -86,5 +86,5 @@ def test_a_damaged_entry_still_has_its_version(data: bytes, caplog: pytest.LogCa
         (Check("/controller_epoch", 1), False),
     ],
 )
-def test_what_more_than_one_broker_may_write(operation: Operation, shared: bool) -> None:
+def test_entries_that_several_brokers_may_write(operation: Operation, shared: bool) -> None:
     assert shared_paths([operation]) == ([operation.path] if shared else [])

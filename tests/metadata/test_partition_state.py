@@ -55,10 +55,10 @@ def test_bad_payloads_are_named(data: bytes | None) -> None:
 
 
 @pytest.mark.spec("D3")
-def test_what_is_ours_is_written_only_when_it_says_something() -> None:
-    told = replace(STATE, unverified=(2,), unclean_epoch=3)
-    assert told.encode() == STATE.encode()[:-1] + b',"unverified_isr":[2],"unclean_leader_epoch":3}'
-    assert decode_partition_state("/s", told.encode(), 9) == told
-    assert told.verified_isr == (1,)
-    every = replace(told, recovery=LeaderRecoveryState.RECOVERING)
+def test_keys_beyond_kafka_are_written_only_with_a_value() -> None:
+    extended = replace(STATE, unverified=(2,), unclean_epoch=3)
+    assert extended.encode() == STATE.encode()[:-1] + b',"unverified_isr":[2],"unclean_leader_epoch":3}'
+    assert decode_partition_state("/s", extended.encode(), 9) == extended
+    assert extended.verified_isr == (1,)
+    every = replace(extended, recovery=LeaderRecoveryState.RECOVERING)
     assert decode_partition_state("/s", every.encode(), 9) == every

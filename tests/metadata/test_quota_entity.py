@@ -36,7 +36,7 @@ def test_quotas_among_other_configs() -> None:
 
 
 @pytest.mark.parametrize("stored", ["NaN", "-1", "-Infinity", "x", "", "1e999"])
-def test_what_is_no_rate_is_none(stored: str) -> None:
+def test_an_invalid_rate_is_none(stored: str) -> None:
     with pytest.raises(ValueError):
         quotas_of({"user": "a"}, {"producer_byte_rate": stored})
     with pytest.raises(ValueError):

@@ -47,5 +47,5 @@ def test_above_what_was_stored_and_seen(step: int, seen: int | None, epoch: int 
     assert raised(step, seen) == epoch
 
 
-def test_a_damaged_state_stays_as_it_is() -> None:
+def test_a_corrupt_state_stays_as_it_is() -> None:
     assert list(raised_epochs({PATH: Entry(b"?", 0, 1, 0)}, {}, 10)) == []

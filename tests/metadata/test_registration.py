@@ -64,7 +64,7 @@ def test_a_rack_that_is_not_set_is_left_out() -> None:
 
 @pytest.mark.spec("C2", "L12")
 @pytest.mark.parametrize(
-    ("told", "control", "privileged"),
+    ("listener_names", "control", "privileged"),
     [
         ({}, "REPLICATION", "REPLICATION"),  # brokers that register no listener names: the sender's own name
         ({"inter_broker_listener": "CLIENT"}, "CLIENT", "CLIENT"),
@@ -75,9 +75,9 @@ def test_a_rack_that_is_not_set_is_left_out() -> None:
     ],
 )
 def test_where_brokers_send_is_the_targets_own_setting(
-    told: dict[str, str], control: str | None, privileged: str | None
+    listener_names: dict[str, str], control: str | None, privileged: str | None
 ) -> None:
-    target = replace(BROKER, **told)  # type: ignore[arg-type]
+    target = replace(BROKER, **listener_names)  # type: ignore[arg-type]
     found = (target.control_endpoint("REPLICATION"), target.privileged_endpoint("REPLICATION"))
     assert [endpoint and endpoint.listener_name for endpoint in found] == [control, privileged]
 
@@ -138,7 +138,7 @@ def test_listener_names_of_foreign_writers_are_normalised() -> None:
         b'{"version":4,"jmx_port":-1,"endpoints":["A://h:x"],"listener_security_protocol_map":{"A":"SSL"}}',
     ],
 )
-def test_what_is_no_registration_is_named(payload: bytes | None) -> None:
+def test_the_error_of_a_corrupt_registration_names_its_entry(payload: bytes | None) -> None:
     with pytest.raises(BadEntry, match="/brokers/ids/7"):
         decode_registration(7, payload)
 
@@ -151,12 +151,12 @@ def test_any_bytes_are_read_or_rejected(payload: bytes) -> None:
 
 @pytest.mark.spec("D3", "L8")
 def test_log_directories_are_a_key_of_ours() -> None:
-    told = replace(BROKER, log_dirs=(RegisteredLogDir(b"a" * 16, 7), RegisteredLogDir(b"b" * 16)))
-    assert json.loads(told.encode())["log_dirs"] == [
+    registration = replace(BROKER, log_dirs=(RegisteredLogDir(b"a" * 16, 7), RegisteredLogDir(b"b" * 16)))
+    assert json.loads(registration.encode())["log_dirs"] == [
         {"id": "YWFhYWFhYWFhYWFhYWFhYQ", "previous_broker_epoch": 7},
         {"id": "YmJiYmJiYmJiYmJiYmJiYg", "previous_broker_epoch": -1},
     ]
-    assert decode_registration(1, told.encode()) == told
+    assert decode_registration(1, registration.encode()) == registration
     assert "log_dirs" not in json.loads(BROKER.encode())
     with pytest.raises(BadEntry):
         decode_registration(1, BROKER.encode().replace(b"}", b'},"log_dirs":[{"id":"x"}]', 1))

@@ -11,7 +11,7 @@ from signalbox.metadata.rereading import Rereading
 from signalbox.metadata.store.port import StoreUnavailable
 
 
-def test_news_that_comes_together_is_read_once_and_what_comes_meanwhile_once_more() -> None:
+def test_simultaneous_notifications_cause_one_read_and_later_ones_one_more() -> None:
     async def scenario() -> None:
         begun, go_on, times = asyncio.Semaphore(0), asyncio.Semaphore(0), 0
 
@@ -52,8 +52,8 @@ def test_a_store_that_does_not_answer_is_asked_again(
                 raise StoreUnavailable("not now")
             answered.set()
 
-        Rereading("the news", read).notify()
+        Rereading("the entry", read).notify()
         await asyncio.wait_for(answered.wait(), 10)
 
     asyncio.run(scenario())
-    assert caplog.text.count("Metadata could not be read and is read again (the news): not now") == 2
+    assert caplog.text.count("Metadata could not be read and is read again (the entry): not now") == 2

@@ -45,11 +45,11 @@ def test_all_get_the_same_new_secret() -> None:
     run_with_stores(3, scenario)
 
 
-DAMAGED = [b"", b"[]", b"{}", b'{"secret":7}', b'{"secret":"c2h', b'{"secret":"*c2hvcnQ="}', b'{"secret":"c2hvcnQ="}']
+CORRUPT = [b"", b"[]", b"{}", b'{"secret":7}', b'{"secret":"c2h', b'{"secret":"*c2hvcnQ="}', b'{"secret":"c2hvcnQ="}']
 
 
-@pytest.mark.parametrize("data", DAMAGED)
-def test_a_damaged_one_is_never_replaced_nor_shown(data: bytes) -> None:
+@pytest.mark.parametrize("data", CORRUPT)
+def test_a_corrupt_secret_is_never_replaced_nor_shown(data: bytes) -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.commit([Create(SALT_SECRET, data)])
         with pytest.raises(BadEntry, match=SALT_SECRET) as rejected:
@@ -63,20 +63,22 @@ def test_a_damaged_one_is_never_replaced_nor_shown(data: bytes) -> None:
     run_with_stores(1, scenario)
 
 
-def test_changes_are_followed_damage_is_survived_and_a_removed_one_made_anew(caplog: pytest.LogCaptureFixture) -> None:
+def test_changes_are_followed_corrupt_data_is_ignored_and_a_removed_secret_replaced(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
-        heard: asyncio.Queue[bytes] = asyncio.Queue()
-        repository = SaltSecretRepository(reader, heard.put_nowait)
+        notified: asyncio.Queue[bytes] = asyncio.Queue()
+        repository = SaltSecretRepository(reader, notified.put_nowait)
         await repository.start()
-        first = await heard.get()
+        first = await notified.get()
         assert first == await read_or_create_salt_secret(writer)
         with caplog.at_level(logging.ERROR):
             await writer.commit([Write(SALT_SECRET, b"torn")])
             await until_true(lambda: bool(caplog.records))
         assert f"{SALT_SECRET} holds no secret" in caplog.text
-        assert heard.empty()
+        assert notified.empty()
         await writer.commit([Delete(SALT_SECRET)])
-        second = await heard.get()
+        second = await notified.get()
         assert second != first
         assert second == await read_or_create_salt_secret(writer)
         await repository.stop()
@@ -87,15 +89,17 @@ def test_changes_are_followed_damage_is_survived_and_a_removed_one_made_anew(cap
     run_with_stores(2, scenario)
 
 
-def test_a_store_that_is_away_keeps_nobody_waiting() -> None:
+def test_start_does_not_wait_for_an_unavailable_store() -> None:
     async def run() -> None:
         shared = SharedEntries()
-        away, heard = Away(shared), asyncio.Queue[bytes]()
-        repository = SaltSecretRepository(away, heard.put_nowait)
+        away, notified = Away(shared), asyncio.Queue[bytes]()
+        repository = SaltSecretRepository(away, notified.put_nowait)
         await repository.start()
-        assert heard.empty()
+        assert notified.empty()
         away.back = True
-        assert await asyncio.wait_for(heard.get(), 10) == await read_or_create_salt_secret(MemoryMetadataStore(shared))
+        assert await asyncio.wait_for(notified.get(), 10) == await read_or_create_salt_secret(
+            MemoryMetadataStore(shared)
+        )
         await repository.stop()
 
     asyncio.run(run())

@@ -85,9 +85,9 @@ def test_every_entry_comes_back() -> None:
 
 
 def test_an_entry_that_is_no_text_keeps_nothing_from_being_saved() -> None:
-    damaged: dict[str, bytes | None] = {**ENTRIES, "/brokers": b"\xff\x00", "/config": b""}
-    content = encode_backup("x", damaged)
-    assert decode_backup(content) == damaged
+    corrupt: dict[str, bytes | None] = {**ENTRIES, "/brokers": b"\xff\x00", "/config": b""}
+    content = encode_backup("x", corrupt)
+    assert decode_backup(content) == corrupt
     assert b'{"path":"/brokers","base64":"/wA="}' in content.splitlines()
 
 
@@ -105,6 +105,6 @@ def test_an_entry_that_is_no_text_keeps_nothing_from_being_saved() -> None:
         b"[]\n" * 3,
     ],
 )
-def test_what_is_not_whole_is_rejected(content: bytes) -> None:
+def test_an_incomplete_backup_is_rejected(content: bytes) -> None:
     with pytest.raises(BadBackup):
         decode_backup(content)

@@ -17,7 +17,7 @@ from signalbox.metadata.store.port import (
     Delete,
     Fence,
     Operation,
-    Outcome,
+    OperationResult,
     StoreUnavailable,
     Write,
 )
@@ -29,7 +29,7 @@ class Failing(MemoryMetadataStore):
 
     commits_left = 0
 
-    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
         if not self.commits_left:
             raise StoreUnavailable("gone")
         self.commits_left -= 1
@@ -48,7 +48,7 @@ async def source() -> MemoryMetadataStore:
             Create("/brokers/topics/t", b'{"partitions":{"0":[1]}}'),
             Create("/brokers/topics/t/partitions"),
             Create("/config/topics/t", b'{"version":1,"config":{}}'),
-            Create("/config/changes/config_change_", b"news", numbered=True),
+            Create("/config/changes/config_change_", b"notification", numbered=True),
         ]
     )
     return store
@@ -108,7 +108,7 @@ def test_cut_short_it_is_marked_and_run_again() -> None:
     run(scenario)
 
 
-def test_what_must_not_be_mixed_is_rejected_and_left_alone() -> None:
+def test_an_unsuitable_source_or_target_is_rejected_and_not_modified() -> None:
     async def scenario() -> None:
         old, other = await source(), await source()
         before = await other.read_tree(ROOT)
@@ -140,7 +140,7 @@ def test_a_source_that_changes_meanwhile_is_noticed() -> None:
                 changed = True
                 tasks.append(asyncio.ensure_future(old.commit([Write("/controller_epoch", b"9")])))
 
-        tasks: list[asyncio.Future[list[Outcome]]] = []
+        tasks: list[asyncio.Future[list[OperationResult]]] = []
         with pytest.raises(CopyRejected, match="the source changed meanwhile"):
             await copy_store(old, new, change)
         assert await new.read(layout.UNFINISHED_COPY) is not None

@@ -39,7 +39,7 @@ HISTORY = StoreHistory(StorePosition("B", 12, 7), {"A": A9}, 3)
     ],
     ids=str,
 )
-def test_what_a_store_lacks(seen: StorePosition, lacks: bool) -> None:
+def test_positions_that_a_store_lacks(seen: StorePosition, lacks: bool) -> None:
     assert HISTORY.lacks(seen) is lacks
 
 
@@ -49,7 +49,7 @@ def test_a_controller_epoch_that_cannot_be_read_decides_nothing() -> None:
     assert history.lacks(StorePosition("B", 13, 99))
 
 
-def test_what_is_written_is_read() -> None:
+def test_a_written_history_is_read() -> None:
     assert decode_history(encode_history(HISTORY), 3, 7) == HISTORY
 
 
@@ -89,7 +89,7 @@ def test_every_broker_advances_the_store_and_none_goes_back() -> None:
     run_with_stores(3, scenario)
 
 
-def test_a_damaged_entry_is_a_new_incarnation() -> None:
+def test_a_corrupt_entry_is_a_new_incarnation() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.commit([Create(STORE_INCARNATION, b"?"), Create(CONTROLLER_EPOCH, b"x")])
         history = await read_history(store)
@@ -109,6 +109,6 @@ def test_a_damaged_entry_is_a_new_incarnation() -> None:
     [b"", b"[]", b"{}", b'{"incarnation":""}', b'{"incarnation":"A","generation":-1}',
      b'{"incarnation":"A","generation":1,"earlier":[{}]}', b'{"incarnation":"A","generation":1,"earlier":7}'],
 )  # fmt: skip
-def test_what_is_no_history(data: bytes) -> None:
+def test_a_corrupt_history_is_rejected(data: bytes) -> None:
     with pytest.raises(BadEntry):
         decode_history(data, 0, 0)

@@ -28,7 +28,7 @@ async def put(store: MetadataStore, path: str, data: bytes | None) -> None:
 
 @pytest.mark.spec("M3")
 @pytest.mark.parametrize("name", sorted(WORLDS))
-def test_what_is_stored_now(name: str, tmp_path: Path) -> None:
+def test_stored_epochs_are_read_again_each_time(name: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         world = WORLDS[name](tmp_path)
         store = world.participant()

@@ -30,46 +30,48 @@ def create(made: DelegationToken) -> Create:
 
 
 async def change(store: MetadataStore, *operations: Operation) -> None:
-    news = [Create(TOKEN_CHANGE_PREFIX, each.path.rpartition("/")[2].encode(), numbered=True) for each in operations]
-    await store.commit([*operations, *news])
+    notifications = [
+        Create(TOKEN_CHANGE_PREFIX, each.path.rpartition("/")[2].encode(), numbered=True) for each in operations
+    ]
+    await store.commit([*operations, *notifications])
 
 
 class Followed:
     """A repository, and the tokens that it passed to its callback."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self.told: list[Tokens] = []
+        self.notified: list[Tokens] = []
         self.looked_at: list[str] = []
-        self._news = asyncio.Event()
-        self.repository = TokenRepository(store, ManualClock(), self._hear)
+        self._changed = asyncio.Event()
+        self.repository = TokenRepository(store, ManualClock(), self._on_change)
 
-    def _hear(self, tokens: Tokens, token_ids: Iterable[str]) -> None:
-        self.told.append(tokens)
+    def _on_change(self, tokens: Tokens, token_ids: Iterable[str]) -> None:
+        self.notified.append(tokens)
         self.looked_at = sorted(token_ids)
-        self._news.set()
+        self._changed.set()
 
-    async def hears(self) -> Tokens:
-        await self._news.wait()
-        self._news.clear()
-        return self.told[-1]
+    async def next_tokens(self) -> Tokens:
+        await self._changed.wait()
+        self._changed.clear()
+        return self.notified[-1]
 
 
 @pytest.mark.spec("F1", "M2")
-def test_what_is_there_is_loaded_and_changes_are_followed() -> None:
+def test_existing_tokens_are_loaded_and_changes_are_followed() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         await create_roots(writer, TOKEN_FOLDERS)
         await change(writer, create(token("a")))
         followed = Followed(reader)
         await followed.repository.start()
-        assert await followed.hears() == {"a": token("a")}
+        assert await followed.next_tokens() == {"a": token("a")}
         await change(writer, create(token("b")))
-        assert await followed.hears() == {"a": token("a"), "b": token("b")}
+        assert await followed.next_tokens() == {"a": token("a"), "b": token("b")}
         await change(writer, Write(token_path("a"), encode_token(token("a", 8))))
-        assert await followed.hears() == {"a": replace(token("a"), expiry_ms=8), "b": token("b")}
+        assert await followed.next_tokens() == {"a": replace(token("a"), expiry_ms=8), "b": token("b")}
         await change(writer, Delete(token_path("b")))
-        assert (await followed.hears()).keys() == {"a"}
+        assert (await followed.next_tokens()).keys() == {"a"}
         assert followed.looked_at == ["b"]
-        assert followed.told[0].keys() == {"a"}, "what was told stays as it was"
+        assert followed.notified[0].keys() == {"a"}, "earlier tokens are not modified"
         await followed.repository.stop()
 
     run_with_stores(2, scenario)
@@ -80,13 +82,13 @@ def test_the_folders_are_made_where_tokens_are_on() -> None:
         followed = Followed(store)
         await followed.repository.start()
         assert await store.children("/delegation_token") == ["token_changes", "tokens"]
-        assert await followed.hears() == {}
+        assert await followed.next_tokens() == {}
         await followed.repository.stop()
 
     run_with_stores(1, scenario)
 
 
-def test_what_is_current_has_all_that_was_stored_before() -> None:
+def test_current_has_all_tokens_that_were_stored_before() -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         followed = Followed(reader)
         await followed.repository.start()
@@ -100,7 +102,7 @@ def test_what_is_current_has_all_that_was_stored_before() -> None:
     run_with_stores(2, scenario)
 
 
-def test_a_damaged_token_lets_nobody_in(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_token_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(shared: SharedEntries, writer: MemoryMetadataStore, reader: MemoryMetadataStore) -> None:
         followed = Followed(reader)
         await followed.repository.start()

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from signalbox.common.limits import ACCEPTS_PER_TURN
+from signalbox.common.limits import MAX_ACCEPTS_AT_ONCE
 from signalbox.network.data_acceptor import DataAcceptor
 from signalbox.transport.data_loop import DataLoop
 from tests.transport.loopback import until
@@ -33,10 +33,10 @@ def test_a_storm_is_taken_in_portions() -> None:
             portions.append(loop.turns)
 
         acceptor = DataAcceptor(loop, sock, lambda: 0.0, take)
-        clients = [socket.create_connection(address) for _ in range(ACCEPTS_PER_TURN * 2 + 5)]
+        clients = [socket.create_connection(address) for _ in range(MAX_ACCEPTS_AT_ONCE * 2 + 5)]
         acceptor.start()
         await until(lambda: len(on_accepted) == len(clients))
-        assert max(portions.count(turn) for turn in set(portions)) <= ACCEPTS_PER_TURN
+        assert max(portions.count(turn) for turn in set(portions)) <= MAX_ACCEPTS_AT_ONCE
         acceptor.stop()
         for connection in [*clients, *on_accepted]:
             connection.close()

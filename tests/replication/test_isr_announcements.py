@@ -13,7 +13,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.metadata.isr_change import decode_isr_change
 from signalbox.metadata.layout import ISR_CHANGES, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Outcome, StoreUnavailable
+from signalbox.metadata.store.port import OperationResult, StoreUnavailable
 from signalbox.replication.isr_announcements import CHECK_S, IsrAnnouncements
 
 pytestmark = pytest.mark.spec("M2")
@@ -24,7 +24,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 class Store(MemoryMetadataStore):
     away = False
 
-    async def commit(self, *arguments: Any) -> list[Outcome]:
+    async def commit(self, *arguments: Any) -> list[OperationResult]:
         if self.away:
             raise StoreUnavailable("away")
         return await super().commit(*arguments)

@@ -13,7 +13,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.metadata.layout import create_roots, partition_path, partition_state_path, partitions_path, topic_path
 from signalbox.metadata.partition_state import LeaderRecoveryState, PartitionState, decode_partition_state
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Outcome, StoreUnavailable, Write
+from signalbox.metadata.store.port import Create, OperationResult, StoreUnavailable, Write
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.isr_state import RECOVERED, RECOVERING
@@ -31,7 +31,7 @@ class Store(MemoryMetadataStore):
 
     lost_answers = 0
 
-    async def commit(self, *arguments: Any) -> list[Outcome]:
+    async def commit(self, *arguments: Any) -> list[OperationResult]:
         outcomes = await super().commit(*arguments)
         if self.lost_answers:
             self.lost_answers -= 1
@@ -168,9 +168,9 @@ def test_a_deposed_leader_or_an_old_partition_epoch_writes_nothing(now: Partitio
 )
 def test_a_concurrent_write_is_kept(between: PartitionState, outcome: Error) -> None:
     async def scenario(bench: Bench) -> None:
-        commit, came = bench.store.commit, list[list[Outcome]]()
+        commit, came = bench.store.commit, list[list[OperationResult]]()
 
-        async def commit_after_it(*arguments: Any) -> list[Outcome]:
+        async def commit_after_it(*arguments: Any) -> list[OperationResult]:
             if not came:
                 came.append(await commit([Write(partition_state_path("t", 0), between.encode())]))
             return await commit(*arguments)

@@ -13,7 +13,7 @@ from signalbox.common.clock import ManualClock
 from signalbox.common.start_error import StartError
 from signalbox.metadata.layout import CONTROLLER_EPOCH, STORE_INCARNATION, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.metadata.store.port import Create, Fence, Operation, Outcome, StoreFull, Write
+from signalbox.metadata.store.port import Create, Fence, Operation, OperationResult, StoreFull, Write
 from signalbox.storage.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
 from signalbox.storage.store_position_file import read_store_position
@@ -111,7 +111,7 @@ def test_the_position_of_a_full_store_is_advanced_when_space_is_free_again(tmp_p
         full = False
         tries = 0
 
-        async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+        async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
             if self.full:
                 self.tries += 1
                 raise StoreFull("no room")

@@ -8,7 +8,7 @@ from struct import Struct
 from typing import Any
 
 from signalbox.broker.request_templates import KEY_AT, is_flexible
-from signalbox.common.limits import MAX_HOT_SHAPE_PARTITIONS
+from signalbox.common.limits import MAX_REQUEST_TEMPLATE_PARTITIONS
 from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
@@ -133,7 +133,7 @@ def build_template(frame: memoryview, header: RequestHeader, body_offset: int) -
     except (DecodeError, EncodeError):
         return None
     partitions = [partition for topic in body.topic_data for partition in topic.partition_data]
-    if body.transactional_id is not None or not 1 <= len(partitions) <= MAX_HOT_SHAPE_PARTITIONS:
+    if body.transactional_id is not None or not 1 <= len(partitions) <= MAX_REQUEST_TEMPLATE_PARTITIONS:
         return None
     if not all(partition.records for partition in partitions):
         return None

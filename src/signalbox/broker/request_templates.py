@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from signalbox.common.limits import MAX_HOT_SHAPES_PER_CONNECTION
+from signalbox.common.limits import MAX_REQUEST_TEMPLATES_PER_CONNECTION
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.security.principal import KafkaPrincipal
 
@@ -54,7 +54,7 @@ class RequestTemplates(Generic[Template]):
 
     def add(self, key: bytes, template: Template) -> None:
         """Store `template`; the oldest template is evicted when there are too many."""
-        if len(self.by_key) < MAX_HOT_SHAPES_PER_CONNECTION:
+        if len(self.by_key) < MAX_REQUEST_TEMPLATES_PER_CONNECTION:
             self._skip = self._pause = 0
         elif key not in self.by_key:
             del self.by_key[next(iter(self.by_key))]

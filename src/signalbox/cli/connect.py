@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.admin_call import Outcome
+from signalbox.client.admin_call import AdminResult
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure
@@ -79,7 +79,7 @@ def show(table: Table) -> None:
     (console if console.file.isatty() else Console(width=_PIPED_WIDTH)).print(table)
 
 
-def report(outcomes: dict[str, Outcome], done: str) -> None:
+def report(outcomes: dict[str, AdminResult], done: str) -> None:
     """Prints one line per entry; exit code 1 if an entry was rejected."""
     for outcome in outcomes.values():
         try:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, say, show
 from signalbox.client.admin import AdminClient
-from signalbox.client.admin_call import Outcome
+from signalbox.client.admin_call import AdminResult
 from signalbox.client.metadata_view import TopicView
 from signalbox.client.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
@@ -76,7 +76,7 @@ def elect_leaders(
     """Elect the preferred replicas of a topic's partitions as leaders; with --unclean, elect the live replica with the
     longest log for partitions without a leader."""
 
-    async def elect(admin: AdminClient) -> dict[str, Outcome]:
+    async def elect(admin: AdminClient) -> dict[str, AdminResult]:
         numbers = partition or [*(await admin.describe_topics([name]))[name].partitions] or [0]
         outcomes = await admin.elect_leaders(
             [TopicPartition(name, partition_number) for partition_number in numbers], unclean=unclean

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from signalbox.client.admin_call import AdminCall, Outcome, outcome_of
+from signalbox.client.admin_call import AdminCall, AdminResult, result_of
 from signalbox.protocol.messages.create_acls import CreateAclsRequest
 from signalbox.protocol.messages.delete_acls import DeleteAclsRequest
 from signalbox.protocol.messages.describe_acls import DescribeAclsRequest
@@ -31,8 +31,8 @@ class AclAdmin(AdminCall):
 
     async def create_acls(
         self, bindings: Sequence[AclBinding], *, timeout_ms: float | None = None
-    ) -> dict[AclBinding, Outcome]:
-        """Add ACLs; the outcome of each."""
+    ) -> dict[AclBinding, AdminResult]:
+        """Add ACLs; the result of each."""
         creations = [
             CreateAclsRequest.AclCreation(
                 resource_type=binding.pattern.resource_type,
@@ -47,7 +47,7 @@ class AclAdmin(AdminCall):
         ]
         response = await self._ask(CreateAclsRequest(creations=creations), timeout_ms)
         return {
-            binding: outcome_of(text_of(binding), row.error_code, row.error_message)
+            binding: result_of(text_of(binding), row.error_code, row.error_message)
             for binding, row in zip(bindings, response.results, strict=True)
         }
 
@@ -58,7 +58,7 @@ class AclAdmin(AdminCall):
         filters = [DeleteAclsRequest.DeleteAclsFilter(**_fields(acl_filter)) for acl_filter in acl_filters]
         response = await self._ask(DeleteAclsRequest(filters=filters), timeout_ms)
         for row in response.filter_results:
-            outcome_of("a filter", row.error_code, row.error_message).raise_for_error()
+            result_of("a filter", row.error_code, row.error_message).raise_for_error()
         return [AclBinding(_pattern(acl), _entry(acl)) for row in response.filter_results for acl in row.matching_acls]
 
 

@@ -1,7 +1,7 @@
 """Base of all admin calls: a request with several entries, retried entry by entry until the deadline.
 
 The requests may go to any node (F13). An entry is retried when its error is in `RETRIED`; the other entries keep their
-outcome. When a connection is lost, the change may have been applied, as in Kafka: a retried creation then returns
+result. When a connection is lost, the change may have been applied, as in Kafka: a retried creation then returns
 "already exists".
 """
 
@@ -32,7 +32,7 @@ RETRIED = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AdminResult:
     """The result of one entry of a request."""
 
     name: str
@@ -45,8 +45,8 @@ class Outcome:
             raise KafkaError(self.error, f"{self.name}: {self.message or self.error.message}")
 
 
-def outcome_of(name: str, error_code: int, message: str | None) -> Outcome:
-    return Outcome(name=name, error=Error.of(error_code), message=message)
+def result_of(name: str, error_code: int, message: str | None) -> AdminResult:
+    return AdminResult(name=name, error=Error.of(error_code), message=message)
 
 
 class AdminCall:
@@ -75,38 +75,38 @@ class AdminCall:
     async def _each(
         self,
         entries: Sequence[Entry],
-        attempt: Callable[[list[Entry], float], Awaitable[Iterable[Outcome]]],
+        attempt: Callable[[list[Entry], float], Awaitable[Iterable[AdminResult]]],
         name_of: Callable[[Entry], str],
         timeout_ms: float | None,
-    ) -> dict[str, Outcome]:
-        """Outcomes by name. `attempt(entries, timeout_ms)` is repeated for the entries whose error is in `RETRIED`."""
+    ) -> dict[str, AdminResult]:
+        """Results by name. `attempt(entries, timeout_ms)` is repeated for the entries whose error is in `RETRIED`."""
         deadline = self.client.deadline(timeout_ms)
-        outcomes: dict[str, Outcome] = {}
+        results: dict[str, AdminResult] = {}
         remaining = list(entries)
         tries = 0
         while remaining:
             try:
-                results = await attempt(remaining, left_ms(deadline))
+                attempted = await attempt(remaining, left_ms(deadline))
             except DeadlinePassed:
-                if not outcomes:
+                if not results:
                     raise
-                return outcomes
-            for outcome in results:
-                outcomes[outcome.name] = outcome
-            remaining = [entry for entry in remaining if self._again(outcomes.get(name_of(entry)))]
+                return results
+            for result in attempted:
+                results[result.name] = result
+            remaining = [entry for entry in remaining if self._is_retried(results.get(name_of(entry)))]
             tries += 1
             if remaining and left_ms(deadline) <= 0:
                 break
             await self.client.pause(tries if remaining else 0, deadline)
-        return outcomes
+        return results
 
     def _wire_timeout_ms(self, left_ms: float) -> int:
         """`timeout_ms` of a request that waits on the broker: below the request timeout, so that a response comes."""
         return max(1, int(min(left_ms, self.client.settings.request_timeout_ms * 0.9)))
 
     @staticmethod
-    def _again(outcome: Outcome | None) -> bool:
-        return outcome is not None and outcome.error in RETRIED
+    def _is_retried(result: AdminResult | None) -> bool:
+        return result is not None and result.error in RETRIED
 
 
 def left_ms(deadline: float) -> float:
@@ -114,10 +114,10 @@ def left_ms(deadline: float) -> float:
     return max(0.0, (deadline - asyncio.get_running_loop().time()) * 1000)
 
 
-def only(outcomes: dict[str, Outcome], name: str) -> Outcome:
-    """The outcome of the only entry of a request. ClientFailure when it is missing, KafkaError when it was rejected."""
-    outcome = outcomes.get(name)
-    if outcome is None:
+def only(results: dict[str, AdminResult], name: str) -> AdminResult:
+    """The result of the only entry of a request. ClientFailure when it is missing, KafkaError when it was rejected."""
+    result = results.get(name)
+    if result is None:
         raise ClientFailure(f"the broker did not answer for {name}")
-    outcome.raise_for_error()
-    return outcome
+    result.raise_for_error()
+    return result

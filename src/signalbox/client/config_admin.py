@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from signalbox.client.admin_call import AdminCall, Outcome, left_ms, only, outcome_of
+from signalbox.client.admin_call import AdminCall, AdminResult, left_ms, only, result_of
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -95,7 +95,7 @@ class ConfigAdmin(AdminCall):
         else:
             response = await self.client.request_any(request, timeout_ms=left_ms(deadline))
         (row,) = response.results
-        outcome_of(resource.name, row.error_code, row.error_message).raise_for_error()
+        result_of(resource.name, row.error_code, row.error_message).raise_for_error()
         return {
             entry.name: ConfigEntry(
                 entry.name,
@@ -115,20 +115,20 @@ class ConfigAdmin(AdminCall):
         *,
         validate_only: bool = False,
         timeout_ms: float | None = None,
-    ) -> dict[str, Outcome]:
-        """Apply changes, all of a resource or none; outcomes by resource name. Changes of a broker that is up go to
+    ) -> dict[str, AdminResult]:
+        """Apply changes, all of a resource or none; results by resource name. Changes of a broker that is up go to
         that broker, because only it can validate those of its listeners; all other changes may go to any node."""
 
-        async def attempt(left: list[ConfigResource], left_ms: float) -> list[Outcome]:
+        async def attempt(left: list[ConfigResource], left_ms: float) -> list[AdminResult]:
             deadline = self.client.deadline(left_ms)
-            outcomes: list[Outcome] = []
+            results: list[AdminResult] = []
             for node_id, resources in (await self._by_node(left, deadline)).items():
                 request = _request(changes, resources, validate_only=validate_only)
                 response = await self._ask_node(node_id, request, deadline)
-                outcomes += [
-                    outcome_of(row.resource_name, row.error_code, row.error_message) for row in response.responses
+                results += [
+                    result_of(row.resource_name, row.error_code, row.error_message) for row in response.responses
                 ]
-            return outcomes
+            return results
 
         return await self._each(list(changes), attempt, lambda resource: resource.name, timeout_ms)
 

@@ -19,7 +19,7 @@ from signalbox.common.backoff import Backoff
 IdentityOf = Callable[[int], Identity | None]
 
 
-class _LeftAlone(Backoff):
+class _ReconnectBackoff(Backoff):
     """The reconnect backoff of a node, and when it ends."""
 
     until = 0.0
@@ -41,7 +41,7 @@ class ConnectionPool:
         self._backoff_max_ms = reconnect_backoff_max_ms
         self._open: dict[ConnectionKey, ClientConnection] = {}
         self._opening: dict[ConnectionKey, asyncio.Task[ClientConnection]] = {}
-        self._backoffs: dict[int, _LeftAlone] = {}
+        self._backoffs: dict[int, _ReconnectBackoff] = {}
 
     async def get(self, node: Node, purpose: Purpose = Purpose.REQUESTS) -> ClientConnection:
         """An open connection to `node`; ConnectFailed and its subclasses when none can be opened."""
@@ -67,7 +67,7 @@ class ConnectionPool:
             raise
 
     async def _connect(self, node: Node, key: ConnectionKey) -> ClientConnection:
-        backoff = self._backoffs.setdefault(node.node_id, _LeftAlone(self._backoff_ms, self._backoff_max_ms))
+        backoff = self._backoffs.setdefault(node.node_id, _ReconnectBackoff(self._backoff_ms, self._backoff_max_ms))
         try:
             connection = await connect(node.address, self._settings, self._identity_of(node.node_id))
         except ConnectFailed:

@@ -172,7 +172,7 @@ class Consumer:
         view = memoryview(records)
         for header in iter_batch_headers(view, allow_partial_tail=True):
             if self._settings.check_crcs and not check_crc(view, header):
-                raise KafkaError(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is damaged")
+                raise KafkaError(Error.CORRUPT_MESSAGE, f"{partition}: the batch at {header.base_offset} is corrupt")
             if not header.is_control:
                 for record in records_of(view, header):
                     if record.offset >= offset:

@@ -1,6 +1,6 @@
-"""Confirms that a broker whose connections closed is dead: all its addresses refuse TCP connections. A closed
-connection is only a hint; this confirms it at once. A stopped process does not refuse: the kernel
-still accepts for it."""
+"""Confirms that a broker whose connections closed is dead: a TCP connect to each of its addresses ends with
+ECONNREFUSED. A closed connection is only a hint; the probe confirms it at once. A stopped process (SIGSTOP) is not
+dead: the kernel still accepts its connections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from signalbox.common.endpoint import Endpoint
 _PROBE_TIMEOUT_SECONDS = 1.0
 
 
-async def _refuses(endpoint: Endpoint) -> bool:
+async def _is_closed_port(endpoint: Endpoint) -> bool:
     try:
         async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
             _, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
@@ -33,5 +33,5 @@ class DeathProbe:
 
     async def confirm_dead(self, broker_id: int, endpoints: Sequence[Endpoint]) -> bool:
         """Whether every address of the broker refuses connections. False without addresses: nothing is known then."""
-        answers = await asyncio.gather(*map(_refuses, endpoints))
-        return bool(answers) and all(answers)
+        closed_ports = await asyncio.gather(*map(_is_closed_port, endpoints))
+        return bool(closed_ports) and all(closed_ports)

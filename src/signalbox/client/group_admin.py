@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from signalbox.client.admin_call import RETRIED, AdminCall, Outcome, left_ms, outcome_of
+from signalbox.client.admin_call import RETRIED, AdminCall, AdminResult, left_ms, result_of
 from signalbox.client.connection import ClientConnection
 from signalbox.client.coordinator_lookup import find_coordinator
 from signalbox.client.failures import ClientFailure
@@ -104,23 +104,25 @@ class GroupAdmin(AdminCall):
         described: GroupDescription = await self._at_coordinator(group_id, attempt, timeout_ms)
         return described
 
-    async def delete_groups(self, group_ids: Sequence[str], *, timeout_ms: float | None = None) -> dict[str, Outcome]:
-        """Delete empty groups; the outcome of each."""
-        outcomes = {}
+    async def delete_groups(
+        self, group_ids: Sequence[str], *, timeout_ms: float | None = None
+    ) -> dict[str, AdminResult]:
+        """Delete empty groups; the result of each."""
+        results = {}
         for group_id in group_ids:
 
-            async def attempt(node_id: int, remaining_ms: float, group_id: str = group_id) -> tuple[int, Outcome]:
+            async def attempt(node_id: int, remaining_ms: float, group_id: str = group_id) -> tuple[int, AdminResult]:
                 response = await self._coordinator_asked(
                     node_id, DeleteGroupsRequest(groups_names=[group_id]), remaining_ms
                 )
                 (row,) = response.results
-                return row.error_code, outcome_of(group_id, row.error_code, None)
+                return row.error_code, result_of(group_id, row.error_code, None)
 
             try:
-                outcomes[group_id] = await self._at_coordinator(group_id, attempt, timeout_ms)
+                results[group_id] = await self._at_coordinator(group_id, attempt, timeout_ms)
             except KafkaError as rejection:
-                outcomes[group_id] = Outcome(name=group_id, error=rejection.error, message=rejection.message)
-        return outcomes
+                results[group_id] = AdminResult(name=group_id, error=rejection.error, message=rejection.message)
+        return results
 
     async def committed_offsets(
         self, group_id: str, *, timeout_ms: float | None = None

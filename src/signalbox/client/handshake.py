@@ -7,7 +7,7 @@ data loop's replica channels drive the same one. Rules (SPEC R1, R2, R4):
 * 129: `Misrouted`, before any password was sent. 35: one retry at the broker's highest version, strictly lower, or 0
   when it lists none (KIP-511). 42: one retry at version 4 without identity.
 * The error code is checked before the list of APIs: both 42 and 129 come with an empty list.
-* On SASL listeners Apache brokers compare the identity only after authentication, so ApiVersions is sent again then;
+* On SASL listeners Apache brokers compare the identity only after authentication, so ApiVersions is repeated then;
   there is never a second *successful* one before it.
 """
 

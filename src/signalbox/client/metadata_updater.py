@@ -54,7 +54,7 @@ class MetadataUpdater:
         self._changed = asyncio.Event()
         self._refresh_at = 0.0
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)  # ms
-        self._turn = 0
+        self._round_robin = 0
         self._prober = RouteProber(self.rebootstrap, connections, self._probed)
         self._task = self._loop.create_task(self._run(), name="metadata updater")
         self._task.add_done_callback(_report_death)
@@ -94,9 +94,9 @@ class MetadataUpdater:
         usable = [node for node in self.view.nodes.values() if node.node_id not in left_out and self.is_usable(node)]
         if not usable:
             return None
-        self._turn += 1
-        turn = self._turn % len(usable)
-        return min(usable[turn:] + usable[:turn], key=lambda node: self.pool.load(node.node_id))
+        self._round_robin += 1
+        first = self._round_robin % len(usable)
+        return min(usable[first:] + usable[:first], key=lambda node: self.pool.load(node.node_id))
 
     # -- reported by the client
 

@@ -58,9 +58,9 @@ class MetadataView:
         for topic in response.topics:
             if topic.name is None:
                 continue
-            self.topics[topic.name] = self._merged(topic)
+            self.topics[topic.name] = self._updated_topic(topic)
 
-    def _merged(self, topic: Any) -> TopicView:
+    def _updated_topic(self, topic: Any) -> TopicView:
         current = self.topics.get(topic.name)
         same_topic = current is not None and current.topic_id == topic.topic_id
         partitions = {}

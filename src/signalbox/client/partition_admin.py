@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from signalbox.client.admin_call import AdminCall, Outcome, outcome_of
+from signalbox.client.admin_call import AdminCall, AdminResult, result_of
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
@@ -31,20 +31,20 @@ class PartitionAdmin(AdminCall):
         *,
         unclean: bool = False,
         timeout_ms: float | None = None,
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, AdminResult]:
         """Elect preferred leaders, or with `unclean` any replica for partitions without a leader. With None (all
-        partitions) there are outcomes only for partitions that needed an election."""
+        partitions) there are results only for partitions that needed an election."""
         if partitions is None:
             return await self._elect(None, unclean, timeout_ms)
 
-        async def attempt(remaining: list[TopicPartition], left_ms: float) -> Iterable[Outcome]:
+        async def attempt(remaining: list[TopicPartition], left_ms: float) -> Iterable[AdminResult]:
             return (await self._elect(remaining, unclean, left_ms)).values()
 
         return await self._each(partitions, attempt, str, timeout_ms)
 
     async def _elect(
         self, partitions: Sequence[TopicPartition] | None, unclean: bool, timeout_ms: float | None
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, AdminResult]:
         message_type = ElectLeadersRequest.TopicPartitions
         topics = [message_type(topic=name, partitions=numbers) for name, numbers in _numbers(partitions or ()).items()]
         request = ElectLeadersRequest(
@@ -54,7 +54,7 @@ class PartitionAdmin(AdminCall):
         )
         response = await self._ask(request, timeout_ms)
         return {
-            name: outcome_of(name, partition_result.error_code, partition_result.error_message)
+            name: result_of(name, partition_result.error_code, partition_result.error_message)
             for topic in response.replica_election_results
             for partition_result in topic.partition_result
             for name in [str(TopicPartition(topic.topic, partition_result.partition_id))]
@@ -66,12 +66,12 @@ class PartitionAdmin(AdminCall):
         *,
         allow_replication_factor_change: bool = True,
         timeout_ms: float | None = None,
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, AdminResult]:
         """Begin to move partitions to these brokers, the preferred leader first; None cancels a reassignment. Success
         means that the reassignment has begun: `list_reassignments` shows when it has ended."""
         message_type = AlterPartitionReassignmentsRequest
 
-        async def attempt(remaining: list[TopicPartition], left_ms: float) -> list[Outcome]:
+        async def attempt(remaining: list[TopicPartition], left_ms: float) -> list[AdminResult]:
             def topic(name: str, numbers: Iterable[int]) -> AlterPartitionReassignmentsRequest.ReassignableTopic:
                 targets = {number: replicas_by_partition[TopicPartition(name, number)] for number in numbers}
                 return message_type.ReassignableTopic(
@@ -93,7 +93,7 @@ class PartitionAdmin(AdminCall):
             if response.error_code and not response.responses:
                 raise KafkaError(Error.of(response.error_code), response.error_message)
             return [
-                outcome_of(
+                result_of(
                     str(TopicPartition(topic.name, partition_result.partition_index)),
                     partition_result.error_code,
                     partition_result.error_message,

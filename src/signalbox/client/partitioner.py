@@ -15,15 +15,15 @@ def murmur2(data: bytes) -> int:
     """The 32-bit hash as Kafka's clients compute it, unsigned."""
     length = len(data)
     h = (_SEED ^ length) & _MASK
-    whole = length & ~3
-    for start in range(0, whole, 4):
+    aligned_length = length & ~3
+    for start in range(0, aligned_length, 4):
         k = int.from_bytes(data[start : start + 4], "little")
         k = (k * _M) & _MASK
         k ^= k >> 24
         k = (k * _M) & _MASK
         h = ((h * _M) & _MASK) ^ k
-    if whole < length:
-        h ^= int.from_bytes(data[whole:], "little")
+    if aligned_length < length:
+        h ^= int.from_bytes(data[aligned_length:], "little")
         h = (h * _M) & _MASK
     h ^= h >> 13
     h = (h * _M) & _MASK

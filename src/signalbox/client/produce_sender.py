@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from signalbox.client.batch_action import NOT_APPENDED, BatchAction, action_after
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure, ConnectFailed, DeadlinePassed, NoUsableNode, VersionUnsupported
 from signalbox.client.produce_exchange import Sending, answers_by_partition, produce_request
-from signalbox.client.produce_outcome import NOT_APPENDED, Verdict, verdict_of
 from signalbox.client.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
 from signalbox.client.producer_ids import ProducerIds
 from signalbox.common.backoff import backoff_after
@@ -198,8 +198,8 @@ class ProduceSender:
 
     def _settle(self, queue: PartitionQueue, batch: ProducerBatch, row: Any, leader_changed: bool) -> None:
         error = Error.of(row.error_code)
-        verdict = verdict_of(error, len(batch.records), batch.maybe_appended)
-        if verdict is Verdict.DONE:
+        action = action_after(error, len(batch.records), batch.maybe_appended)
+        if action is BatchAction.COMPLETE:
             queue.batches.popleft()
             offset = row.base_offset if error == Error.NONE else -1
             batch.succeed(queue.partition, offset, row.log_append_time_ms)
@@ -207,13 +207,13 @@ class ProduceSender:
         rejection = KafkaError(error, f"{queue.partition}: {row.error_message or error.message}")
         batch.last_failure = rejection
         batch.maybe_appended = batch.maybe_appended or error not in NOT_APPENDED
-        if verdict is Verdict.AGAIN:
+        if action is BatchAction.RETRY:
             if not leader_changed:
                 self._back_off(queue, batch)
                 self._client.metadata_updater.refresh_soon([queue.partition.topic])
-        elif verdict is Verdict.NEW_IDENTITY:
+        elif action is BatchAction.NEW_PRODUCER_ID:
             queue.begin_again()
-        elif verdict is Verdict.SPLIT:
+        elif action is BatchAction.SPLIT:
             queue.given_up(batch)
             queue.batches.extendleft(reversed(batch.halves()))
         else:

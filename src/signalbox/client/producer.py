@@ -43,8 +43,8 @@ class Producer:
         self._sticky = StickyPartitioner()
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._buffered_bytes = 0
-        self._room = asyncio.Event()
-        self._room.set()
+        self._memory_freed = asyncio.Event()
+        self._memory_freed.set()
         self._outstanding: set[asyncio.Future[RecordMetadata]] = set()
         self._sender = ProduceSender(client, self._queues, self._settings.linger_ms, self._settings.compression_type)
         self._closed = False
@@ -82,8 +82,8 @@ class Producer:
         if topic_view is None or not topic_view.partitions:
             topic_view = await self._client.topic(topic)
         while self._buffered_bytes and self._buffered_bytes + size > self._settings.buffer_memory_bytes:
-            self._room.clear()
-            await self._room.wait()
+            self._memory_freed.clear()
+            await self._memory_freed.wait()
         if self._closed:
             raise ChannelClosed("the producer is closed")
         if partition is None:
@@ -124,7 +124,7 @@ class Producer:
     def _settled(self, acknowledged: asyncio.Future[RecordMetadata], size: int) -> None:
         self._outstanding.discard(acknowledged)
         self._buffered_bytes -= size
-        self._room.set()
+        self._memory_freed.set()
 
     async def flush(self) -> None:
         """Send all queued records now; returns when each of them is acknowledged or has failed."""
@@ -136,7 +136,7 @@ class Producer:
     async def close(self) -> None:
         """Stop at once; records that are not acknowledged fail with ChannelClosed. `flush` first to wait for them."""
         self._closed = True
-        self._room.set()
+        self._memory_freed.set()
         await self._sender.stop()
         for queue in self._queues.values():
             for batch in queue.batches:

@@ -50,7 +50,7 @@ class Quarantine:
         rejected.last_rejected_at_ms = now_ms
         return rejected
 
-    def set_aside(self, route: Route, now_ms: float) -> None:
+    def add(self, route: Route, now_ms: float) -> None:
         """Quarantine a rejected route, or keep it quarantined after a probe that was rejected or failed."""
         rejected = self.routes[route]
         if not rejected.quarantined:

@@ -106,7 +106,7 @@ class Rebootstrap:
         is_repeated = rejected_route.rejections > 1 or now_ms < self._start_over_at_ms
         action = self._signal(Signal.ROUTE_REJECTED_AGAIN if is_repeated else Signal.ROUTE_REJECTED, now_ms)
         if action is Action.QUARANTINE:
-            self.quarantine.set_aside(route, now_ms)
+            self.quarantine.add(route, now_ms)
         return action
 
     def route_verified(self, route: Route) -> None:

@@ -31,7 +31,7 @@ from signalbox.transport.tls_failure import TlsFailed
 
 ResponseCallback = Callable[[Any], None]
 ClosedCallback = Callable[[ClientFailure], None]
-_Pending = tuple[int, int, Any, ResponseCallback, asyncio.TimerHandle]
+_RequestInFlight = tuple[int, int, Any, ResponseCallback, asyncio.TimerHandle]
 
 
 class ReplicaChannel:
@@ -46,7 +46,7 @@ class ReplicaChannel:
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         self._correlation_id = 0
-        self._pending: deque[_Pending] = deque()
+        self._in_flight: deque[_RequestInFlight] = deque()
         self._failure: ClientFailure | None = None
         self._leave_at = inf
 
@@ -56,7 +56,7 @@ class ReplicaChannel:
 
     @property
     def in_flight(self) -> int:
-        return len(self._pending)
+        return len(self._in_flight)
 
     def version_for(self, api_key: int, max_version: int | None = None) -> int:
         """The highest common version of an API; VersionUnsupported when there is none."""
@@ -70,7 +70,7 @@ class ReplicaChannel:
         """
         if self._channel.closed:
             return
-        if not self._pending and self._loop.time() >= self._leave_at:
+        if not self._in_flight and self._loop.time() >= self._leave_at:
             self._loop.call_soon(self._fail, ConnectionLost(self.address, LEAVING))
             return
         correlation_id = self._correlation_id
@@ -79,7 +79,7 @@ class ReplicaChannel:
         after = (timeout_ms or self._settings.request_timeout_ms) / 1000
         timer = self._loop.call_later(after, self._overdue, after)
         response = API_TABLE[message.api_key].response
-        self._pending.append((correlation_id, version, response, on_response, timer))
+        self._in_flight.append((correlation_id, version, response, on_response, timer))
         self._channel.send_frame(chunks)
 
     def close(self, reason: str = "closed by us") -> None:
@@ -95,9 +95,9 @@ class ReplicaChannel:
         self._channel.close(str(failure))
 
     def _closed(self, reason: str) -> None:
-        for pending in self._pending:
-            pending[4].cancel()
-        self._pending.clear()
+        for request in self._in_flight:
+            request[4].cancel()
+        self._in_flight.clear()
         on_closed, self.on_closed = self.on_closed, None
         if on_closed is not None:
             on_closed(self._failure or ConnectionLost(self.address, reason))
@@ -112,9 +112,9 @@ class ReplicaChannel:
                 self._channel.release_buffer(buffer)
 
     def _answer(self, frame: memoryview) -> None:
-        if not self._pending:
+        if not self._in_flight:
             raise ValueError("a response without a request")
-        correlation_id, version, response, on_response, timer = self._pending.popleft()
+        correlation_id, version, response, on_response, timer = self._in_flight.popleft()
         timer.cancel()
         received_id = int.from_bytes(frame[:4], "big", signed=True)
         if received_id != correlation_id:

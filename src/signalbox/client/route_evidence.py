@@ -8,7 +8,7 @@ from enum import StrEnum
 from signalbox.client.node import Address, Identity
 
 
-class Verdict(StrEnum):
+class RouteStatus(StrEnum):
     """One per route. Only ROUTE_OK is good; ROUTE_UNVERIFIED is never shown as good."""
 
     ROUTE_OK = "ROUTE_OK"
@@ -39,7 +39,7 @@ class RouteEvidence:
     address: Address
     ip: str
     expected: Identity | None
-    verdict: Verdict
+    status: RouteStatus
     grade: Grade = Grade.NONE
     answering_cluster: str | None = None
     answering_node: int | None = None

@@ -67,4 +67,4 @@ class RouteProber:
         if quarantine.holds(route):
             if rejected:
                 quarantine.note_rejection(route, now_ms)
-            quarantine.set_aside(route, now_ms)
+            quarantine.add(route, now_ms)

@@ -1,4 +1,4 @@
-"""What a running client knows about its own routes: for `routes()`, for health pages, for troubleshooting."""
+"""The state of a running client's routes: for `routes()`, for health pages, for troubleshooting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RouteReport:
     address: Address
     connected: bool
     verified: bool
-    set_aside: bool
+    quarantined: bool
     rejections: int
 
 

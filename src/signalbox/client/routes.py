@@ -17,7 +17,7 @@ from signalbox.client.connection_settings import ConnectionSettings
 from signalbox.client.dialling import resolve
 from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, Misrouted, PeerBroke
 from signalbox.client.node import Address, Identity, Node
-from signalbox.client.route_evidence import Grade, RouteEvidence, Verdict
+from signalbox.client.route_evidence import Grade, RouteEvidence, RouteStatus
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -25,7 +25,7 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 
 _BROKER_RESOURCE = 4
 _IMPOSSIBLE_NODE_ID = 0x7FFF_FFFE
-_STAGE_VERDICTS = {"resolve": Verdict.UNRESOLVED, "tcp": Verdict.REJECTED, "tls": Verdict.TLS}
+_STAGE_STATUSES = {"resolve": RouteStatus.UNRESOLVED, "tcp": RouteStatus.REJECTED, "tls": RouteStatus.TLS}
 
 
 class RouteProbe:
@@ -41,7 +41,7 @@ class RouteProbe:
             ips = await resolve(address)
         except ConnectFailed as failure:
             unresolved = RouteEvidence(
-                address=address, ip="", expected=expected, verdict=Verdict.UNRESOLVED, text=str(failure)
+                address=address, ip="", expected=expected, status=RouteStatus.UNRESOLVED, text=str(failure)
             )
             return [unresolved]
         return [await self._probe_ip(address, ip, expected) for ip in ips]
@@ -53,7 +53,7 @@ class RouteProbe:
             evidence = await self._identify(address, ip, expected)
         except ClientFailure as failure:
             evidence = RouteEvidence(
-                address=address, ip=ip, expected=expected, verdict=_verdict_of(failure), text=str(failure)
+                address=address, ip=ip, expected=expected, status=_status_of(failure), text=str(failure)
             )
         return replace(evidence, duration_ms=(loop.time() - started) * 1000)
 
@@ -82,21 +82,21 @@ class RouteProbe:
             address=connection.address,
             ip=ip,
             expected=expected,
-            verdict=Verdict.ROUTE_UNVERIFIED,
+            status=RouteStatus.ROUTE_UNVERIFIED,
             grade=Grade.CLUSTER_ONLY,
             answering_cluster=cluster_id,
             api_versions_max=(connection.api_ranges.range_of(ApiKey.API_VERSIONS) or (0, 0))[1],
         )
         if expected is not None and cluster_id != expected.cluster_id:
             text = f"cluster {cluster_id} answers, expected was {expected.cluster_id}"
-            return replace(evidence, verdict=Verdict.WRONG_CLUSTER, text=text)
+            return replace(evidence, status=RouteStatus.WRONG_CLUSTER, text=text)
         if expected is not None and connection.verified and await self._rejects_others(connection, ip):
-            return replace(evidence, verdict=Verdict.ROUTE_OK, grade=Grade.VERIFIED, answering_node=expected.node_id)
+            return replace(evidence, status=RouteStatus.ROUTE_OK, grade=Grade.VERIFIED, answering_node=expected.node_id)
         candidates = () if expected is None else (expected.node_id,)
         node_id, grade = await self._find_node(connection, ip, cluster_id, candidates, rejected)
         if node_id is None and rejected and expected is not None:
             text = f"node {expected.node_id} is rejected here, and the answering node is unknown"
-            return replace(evidence, verdict=Verdict.WRONG_NODE, grade=Grade.SEARCHED, text=text)
+            return replace(evidence, status=RouteStatus.WRONG_NODE, grade=Grade.SEARCHED, text=text)
         if node_id is None or grade is None:
             return replace(
                 evidence, text="the broker cannot be identified (no ApiVersions 5, no right to describe configs)"
@@ -105,8 +105,8 @@ class RouteProbe:
         text = (
             "" if is_expected else f"node {node_id} answers, expected was node {expected.node_id if expected else '-'}"
         )
-        verdict = Verdict.ROUTE_OK if is_expected else Verdict.WRONG_NODE
-        return replace(evidence, verdict=verdict, grade=grade, answering_node=node_id, text=text)
+        status = RouteStatus.ROUTE_OK if is_expected else RouteStatus.WRONG_NODE
+        return replace(evidence, status=status, grade=grade, answering_node=node_id, text=text)
 
     async def _rejects_others(self, connection: ClientConnection, ip: str) -> bool:
         """Whether this broker rejects an identity that no node has. If not, its acceptance proves nothing."""
@@ -150,14 +150,14 @@ async def _is_broker(connection: ClientConnection, node_id: int) -> bool:
     return all(row.error_code == Error.NONE for row in response.results)
 
 
-def _verdict_of(failure: ClientFailure) -> Verdict:
+def _status_of(failure: ClientFailure) -> RouteStatus:
     if isinstance(failure, AuthenticationRejected):
-        return Verdict.AUTH
+        return RouteStatus.AUTH
     if isinstance(failure, PeerBroke):
-        return Verdict.TLS if "TLS" in failure.problem else Verdict.NOT_KAFKA
+        return RouteStatus.TLS if "TLS" in failure.problem else RouteStatus.NOT_KAFKA
     if isinstance(failure, ConnectFailed):
-        return _STAGE_VERDICTS.get(failure.stage, Verdict.REJECTED)
-    return Verdict.REJECTED
+        return _STAGE_STATUSES.get(failure.stage, RouteStatus.REJECTED)
+    return RouteStatus.REJECTED
 
 
 async def advertised_nodes(seed: Address, settings: ConnectionSettings) -> tuple[str | None, list[Node]]:

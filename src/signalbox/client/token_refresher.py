@@ -75,8 +75,8 @@ class TokenRefresher:
         wait_s = self._fetch()
         with self._lock:
             waiting, self._waiting = self._waiting, []
-        for tell in waiting:
-            tell()
+        for notify in waiting:
+            notify()
         return wait_s
 
     def _fetch(self) -> float:
@@ -110,17 +110,17 @@ class TokenRefresher:
         loop = asyncio.get_running_loop()
         stepped: asyncio.Future[None] = loop.create_future()
 
-        def tell() -> None:
+        def notify() -> None:
             if not stepped.done():
                 stepped.set_result(None)
 
-        def tell_loop() -> None:
+        def notify_loop() -> None:
             try:
-                loop.call_soon_threadsafe(tell)
+                loop.call_soon_threadsafe(notify)
             except RuntimeError:
                 pass  # the loop is closed: nothing waits
 
         with self._lock:
-            self._waiting.append(tell_loop)
+            self._waiting.append(notify_loop)
         self._ask()
         await stepped

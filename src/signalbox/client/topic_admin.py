@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from signalbox.client.admin_call import AdminCall, Outcome, only, outcome_of
+from signalbox.client.admin_call import AdminCall, AdminResult, only, result_of
 from signalbox.client.connection import ClientConnection
 from signalbox.client.failures import VersionUnsupported
 from signalbox.client.metadata_view import MetadataView, TopicView
@@ -32,7 +32,7 @@ class NewTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedTopic(Outcome):
+class CreatedTopic(AdminResult):
     topic_id: bytes = ZERO_UUID
     num_partitions: int = -1
     replication_factor: int = -1
@@ -41,10 +41,10 @@ class CreatedTopic(Outcome):
 class TopicAdmin(AdminCall):
     async def create_topics(
         self, topics: Sequence[NewTopic], *, validate_only: bool = False, timeout_ms: float | None = None
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, AdminResult]:
         """Create topics, or only validate them; a CreatedTopic per name."""
 
-        async def attempt(remaining: list[NewTopic], left_ms: float) -> list[Outcome]:
+        async def attempt(remaining: list[NewTopic], left_ms: float) -> list[AdminResult]:
             request = CreateTopicsRequest(
                 topics=[_creatable(topic) for topic in remaining],
                 timeout_ms=self._wire_timeout_ms(left_ms),
@@ -72,15 +72,15 @@ class TopicAdmin(AdminCall):
         replication_factor: int = -1,
         configs: Mapping[str, str] | None = None,
         timeout_ms: float | None = None,
-    ) -> Outcome:
+    ) -> AdminResult:
         """Create one topic; KafkaError when it was rejected."""
         topic = NewTopic(
             name=name, num_partitions=num_partitions, replication_factor=replication_factor, configs=configs or {}
         )
         return only(await self.create_topics([topic], timeout_ms=timeout_ms), name)
 
-    async def delete_topics(self, names: Sequence[str], *, timeout_ms: float | None = None) -> dict[str, Outcome]:
-        async def attempt(remaining: list[str], left_ms: float) -> list[Outcome]:
+    async def delete_topics(self, names: Sequence[str], *, timeout_ms: float | None = None) -> dict[str, AdminResult]:
+        async def attempt(remaining: list[str], left_ms: float) -> list[AdminResult]:
             def build(connection: ClientConnection) -> Any:
                 by_name = connection.version_for(DeleteTopicsRequest()) < 6
                 states = [] if by_name else [DeleteTopicsRequest.DeleteTopicState(name=name) for name in remaining]
@@ -89,16 +89,16 @@ class TopicAdmin(AdminCall):
                 )
 
             response = await self.client.request_any(build, timeout_ms=left_ms)
-            return [outcome_of(row.name or "", row.error_code, row.error_message) for row in response.responses]
+            return [result_of(row.name or "", row.error_code, row.error_message) for row in response.responses]
 
         return await self._each(names, attempt, str, timeout_ms)
 
     async def create_partitions(
         self, counts: Mapping[str, int], *, validate_only: bool = False, timeout_ms: float | None = None
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, AdminResult]:
         """Increase the number of partitions of topics to a new total."""
 
-        async def attempt(remaining: list[str], left_ms: float) -> list[Outcome]:
+        async def attempt(remaining: list[str], left_ms: float) -> list[AdminResult]:
             rows = [
                 CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=counts[name], assignments=None)
                 for name in remaining
@@ -107,7 +107,7 @@ class TopicAdmin(AdminCall):
                 topics=rows, timeout_ms=self._wire_timeout_ms(left_ms), validate_only=validate_only
             )
             response = await self.client.request_any(request, timeout_ms=left_ms)
-            return [outcome_of(row.name, row.error_code, row.error_message) for row in response.results]
+            return [result_of(row.name, row.error_code, row.error_message) for row in response.results]
 
         return await self._each(list(counts), attempt, str, timeout_ms)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from signalbox.client.admin_call import AdminCall, only, outcome_of
+from signalbox.client.admin_call import AdminCall, only, result_of
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from signalbox.security.sasl.salts import random_salt
@@ -23,7 +23,7 @@ class UserAdmin(AdminCall):
         names = [DescribeUserScramCredentialsRequest.UserName(name=user) for user in users]
         response = await self._ask(DescribeUserScramCredentialsRequest(users=names or None), timeout_ms)
         for row in response.results:
-            outcome_of(row.user, row.error_code, row.error_message).raise_for_error()
+            result_of(row.user, row.error_code, row.error_message).raise_for_error()
         return {
             row.user: {
                 MECHANISM_CODES.get(info.mechanism, str(info.mechanism)): info.iterations
@@ -61,7 +61,7 @@ class UserAdmin(AdminCall):
 
     async def _alter(self, request: AlterUserScramCredentialsRequest, user: str, timeout_ms: float | None) -> None:
         response = await self._ask(request, timeout_ms)
-        only({row.user: outcome_of(row.user, row.error_code, row.error_message) for row in response.results}, user)
+        only({row.user: result_of(row.user, row.error_code, row.error_message) for row in response.results}, user)
 
 
 def _code(mechanism: str) -> int:

@@ -1,6 +1,6 @@
-"""Long work as a cooperative task: a coroutine in which plain functions can yield.
+"""A cooperative task: a coroutine in which plain functions can yield.
 
-A broker has one thread, and no work may keep it for more than a slice. Work that may be long (a request for half a
+A broker has one thread, and no work may keep it for more than a slice. Work that may take longer (a request for half a
 million partitions, a response with five thousand) runs as a `CooperativeTask`. The loops inside call `yield_if_due`, at
 any depth of calls, and the task continues in a later round of the event loop. Outside of a `CooperativeTask`,
 `yield_if_due` does nothing. Other code may run while a task has yielded, so only loops over the request's own data may

@@ -2,7 +2,7 @@
 bytes.
 
 The id is in a tagged field, which brokers without support for it ignore (KIP-482). Each broker numbers its forwarded
-requests within one broker epoch. `settled_below` tells the controller which outcomes it need not keep any more.
+requests within one broker epoch. `settled_below` tells the controller which stored responses it can delete.
 """
 
 from __future__ import annotations

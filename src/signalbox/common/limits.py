@@ -18,8 +18,8 @@ MAX_FETCHED_DOCUMENT_BYTES = 1_048_576  # of the response of a JWKS endpoint or 
 MAX_ARRAY_ELEMENTS = 1_000_000  # of one array in one message, in addition to the limit by the bytes that remain
 
 # Connections
-MAX_HOT_SHAPES_PER_CONNECTION = 32  # request templates; the oldest is evicted first
-MAX_HOT_SHAPE_PARTITIONS = 8  # requests for more partitions do not use the fast path
+MAX_REQUEST_TEMPLATES_PER_CONNECTION = 32  # of the fast path; the oldest is evicted first
+MAX_REQUEST_TEMPLATE_PARTITIONS = 8  # requests for more partitions do not use the fast path
 PAUSE_READING_BYTES = 4_194_304  # of unsent responses: no further request is read until they are sent
 MAX_SEND_QUEUE_BYTES = 268_435_456  # a connection with more unsent bytes is closed
 SHARED_RECEIVE_BUFFER_BYTES = 262_144  # one buffer for all idle connections of a data loop
@@ -29,8 +29,8 @@ SENDFILE_FROM_BYTES = 32_768  # file slices above this go by sendfile (below, th
 SPARE_STORAGE_DESCRIPTORS = 32  # kept in reserve by storage, so that an operation on a log's files can be completed
 MAX_METRICS_CONNECTIONS = 32  # of the metrics page; beyond it the oldest one without a request is closed
 SPARE_DESCRIPTORS = 256  # not for clients: for logs and broker connections (a quarter of all if the limit is low)
-ACCEPTS_PER_TURN = 16  # new connections accepted from one listener before other events are handled
-CONTROL_ACCEPTS_PER_TURN = 1  # the same on a control plane: each one creates an asyncio transport
+MAX_ACCEPTS_AT_ONCE = 16  # new connections accepted from one listener before other events are handled
+MAX_CONTROL_ACCEPTS_AT_ONCE = 1  # the same on a control plane: each one creates an asyncio transport
 MAX_CALLBACKS_AT_ONCE = 8  # threads of one listener that run a user's own authentication callback
 
 # Replication
@@ -43,7 +43,7 @@ MAX_UNHOSTED_REJECTIONS = 64  # the same for partitions that are not hosted (yet
 MAX_FORWARDS_IN_FLIGHT = 256  # requests from one broker to the active controller without a response yet
 MAX_QUOTA_BUCKETS = 10_000  # clients whose use of a quota is kept; the least recently active is evicted
 MAX_THROTTLE_MS = 30_000  # a client that owes more is throttled again with its next request
-MAX_FORWARDED_OUTCOME_BYTES = 262_144  # a larger response to a forwarded change is not kept for a retry
+MAX_FORWARDED_RESPONSE_BYTES = 262_144  # a larger response to a forwarded change is not kept for a retry
 MAX_FORWARDS_QUEUED = 10_000  # beyond it the response to a forwarded request is REQUEST_TIMED_OUT at once
 
 # Authorisation

@@ -7,27 +7,27 @@ import logging
 
 
 class TransitionLog:
-    """For one operation that is tried again and again. `over` is the line for its recovery; empty: no line."""
+    """For one operation that is retried. `recovery` is the line for its recovery; empty: no line."""
 
-    def __init__(self, log: logging.Logger, over: str = "", level: int = logging.WARNING) -> None:
+    def __init__(self, log: logging.Logger, recovery: str = "", level: int = logging.WARNING) -> None:
         self._log = log
-        self._over = over
+        self._recovery = recovery
         self._level = level
-        self._said: str | None = None
+        self._last_failure: str | None = None
 
     @property
-    def lasts(self) -> bool:
+    def is_failing(self) -> bool:
         """Whether the operation is failing."""
-        return self._said is not None
+        return self._last_failure is not None
 
-    def met(self, line: str) -> None:
-        """One more try has failed."""
-        if line != self._said:
-            self._said = line
+    def failed(self, line: str) -> None:
+        """One more try has failed, for the reason in `line`."""
+        if line != self._last_failure:
+            self._last_failure = line
             self._log.log(self._level, "%s", line)
 
-    def over(self) -> None:
+    def recovered(self) -> None:
         """A try succeeded."""
-        if self._said is not None and self._over:
-            self._log.info("%s", self._over)
-        self._said = None
+        if self._last_failure is not None and self._recovery:
+            self._log.info("%s", self._recovery)
+        self._last_failure = None

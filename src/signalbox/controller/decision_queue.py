@@ -102,7 +102,7 @@ class DecisionQueue:
     def stored(self, turn: EventBatch) -> None:
         """An event batch was stored. If an internal event was in it, the rest of the held events are retried too."""
         self._in_hand = []
-        if not self._trouble.lasts:
+        if not self._trouble.is_failing:
             return
         if self._held and _has_news(turn.taken) and not _has_news(self._waiting):
             self._waiting.extendleft(reversed(self._held))
@@ -110,13 +110,15 @@ class DecisionQueue:
             self._wake()
         changed = any(decision.records for _, decision in turn.decided)
         if changed and not self._held and self._clock.monotonic() - self._rejected_at_s > _QUIET_S:
-            self._trouble.over()
+            self._trouble.recovered()
 
     def no_room(self, turn: EventBatch, full: StoreFull) -> None:
         """The store had no room for an event batch."""
         self._why = str(full)
         self._rejected_at_s = self._clock.monotonic()
-        self._trouble.met(f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}")
+        self._trouble.failed(
+            f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}"
+        )
         undone = turn.undone
         if len(undone) > 1:
             self._put_back(undone)

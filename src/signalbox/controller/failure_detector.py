@@ -58,7 +58,7 @@ class FailureDetector:
         try:
             await look()
         except (StoreError, BadEntry) as error:
-            self._troubles[node_id].met(f"node {node_id} cannot be checked after its connections closed: {error}")
+            self._troubles[node_id].failed(f"node {node_id} cannot be checked after its connections closed: {error}")
         else:
             self._troubles.pop(node_id, None)
         finally:

@@ -34,8 +34,8 @@ class UpgradeType(IntEnum):
 
 def update_features(context: ControllerContext, inputs: Inputs, request: UpdateFeaturesRequest) -> Decision:
     """Raise, lower or remove finalized levels. The response waits until this node's metadata shows them."""
-    if context.features.damage:
-        problem = f"{context.features.damage}. Write what it held, or remove it, and restart the active controller."
+    if context.features.read_error:
+        problem = f"{context.features.read_error}. Write what it held, or remove it, and restart the active controller."
         return Decision(response=UpdateFeaturesResponse(error_code=Error.FEATURE_UPDATE_FAILED, error_message=problem))
     present = context.features.levels
     levels = dict(present)
@@ -132,4 +132,4 @@ def features_set_up(context: ControllerContext) -> tuple[Record, ...]:
     """A cluster that has no finalized features yet, or has them disabled, begins with none, as in Kafka. A corrupt
     entry is left for an operator to repair."""
     features = context.features
-    return () if features.enabled or features.damage else (FeaturesFinalized({}),)
+    return () if features.enabled or features.read_error else (FeaturesFinalized({}),)

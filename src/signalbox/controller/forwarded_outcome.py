@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from signalbox.common.forwarding_id import ForwardingId
-from signalbox.common.limits import MAX_FORWARDED_OUTCOME_BYTES
+from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext, KeptOutcome
 from signalbox.controller.decision import Decision
 from signalbox.controller.records import ForwardedOutcomeKept, ForwardedOutcomesDropped
@@ -60,7 +60,7 @@ def decided_once(
         answer = decision.response.encode(row.max_version)
         dropped = tuple(islice(_ended(context.forwarded, asked), _DROPPED_AT_ONCE))
         records = (*decision.records, *((ForwardedOutcomesDropped(dropped),) if dropped else ()))
-        if len(answer) <= MAX_FORWARDED_OUTCOME_BYTES:
+        if len(answer) <= MAX_FORWARDED_RESPONSE_BYTES:
             outcome = encode_json(
                 {
                     "version": 1,

@@ -95,7 +95,7 @@ async def _features(store: MetadataStore) -> FinalizedFeatures:
         return await read_features(store)
     except BadEntry as error:
         log.error("Corrupt feature levels, no feature is finalized: %s", error)
-        return FinalizedFeatures(damage=str(error))
+        return FinalizedFeatures(read_error=str(error))
 
 
 async def load_context(

@@ -198,7 +198,7 @@ class Controller:
             try:
                 await self._try_one_term()
             except StoreError as error:
-                self._no_term.met(f"Node {self._node_id} cannot act as the controller: {error}")
+                self._no_term.failed(f"Node {self._node_id} cannot act as the controller: {error}")
             except Exception:
                 log.exception("Controller failed unexpectedly and resigns (node=%d)", self._node_id)
             finally:
@@ -209,7 +209,7 @@ class Controller:
         self._term_in_doubt, self._over_because = False, ""
         supported = self._inputs.settings.supported_features
         standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms(), self._dead_claim, supported)
-        self._no_term.over()
+        self._no_term.recovered()
         if standing.claim is None:
             self._controller_id = standing.controller_id
             return

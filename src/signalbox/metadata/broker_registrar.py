@@ -105,7 +105,7 @@ class BrokerRegistrar:
             self._changed.clear()
             try:
                 # Created empty and then written, as Kafka does: the entry's version is 1 after registration.
-                outcomes = await self._store.commit(
+                results = await self._store.commit(
                     [Create(path, of_session=True), Write(path, self._payload(registration), 0)]
                 )
                 break
@@ -117,7 +117,7 @@ class BrokerRegistrar:
                         "or stop the other"
                     ) from None
                 await self._wait_for_change(min(left_s, _RETRY_S))
-        self._broker_epoch = outcomes[0].creation_id
+        self._broker_epoch = results[0].creation_id
         self._registered_at_s = asyncio.get_running_loop().time()
         self._on_epoch(self._broker_epoch)
 
@@ -147,15 +147,15 @@ class BrokerRegistrar:
             await self._pause()
             log.info("Registering %s again", path)
             await self._create(self._registration)
-        elif (damage := self._damage(entry)) is not None:
-            log.error("Registration was overwritten and is written again: %s", damage)
+        elif (error := self._read_error(entry)) is not None:
+            log.error("Registration was overwritten and is written again: %s", error)
             await self._store.commit([Write(path, self._payload(self._registration), entry.version)])
 
     def _payload(self, registration: BrokerRegistration) -> bytes:
         alive_since_before = self._continues >= 0
         return (registration.continued(self._continues) if alive_since_before else registration).encode(self._version)
 
-    def _damage(self, entry: Entry) -> BadEntry | None:
+    def _read_error(self, entry: Entry) -> BadEntry | None:
         """Why the entry cannot be read (another program wrote it), or None. Other nodes cannot reach a node whose
         registration cannot be read."""
         assert self._registration is not None

@@ -81,7 +81,7 @@ class ConfigRepository:
             part = wanted[start : start + _READS_AT_ONCE]
             entries = await asyncio.gather(*(self._store.read(path) for _, path in part))
             for (entity_path, path), entry in zip(part, entries, strict=True):
-                self._take(entity_path, path, entry, told=True)
+                self._apply(entity_path, path, entry, notified=True)
 
     async def _load_all(self) -> None:
         found = await self._store.read_tree(CONFIG)
@@ -91,11 +91,11 @@ class ConfigRepository:
             if "/" in path.removeprefix(CONFIG + "/") and not path.startswith(CONFIG_CHANGES) and entry.data is not None
         }
         for entity_path, path in entities.items():
-            self._take(entity_path, path, found[path])
+            self._apply(entity_path, path, found[path])
         for entity_path in self._configs.keys() - entities.keys():
-            self._take(entity_path, f"{CONFIG}/{entity_path}", None)
+            self._apply(entity_path, f"{CONFIG}/{entity_path}", None)
 
-    def _take(self, entity_path: str, path: str, entry: Entry | None, *, told: bool = False) -> None:
+    def _apply(self, entity_path: str, path: str, entry: Entry | None, *, notified: bool = False) -> None:
         try:
             configs = {} if entry is None else decode_configs(path, entry.data)
         except BadEntry as error:
@@ -103,7 +103,7 @@ class ConfigRepository:
             return
         present = self.entity(entity_path)
         if configs == present:
-            if not (told and configs):
+            if not (notified and configs):
                 return
             configs = present
         if configs:

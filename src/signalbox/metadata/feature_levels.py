@@ -5,7 +5,7 @@ finalized levels is the version of their entry. Kafka's brokers write version 2 
 status 0 (a cluster below inter.broker.protocol.version 2.7) means that nothing is finalized.
 
 `signalbox.version` is this project's own feature: data that brokers store and send to each other beyond Kafka (keys of
-registrations and topic entries that Kafka's readers ignore, stored outcomes of forwarded changes). At level 1 a broker
+registrations and topic entries that Kafka's readers ignore, stored responses of forwarded changes). At level 1 a broker
 that does not support them cannot join: an older release, or a broker of Apache Kafka on the same store. It is optional.
 Kafka's own features (metadata.version, group.version, transaction.version ...) promise clients behaviour that is not
 implemented: none of them is supported.
@@ -31,12 +31,12 @@ SUPPORTED_FEATURES: LevelRanges = {"signalbox.version": (1, 1)}
 @dataclass(frozen=True, slots=True)
 class FinalizedFeatures:
     """Finalized levels by feature. `epoch` is -1 if nothing was ever stored. `enabled`: the entry exists and has status
-    1. `damage`: why the entry cannot be read, "" if it can; when it is set, the other fields are meaningless."""
+    1. `read_error`: why the entry cannot be read, "" if it can; when it is set, the other fields are meaningless."""
 
     levels: Levels = field(default_factory=dict)
     epoch: int = UNKNOWN_EPOCH
     enabled: bool = False
-    damage: str = ""
+    read_error: str = ""
 
 
 NO_FEATURES = FinalizedFeatures()

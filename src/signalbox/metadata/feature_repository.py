@@ -28,12 +28,12 @@ class FeatureRepository:
         self._changed = changed
         self._cancel_watch: Callable[[], None] | None = None
         self._rereading = Rereading("features", self._read_again)
-        self._told: FinalizedFeatures | None = None
+        self._last_notified: FinalizedFeatures | None = None
 
     async def start(self) -> None:
         """Read the features and follow their changes from then on; StoreError, BadEntry."""
         self._cancel_watch = self._store.watch(FEATURE, self._rereading.notify)
-        self._take(await read_features(self._store))
+        self._apply(await read_features(self._store))
 
     async def stop(self) -> None:
         """Stop following changes."""
@@ -43,11 +43,11 @@ class FeatureRepository:
 
     async def _read_again(self) -> None:
         try:
-            self._take(await read_features(self._store))
+            self._apply(await read_features(self._store))
         except BadEntry as error:
             log.error("Corrupt feature levels ignored, the previous ones stay in effect: %s", error)
 
-    def _take(self, found: FinalizedFeatures) -> None:
-        if found != self._told:
-            self._told = found
-            self._changed(found)
+    def _apply(self, features: FinalizedFeatures) -> None:
+        if features != self._last_notified:
+            self._last_notified = features
+            self._changed(features)

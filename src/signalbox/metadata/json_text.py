@@ -41,7 +41,7 @@ def whole_number(value: object, least: int = 0) -> int:
     return value
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     number = int(text)
     if not -(2**63) <= number < 2**63:
         raise ValueError(f"{text[:30]} is beyond 64 bits")
@@ -55,5 +55,5 @@ def _finite(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_finite, parse_constant=_finite)
 _MAY_BE_HALF_A_PAIR = re.compile(r"\\u[dD]")

@@ -132,7 +132,7 @@ def token_path(token_id: str) -> str:
 
 
 def forwarded_path(key: tuple[int, int, int]) -> str:
-    """The outcome of a forwarded change: (broker id, broker epoch, number)."""
+    """The stored response of a forwarded change: (broker id, broker epoch, number)."""
     return f"{FORWARDED}/{key[0]}-{key[1]}-{key[2]}"
 
 

@@ -28,7 +28,7 @@ _SHARED = (
     f"{layout.PREFIXED_ACLS}/",
     f"{layout.DELEGATION_TOKENS}/",
 )
-_NEWS = (f"{layout.CONFIG_CHANGES}/",)
+_NOTIFICATIONS = (f"{layout.CONFIG_CHANGES}/",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +89,4 @@ def is_shared(operation: Operation) -> bool:
     path = operation.path
     if path.startswith(f"{layout.TOPICS}/"):
         return path.count("/") == layout.TOPICS.count("/") + 1
-    return path.startswith(_SHARED) and not path.startswith(_NEWS)
+    return path.startswith(_SHARED) and not path.startswith(_NOTIFICATIONS)

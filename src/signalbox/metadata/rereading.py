@@ -20,11 +20,11 @@ class Rereading:
         self._what = what
         self._read = read
         self._running: asyncio.Task[None] | None = None
-        self._news = False
+        self._read_needed = False
 
     def notify(self) -> None:
         """Read, because something has changed. A call during a read causes one more read."""
-        self._news = True
+        self._read_needed = True
         if self._running is None or self._running.done():
             self._running = asyncio.get_running_loop().create_task(self._run())
 
@@ -35,11 +35,11 @@ class Rereading:
             await asyncio.gather(self._running, return_exceptions=True)
 
     async def _run(self) -> None:
-        while self._news:
-            self._news = False
+        while self._read_needed:
+            self._read_needed = False
             try:
                 await self._read()
             except StoreError as error:
                 log.warning("Metadata could not be read and is read again (%s): %s", self._what, error)
-                self._news = True
+                self._read_needed = True
                 await asyncio.sleep(_RETRY_S)

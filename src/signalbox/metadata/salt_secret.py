@@ -43,7 +43,7 @@ class SaltSecretRepository:
         self._changed = changed
         self._cancel_watch: Callable[[], None] | None = None
         self._rereading = Rereading("the secret of salts", self._read)
-        self._told = b""
+        self._last_notified = b""
 
     async def start(self) -> None:
         """Read or create the secret and follow its changes from then on."""
@@ -68,8 +68,8 @@ class SaltSecretRepository:
                 "Corrupt salt secret, salts of unknown users differ from other nodes' (%s): remove the entry", error
             )
             return
-        if secret != self._told:
-            self._told = secret
+        if secret != self._last_notified:
+            self._last_notified = secret
             self._changed(secret)
 
 

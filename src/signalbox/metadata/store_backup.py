@@ -92,13 +92,13 @@ def decode_backup(content: bytes) -> dict[str, bytes | None]:
         if (first["format"], first["version"]) != (_FORMAT, _VERSION):
             raise BadBackup(f"it is of format {first['format']!r}, version {first['version']!r}")
         entries = {str(row["path"]): _data_of(row) for row in rows}
-        whole = last["entries"] == len(rows) == len(entries)
+        is_complete = last["entries"] == len(rows) == len(entries)
         proof = last["sha256"]
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, BadBackup):
             raise
         raise BadBackup(f"it is no backup, or was cut short: {error!r}") from error
-    if not whole or proof != hashlib.sha256(b"".join(lines[:-1])).hexdigest():
+    if not is_complete or proof != hashlib.sha256(b"".join(lines[:-1])).hexdigest():
         raise BadBackup("it is not as it was written: entries are missing or changed")
     return entries
 

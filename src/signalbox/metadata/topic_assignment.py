@@ -82,8 +82,10 @@ class TopicAssignment:
     def without_removed(self, partitions: Iterable[int], broker_id: int) -> TopicAssignment:
         """The same after this broker has deleted its removed replicas of these partitions."""
         left = {number: self.removed.get(number, ()) for number in partitions}
-        gone = {number: tuple(broker for broker in brokers if broker != broker_id) for number, brokers in left.items()}
-        return replace(self, removed=_filled({**self.removed, **gone}))
+        without = {
+            number: tuple(broker for broker in brokers if broker != broker_id) for number, brokers in left.items()
+        }
+        return replace(self, removed=_filled({**self.removed, **without}))
 
     def encode(self) -> bytes:
         """The JSON payload, version 3. Yields."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 
-from signalbox.common.limits import ACCEPTS_PER_TURN
+from signalbox.common.limits import MAX_ACCEPTS_AT_ONCE
 from signalbox.network.acceptor import Acceptor, OnAccepted, WaitSeconds
 from signalbox.transport.data_loop import DataLoop
 
@@ -17,7 +17,7 @@ class DataAcceptor(Acceptor):
     """See `Acceptor`."""
 
     def __init__(self, loop: DataLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted) -> None:
-        super().__init__(loop.asyncio_loop, sock, wait_seconds, on_accepted, ACCEPTS_PER_TURN)
+        super().__init__(loop.asyncio_loop, sock, wait_seconds, on_accepted, MAX_ACCEPTS_AT_ONCE)
         self._loop = loop
 
     def on_events(self, events: int) -> None:

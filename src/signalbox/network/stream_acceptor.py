@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from signalbox.common.limits import CONTROL_ACCEPTS_PER_TURN
+from signalbox.common.limits import MAX_CONTROL_ACCEPTS_AT_ONCE
 from signalbox.network.acceptor import Acceptor, OnAccepted, WaitSeconds
 
 
@@ -19,7 +19,7 @@ class StreamAcceptor(Acceptor):
     def __init__(
         self, loop: asyncio.AbstractEventLoop, sock: socket.socket, wait_seconds: WaitSeconds, on_accepted: OnAccepted
     ) -> None:
-        super().__init__(loop, sock, wait_seconds, on_accepted, CONTROL_ACCEPTS_PER_TURN)
+        super().__init__(loop, sock, wait_seconds, on_accepted, MAX_CONTROL_ACCEPTS_AT_ONCE)
         self._is_scheduled = False  # whether an accept is scheduled for the end of this poll
 
     def _watch(self) -> None:

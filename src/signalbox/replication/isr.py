@@ -111,10 +111,10 @@ class IsrChanges:
             return
         error = response if isinstance(response, Error) else Error.of(response.error_code)
         if isinstance(response, Error) or error is not Error.NONE:
-            self._transitions.met(f"AlterPartition returned {error.name} and is retried")
+            self._transitions.failed(f"AlterPartition returned {error.name} and is retried")
             retry = changes
         else:
-            self._transitions.over()
+            self._transitions.recovered()
             retry = self._apply(changes, response)
         for topic_partition, change in retry.items():
             self._queued.setdefault(topic_partition, change)

@@ -76,11 +76,11 @@ class StoredIsr:
         try:
             response: AlterPartitionResponse | Error = await self._store_all(request)
         except StoreError as error:
-            self._transitions.met(f"ISR changes cannot be stored and are retried: {error}")
+            self._transitions.failed(f"ISR changes cannot be stored and are retried: {error}")
             await self._pause()
             response = Error.NETWORK_EXCEPTION
         else:
-            self._transitions.over()
+            self._transitions.recovered()
         on_response(response)
 
     async def _store_all(self, request: AlterPartitionRequest) -> AlterPartitionResponse:

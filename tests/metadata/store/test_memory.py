@@ -30,20 +30,20 @@ def test_expiry_by_hand() -> None:
     asyncio.run(scenario())
 
 
-def test_a_paused_participant_hears_later() -> None:
+def test_a_paused_participant_is_notified_after_it_resumes() -> None:
     async def scenario() -> None:
         shared = SharedEntries()
-        paused, other, heard, lost = MemoryMetadataStore(shared), MemoryMetadataStore(shared), [], []
+        paused, other, changed, lost = MemoryMetadataStore(shared), MemoryMetadataStore(shared), [], []
         session_id = await paused.open_session()
         paused.on_session_lost(lambda: lost.append(True))
-        paused.watch("/a", lambda: heard.append(True))
+        paused.watch("/a", lambda: changed.append(True))
         paused.pause()
         await other.commit([Create("/a"), Write("/a", b"x")])
         shared.expire(session_id)
         await asyncio.sleep(0)
-        assert (heard, lost) == ([], [])
+        assert (changed, lost) == ([], [])
         paused.resume()
         await asyncio.sleep(0)
-        assert (heard, lost) == ([True], [True])
+        assert (changed, lost) == ([True], [True])
 
     asyncio.run(scenario())

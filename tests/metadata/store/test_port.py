@@ -68,28 +68,28 @@ async def rejected(store: MetadataStore, *operations: Operation, fence: Fence | 
     return caught.value
 
 
-class Ear:
+class WatchCalls:
     """Records that a watch has fired, and lets a test wait for it."""
 
     def __init__(self) -> None:
-        self._heard = asyncio.Event()
+        self._called = asyncio.Event()
 
     def __call__(self) -> None:
-        self._heard.set()
+        self._called.set()
 
-    async def hears(self) -> None:
+    async def next(self) -> None:
         async with asyncio.timeout(5):
-            await self._heard.wait()
-        self._heard.clear()
+            await self._called.wait()
+        self._called.clear()
 
-    async def is_still(self) -> None:
+    async def until_silent(self) -> None:
         """Waits until the watch has not fired for 0.3 s: late or repeated calls for the same change have arrived."""
-        while not await self.hears_nothing_for(0.3):
-            self._heard.clear()
+        while not await self.is_silent_for(0.3):
+            self._called.clear()
 
-    async def hears_nothing_for(self, seconds: float) -> bool:
+    async def is_silent_for(self, seconds: float) -> bool:
         try:
-            await asyncio.wait_for(self._heard.wait(), seconds)
+            await asyncio.wait_for(self._called.wait(), seconds)
         except TimeoutError:
             return True
         return False
@@ -169,10 +169,10 @@ def test_one_rejected_operation_rejects_all(
 def test_operations_of_one_commit_see_each_other(show: Show) -> None:
     async def scenario(world: World) -> None:
         store = world.participant()
-        outcomes = await store.commit(
+        results = await store.commit(
             [Create("/a", b"1"), Write("/a", b"2", 0), Check("/a", 1), Delete("/a", 1), Create("/a", b"3")]
         )
-        assert [each.version for each in outcomes] == [0, 1, 1, 1, 0]
+        assert [each.version for each in results] == [0, 1, 1, 1, 0]
         assert (await entry(store, "/a")).data == b"3"
 
     show(scenario)
@@ -263,13 +263,13 @@ def test_closing_ends_the_session(show: Show) -> None:
         session_id = await owner.open_session()
         await owner.commit([Create("/mine", of_session=True), Create("/lasting")])
         assert (await entry(other, "/mine")).session_id == session_id
-        ear = Ear()
-        other.watch("/mine", ear)
+        calls = WatchCalls()
+        other.watch("/mine", calls)
         assert await other.read("/mine") is not None
         await owner.close()
         assert await other.read("/mine") is None
         assert await other.read("/lasting") is not None
-        await ear.hears()
+        await calls.next()
         assert isinstance(await rejected(owner, Create("/x")), StoreUnavailable)
 
     show(scenario)
@@ -281,11 +281,11 @@ def test_a_killed_owner_is_noticed(show: Show) -> None:
         await owner.open_session()
         await other.open_session()
         await owner.commit([Create("/mine", of_session=True)])
-        ear = Ear()
-        other.watch("/mine", ear)
+        calls = WatchCalls()
+        other.watch("/mine", calls)
         assert await other.read("/mine") is not None
         world.kill(owner)
-        await ear.hears()
+        await calls.next()
         assert await other.read("/mine") is None
 
     show(scenario)
@@ -296,14 +296,14 @@ def test_a_silent_session_is_ended_and_its_writes_rejected(show: Show) -> None:
         other = world.participant()
         await other.open_session()
         owner = await world.doomed()
-        ear = Ear()
-        other.watch("/mine", ear)
+        calls = WatchCalls()
+        other.watch("/mine", calls)
         lost = asyncio.Event()
         owner.on_session_lost(lost.set)
         await owner.commit([Create("/mine", of_session=True)])
-        await ear.hears()
+        await calls.next()
         while await other.read("/mine") is not None:
-            await ear.hears()
+            await calls.next()
         assert isinstance(await rejected(owner, Create("/late")), SessionLost)
         async with asyncio.timeout(5):
             await lost.wait()
@@ -352,59 +352,59 @@ def test_an_entry_of_a_session_needs_one(show: Show) -> None:
     show(scenario)
 
 
-def test_watches_hear_entries_and_children(show: Show) -> None:
+def test_watches_fire_for_entries_and_children(show: Show) -> None:
     async def scenario(world: World) -> None:
         writer, watcher = world.participant(), world.participant()
-        ear = Ear()
-        watcher.watch("/a", ear)
+        calls = WatchCalls()
+        watcher.watch("/a", calls)
         assert await watcher.read("/a") is None
         for operation in (Create("/a"), Write("/a", b"1"), Create("/a/b"), Delete("/a/b"), Delete("/a")):
             await writer.commit([operation])
-            await ear.hears()
+            await calls.next()
             await watcher.read("/a")  # a watch fires again for the changes after a read
 
     show(scenario)
 
 
-def test_watches_hear_their_own_participant(show: Show) -> None:
+def test_watches_fire_for_commits_of_their_own_participant(show: Show) -> None:
     async def scenario(world: World) -> None:
         store = world.participant()
-        ear = Ear()
-        store.watch("/a", ear)
+        calls = WatchCalls()
+        store.watch("/a", calls)
         await store.commit([Create("/a")])
-        await ear.hears()
+        await calls.next()
 
     show(scenario)
 
 
-def test_what_came_and_went_before_the_watch_looked_is_heard(show: Show) -> None:
+def test_an_entry_created_and_deleted_before_the_comparison_fires_the_watch(show: Show) -> None:
     """Another participant may have read it meanwhile: a broker that is expelled at once after its registration must be
     notified."""
 
     async def scenario(world: World) -> None:
         writer, watcher = world.participant(), world.participant()
-        ear = Ear()
-        watcher.watch("/a", ear)
+        calls = WatchCalls()
+        watcher.watch("/a", calls)
         assert await watcher.read("/a") is None
         for _ in range(3):
             await asyncio.gather(writer.commit([Create("/a")]), writer.commit([Delete("/a")]))
-            await ear.hears()
-            await ear.is_still()
+            await calls.next()
+            await calls.until_silent()
 
     show(scenario)
 
 
-def test_grandchildren_are_not_heard_and_cancelled_watches_are_still(show: Show) -> None:
+def test_watches_do_not_fire_for_grandchildren_nor_after_they_are_cancelled(show: Show) -> None:
     async def scenario(world: World) -> None:
         writer, watcher = world.participant(), world.participant()
         await writer.commit([Create("/a"), Create("/a/b")])
-        ear, cancelled = Ear(), Ear()
-        watcher.watch("/a", ear)
+        calls, cancelled = WatchCalls(), WatchCalls()
+        watcher.watch("/a", calls)
         watcher.watch("/a/b", cancelled)()
         await watcher.read("/a")
         await writer.commit([Create("/a/b/c"), Write("/a/b/c", b"1")])
-        assert await ear.hears_nothing_for(0.4)
-        assert await cancelled.hears_nothing_for(0)
+        assert await calls.is_silent_for(0.4)
+        assert await cancelled.is_silent_for(0)
 
     show(scenario)
 
@@ -413,14 +413,14 @@ def test_a_burst_ends_with_the_last_state_known(show: Show) -> None:
     async def scenario(world: World) -> None:
         writer, watcher = world.participant(), world.participant()
         await writer.commit([Create("/a", b"0")])
-        ear = Ear()
-        watcher.watch("/a", ear)
+        calls = WatchCalls()
+        watcher.watch("/a", calls)
         assert (await entry(watcher, "/a")).data == b"0"
         for number in range(1, 101):
             await writer.commit([Write("/a", str(number).encode())])
         seen = b""
         while seen != b"100":
-            await ear.hears()
+            await calls.next()
             seen = (await entry(watcher, "/a")).data or b""
         assert seen == b"100"
 
@@ -431,11 +431,11 @@ def test_watches_outlive_a_session(show: Show) -> None:
     async def scenario(world: World) -> None:
         writer, watcher = world.participant(), world.participant()
         await watcher.open_session()
-        ear = Ear()
-        watcher.watch("/a", ear)
+        calls = WatchCalls()
+        watcher.watch("/a", calls)
         await watcher.open_session()
         await writer.commit([Create("/a")])
-        await ear.hears()
+        await calls.next()
 
     show(scenario)
 
@@ -459,7 +459,7 @@ def test_paths_know_their_parents() -> None:
     assert parent_of("/a") == "/"
 
 
-def test_what_there_is_no_room_for_is_rejected_whole_and_the_rest_goes_on(show: Show) -> None:
+def test_a_commit_beyond_the_free_space_is_rejected_completely_and_later_ones_succeed(show: Show) -> None:
     async def scenario(world: World) -> None:
         store, other = world.participant(), world.participant()
         session_id = await store.open_session()

@@ -40,21 +40,21 @@ class World(Protocol):
         ...
 
 
-ROOM_PAGES = 20  # of 4096 bytes: the space that `fill` leaves
+FREE_PAGES = 20  # of 4096 bytes: the space that `fill` leaves
 
 
 async def fill(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
     """`World.fill` for a participant of either store."""
     if isinstance(store, MemoryMetadataStore):
-        store._shared.room_bytes = ROOM_PAGES * 4096
+        store._shared.free_space_bytes = FREE_PAGES * 4096
     else:
-        await _limit_pages(store, ROOM_PAGES)
+        await _limit_pages(store, FREE_PAGES)
 
 
 async def make_room(store: MemoryMetadataStore | SqliteMetadataStore) -> None:
     """`World.make_room` for a participant of either store."""
     if isinstance(store, MemoryMetadataStore):
-        store._shared.room_bytes = None
+        store._shared.free_space_bytes = None
     else:
         await _limit_pages(store, 1 << 30)
 

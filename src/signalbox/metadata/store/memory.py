@@ -23,7 +23,7 @@ from signalbox.metadata.store.port import (
     KeyHasChildren,
     KeyMissing,
     Operation,
-    Outcome,
+    OperationResult,
     ParentOfSession,
     SessionLost,
     StoreFull,
@@ -56,7 +56,7 @@ class _Draft:
             raise VersionConflict(path, f"version is {entry.version}, expected {version}")
         return entry
 
-    def create(self, operation: Create) -> Outcome:
+    def create(self, operation: Create) -> OperationResult:
         parent = parent_of(operation.path)
         owner = self.entries.get(parent)
         if owner is None:
@@ -76,16 +76,16 @@ class _Draft:
         self.entries[path] = Entry(operation.data, 0, self.creation_id, self.now_ms, session_id)
         self.children[parent] = self.children.get(parent, set()) | {path}
         self.touched |= {path, parent}
-        return Outcome(path, 0, self.creation_id)
+        return OperationResult(path, 0, self.creation_id)
 
-    def write(self, operation: Write) -> Outcome:
+    def write(self, operation: Write) -> OperationResult:
         entry = self.expect(operation.path, operation.expected_version)
         written = replace(entry, data=operation.data, version=entry.version + 1)
         self.entries[operation.path] = written
         self.touched.add(operation.path)
-        return Outcome(operation.path, written.version, written.creation_id)
+        return OperationResult(operation.path, written.version, written.creation_id)
 
-    def delete(self, path: str, expected_version: int | None) -> Outcome:
+    def delete(self, path: str, expected_version: int | None) -> OperationResult:
         entry = self.expect(path, expected_version)
         if self.children.get(path):
             raise KeyHasChildren(path, "has children")
@@ -95,9 +95,9 @@ class _Draft:
         self.next_number.pop(path, None)
         self.children[parent] = self.children[parent] - {path}
         self.touched |= {path, parent}
-        return Outcome(path, entry.version, entry.creation_id)
+        return OperationResult(path, entry.version, entry.creation_id)
 
-    def apply(self, operation: Operation) -> Outcome:
+    def apply(self, operation: Operation) -> OperationResult:
         match operation:
             case Create():
                 return self.create(operation)
@@ -107,7 +107,7 @@ class _Draft:
                 return self.delete(operation.path, operation.expected_version)
             case Check():
                 entry = self.expect(operation.path, operation.expected_version)
-                return Outcome(operation.path, entry.version, entry.creation_id)
+                return OperationResult(operation.path, entry.version, entry.creation_id)
 
 
 class SharedEntries:
@@ -122,7 +122,7 @@ class SharedEntries:
         self._next_number: dict[str, int] = {}
         self._sessions: dict[int, MemoryMetadataStore] = {}
         self._participants: list[MemoryMetadataStore] = []
-        self.room_bytes: int | None = None  # the largest commit, to simulate a full disk; None: no limit
+        self.free_space_bytes: int | None = None  # a larger commit is rejected: simulates a full disk; None: no limit
 
     def join(self, participant: MemoryMetadataStore) -> int:
         """Open a session for `participant`; returns its id."""
@@ -161,7 +161,7 @@ class SharedEntries:
             draft.delete(path, None)
         self._adopt(draft)
 
-    def commit(self, operations: Sequence[Operation], fence: Fence | None, session_id: int) -> list[Outcome]:
+    def commit(self, operations: Sequence[Operation], fence: Fence | None, session_id: int) -> list[OperationResult]:
         """Apply all operations or none, then notify the watchers."""
         if fence is not None:
             entry = self.entries.get(fence.path)
@@ -170,11 +170,11 @@ class SharedEntries:
         if not operations:
             return []
         draft = self._draft(session_id)
-        outcomes = [draft.apply(operation) for operation in operations]
-        if self.room_bytes is not None and sum(map(size_bytes, operations)) > self.room_bytes:
+        results = [draft.apply(operation) for operation in operations]
+        if self.free_space_bytes is not None and sum(map(size_bytes, operations)) > self.free_space_bytes:
             raise StoreFull("the memory store is full: make room")
         self._adopt(draft)
-        return outcomes
+        return results
 
     def _draft(self, session_id: int) -> _Draft:
         return _Draft(
@@ -244,7 +244,7 @@ class MemoryMetadataStore:
             if found == path or found.startswith(below)
         }
 
-    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
         self._reject_when_closed()
         reject_bad_operations(operations)
         await asyncio.sleep(0)

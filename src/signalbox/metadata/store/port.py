@@ -92,7 +92,7 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OperationResult:
     """The result of one operation: the full path (with a numbered entry's digits), version and creation id.
 
     For a Delete or Check only the path has a meaning. The creation id is -1 where the engine does not return it (an
@@ -163,7 +163,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreCorrupted(StoreError):
-    """The store's data cannot be used (damaged, of another program, of another version)."""
+    """The store's data cannot be used (corrupt, of another program, of another version)."""
 
 
 class MetadataStore(Protocol):
@@ -173,7 +173,7 @@ class MetadataStore(Protocol):
     max_commit_bytes: int
 
     async def open_session(self) -> int:
-        """Open a session, also after a lost one; returns its id. Entries of the participant's old session are gone."""
+        """Open a session, also after a lost one; returns its id. The entries of the old session are deleted."""
         ...
 
     def on_session_lost(self, callback: Callable[[], None]) -> None:
@@ -192,8 +192,8 @@ class MetadataStore(Protocol):
         """The entry and everything below it, by full path."""
         ...
 
-    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
-        """Apply all operations or none; returns one outcome per operation. CommitRejected, SessionLost, StoreFull,
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
+        """Apply all operations or none; returns one result per operation. CommitRejected, SessionLost, StoreFull,
         StoreUnavailable."""
         ...
 

@@ -21,9 +21,9 @@ class OtherProcess:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert self.hears() == "ready"
+        assert self.read_line() == "ready"
 
-    def hears(self) -> str:
+    def read_line(self) -> str:
         """The next line that it prints."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()

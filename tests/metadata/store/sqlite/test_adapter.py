@@ -14,7 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.metadata.store.port import Create, Delete, Outcome, StoreCorrupted, StoreFull, StoreUnavailable, Write
+from signalbox.metadata.store.port import (
+    Create,
+    Delete,
+    OperationResult,
+    StoreCorrupted,
+    StoreFull,
+    StoreUnavailable,
+    Write,
+)
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.metadata.store.sqlite.database import Database
 from signalbox.metadata.store.sqlite.steps import begin, step_of
@@ -44,8 +52,8 @@ async def until_gone(store: SqliteMetadataStore, path: str) -> None:
     cancel()
 
 
-async def hear(other: OtherProcess) -> str:
-    return await asyncio.get_running_loop().run_in_executor(None, other.hears)
+async def read_line(other: OtherProcess) -> str:
+    return await asyncio.get_running_loop().run_in_executor(None, other.read_line)
 
 
 def test_sigkill_ends_a_session_at_once(tmp_path: Path) -> None:
@@ -73,7 +81,7 @@ def test_a_stopped_process_loses_its_session_and_its_writes(tmp_path: Path) -> N
             await until_gone(store, "/mine")
             os.kill(other.process.pid, signal.SIGCONT)
             other.ask("commit")
-            assert await hear(other) == "SessionLost"
+            assert await read_line(other) == "SessionLost"
             assert await store.read("/late") is None
 
     with_store(path, scenario)
@@ -85,7 +93,7 @@ def test_a_process_stopped_inside_a_transaction_is_ended(tmp_path: Path, caplog:
     async def scenario(store: SqliteMetadataStore) -> None:
         with other_process(path, session_timeout_ms=600) as other:
             other.ask("lock")
-            assert await hear(other) == "locked"
+            assert await read_line(other) == "locked"
             os.kill(other.process.pid, signal.SIGSTOP)
             await store.commit([Create("/went-on")])
             assert other.process.wait(5) == -signal.SIGKILL
@@ -102,7 +110,7 @@ def test_a_live_process_in_a_long_transaction_is_waited_for(tmp_path: Path) -> N
     async def scenario(store: SqliteMetadataStore) -> None:
         with other_process(path) as other:
             other.ask("lock")
-            assert await hear(other) == "locked"
+            assert await read_line(other) == "locked"
             writing = asyncio.ensure_future(store.commit([Create("/waited")]))
             assert (await asyncio.wait([writing], timeout=0.5))[1] == {writing}
             assert other.process.poll() is None
@@ -127,36 +135,36 @@ def test_quick_restart_finds_its_old_registration_gone(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_lost_rings_are_made_up_for(tmp_path: Path) -> None:
+def test_commits_without_notification_are_found_by_polling(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
 
     async def scenario(store: SqliteMetadataStore) -> None:
-        heard = asyncio.Event()
-        store.watch("/a", heard.set)
+        changed = asyncio.Event()
+        store.watch("/a", changed.set)
         assert await store.read("/a") is None
         # A writer that sends no notifications: another program on the same file.
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("INSERT INTO entry VALUES ('/a', '/', 'x', 0, 0, 0, 99, 0, 0)")
         other.close()
         async with asyncio.timeout(5):
-            await heard.wait()
+            await changed.wait()
 
     with_store(path, scenario)
 
 
-def test_what_came_and_went_between_two_looks_is_heard(tmp_path: Path) -> None:
+def test_an_entry_created_and_deleted_between_two_comparisons_fires_the_watch(tmp_path: Path) -> None:
     """Another participant may have read the entry meanwhile: a broker that was expelled at once did not notice it."""
     path = tmp_path / "metadata.db"
 
     async def scenario(store: SqliteMetadataStore) -> None:
-        heard = asyncio.Event()
-        store.watch("/a", heard.set)
+        changed = asyncio.Event()
+        store.watch("/a", changed.set)
         assert await store.read("/a") is None
         other = Database(path)  # it sends no notification, and the event loop does not run between its commits
         for operation in (Create("/a"), Delete("/a")):
             other.run_steps([begin(0), step_of(operation, 0, 0)])
         other.close()
-        await heard.wait()
+        await changed.wait()
 
     with_store(path, scenario)
 
@@ -187,18 +195,18 @@ def test_long_paths_do_not_matter(tmp_path: Path) -> None:
     path = tmp_path / ("long-" * 30) / "metadata.db"
 
     async def scenario(store: SqliteMetadataStore) -> None:
-        heard = asyncio.Event()
+        changed = asyncio.Event()
         other = SqliteMetadataStore(path)
-        other.watch("/a", heard.set)
+        other.watch("/a", changed.set)
         assert await other.read("/a") is None
         await store.commit([Create("/a")])
-        await heard.wait()
+        await changed.wait()
         await other.close()
 
     with_store(path, scenario)
 
 
-def test_a_damaged_file_is_told_and_not_replaced(tmp_path: Path) -> None:
+def test_a_corrupt_file_is_reported_and_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     path.write_bytes(b"")
 
@@ -258,7 +266,9 @@ def test_on_a_full_disk_sessions_live_and_none_can_begin(tmp_path: Path) -> None
         asyncio.run(scenario(disk))
 
 
-def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_dead_session_that_cannot_be_removed_yet_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "signalbox.metadata.store.sqlite.adapter")
 
     async def scenario() -> None:
@@ -270,7 +280,7 @@ def test_a_dead_session_that_cannot_be_ended_yet_is_said_once(tmp_path: Path, ca
         await dead.commit([Create("/its", of_session=True)])
         tries, real = 0, Database.run_steps
 
-        def full(self: Database, steps: Sequence[Sequence[object]]) -> list[Outcome]:
+        def full(self: Database, steps: Sequence[Sequence[object]]) -> list[OperationResult]:
             nonlocal tries
             if self.path != path:
                 return real(self, steps)  # of the cluster of the test session, which runs in this process

@@ -11,53 +11,53 @@ import pytest
 from signalbox.metadata.store.sqlite.change_notifier import EVERYTHING, ChangeNotifier
 
 
-def test_a_ring_reaches_the_others_and_not_oneself(tmp_path: Path) -> None:
-    bells = [ChangeNotifier(tmp_path) for _ in range(3)]
-    bells[0].ring(["/a", "/ä"])
-    assert [bell.heard() for bell in bells] == [set(), {"/a", "/ä"}, {"/a", "/ä"}]
-    assert bells[1].heard() == set()
-    for bell in bells:
-        bell.close()
+def test_a_notification_reaches_the_others_and_not_its_sender(tmp_path: Path) -> None:
+    notifiers = [ChangeNotifier(tmp_path) for _ in range(3)]
+    notifiers[0].notify(["/a", "/ä"])
+    assert [notifier.receive() for notifier in notifiers] == [set(), {"/a", "/ä"}, {"/a", "/ä"}]
+    assert notifiers[1].receive() == set()
+    for notifier in notifiers:
+        notifier.close()
     assert os.listdir(tmp_path) == []
 
 
 def test_too_many_paths_become_everything(tmp_path: Path) -> None:
     one, two = ChangeNotifier(tmp_path), ChangeNotifier(tmp_path)
-    one.ring([f"/brokers/topics/{number}" for number in range(2_000)])
-    assert two.heard() == {EVERYTHING}
+    one.notify([f"/brokers/topics/{number}" for number in range(2_000)])
+    assert two.receive() == {EVERYTHING}
     one.close()
     two.close()
 
 
-def test_a_deaf_bell_does_not_stop_the_ringer(tmp_path: Path) -> None:
+def test_a_full_queue_does_not_stop_the_sender(tmp_path: Path) -> None:
     one, two = ChangeNotifier(tmp_path), ChangeNotifier(tmp_path)
     for number in range(5_000):
-        one.ring([f"/{number}"])
-    assert "/0" in two.heard()
+        one.notify([f"/{number}"])
+    assert "/0" in two.receive()
     one.close()
     two.close()
 
 
-def test_an_abandoned_bell_is_taken_down_by_the_next_ring(tmp_path: Path) -> None:
+def test_an_abandoned_socket_is_removed_by_the_next_notification(tmp_path: Path) -> None:
     one, two = ChangeNotifier(tmp_path), ChangeNotifier(tmp_path)
     two.abandon()
     assert len(os.listdir(tmp_path)) == 2
-    one.ring(["/a"])
+    one.notify(["/a"])
     assert len(os.listdir(tmp_path)) == 1
     one.close()
 
 
-def test_a_ring_that_cannot_be_rung_is_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_notification_that_cannot_be_sent_is_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The commit before it has succeeded, so the caller must not get an error."""
     one, two = ChangeNotifier(tmp_path), ChangeNotifier(tmp_path)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
     try:
-        one.ring(["/a"])
+        one.notify(["/a"])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert "Commit notification failed" in caplog.text
-    one.ring(["/b"])
-    assert two.heard() == {"/b"}
+    one.notify(["/b"])
+    assert two.receive() == {"/b"}
     one.close()
     two.close()

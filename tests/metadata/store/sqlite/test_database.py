@@ -60,7 +60,7 @@ def test_makers_at_the_same_time_share_one_file(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not errors
-    assert sorted(outcome[0].creation_id for outcome in opened) == [1, 2, 3, 4, 5, 6]
+    assert sorted(results[0].creation_id for results in opened) == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_maker_that_finds_no_file_accepts_the_one_that_another_makes_meanwhile(
@@ -121,11 +121,11 @@ def test_on_a_full_disk_what_fits_is_stored(tmp_path: Path) -> None:
     database.close()
 
 
-def damaged(path: Path) -> str:
+def rejection_of(path: Path) -> str:
     before = {each: each.read_bytes() for each in path.parent.iterdir()}
     with pytest.raises(StoreCorrupted) as caught:
         Database(path)
-    assert {each: each.read_bytes() for each in before} == before, "a damaged file is left as it is"
+    assert {each: each.read_bytes() for each in before} == before, "a corrupt file is left as it is"
     return str(caught.value)
 
 
@@ -151,13 +151,13 @@ def test_a_second_connection_of_a_process_leaves_its_locks_alone(tmp_path: Path)
 def test_an_empty_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     path.touch()
-    assert "empty" in damaged(path)
+    assert "empty" in rejection_of(path)
 
 
 def test_a_text_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     path.write_text("broker.id=1\n" * 100)
-    assert "not a SQLite file" in damaged(path)
+    assert "not a SQLite file" in rejection_of(path)
 
 
 def test_another_programs_database_is_rejected(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_another_programs_database_is_rejected(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE notes (text)")
     connection.close()
-    assert "not a metadata store" in damaged(path)
+    assert "not a metadata store" in rejection_of(path)
 
 
 def test_another_layout_version_is_rejected(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_another_layout_version_is_rejected(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 9")
     connection.close()
-    assert "layout version 9" in damaged(path)
+    assert "layout version 9" in rejection_of(path)
 
 
 def test_a_torn_file_is_rejected(tmp_path: Path) -> None:
@@ -184,13 +184,13 @@ def test_a_torn_file_is_rejected(tmp_path: Path) -> None:
     database.close()
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    assert "torn" in damaged(path)
+    assert "torn" in rejection_of(path)
 
 
 def test_a_missing_file_with_a_log_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     (tmp_path / "metadata.db-wal").write_bytes(b"x" * 100)
-    assert "missing" in damaged(path)
+    assert "missing" in rejection_of(path)
 
 
 def test_a_folder_is_rejected(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_made_is_an_error_of_the_store(tmp_path: Path) -> 
         Database(tmp_path / "no such folder" / "m.db")
 
 
-def test_steps_give_outcomes_and_rejections(tmp_path: Path) -> None:
+def test_steps_return_results_and_rejections(tmp_path: Path) -> None:
     database = Database(tmp_path / "metadata.db")
     [session] = database.run_steps([begin(0), join("session-a")])
     [made] = database.run_steps(
@@ -221,7 +221,7 @@ def test_steps_give_outcomes_and_rejections(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["x'ff00'", "CAST(x'ff' AS TEXT)", "5", "1.5"])
-def test_what_another_program_wrote_is_bytes(tmp_path: Path, value: str) -> None:
+def test_data_written_by_another_program_is_read_as_bytes(tmp_path: Path, value: str) -> None:
     """The reader of the corrupt entry reports the error; all other entries are read as before."""
     path = tmp_path / "metadata.db"
     database = Database(path)
@@ -259,7 +259,7 @@ def test_data_version_moves_with_others_commits_only(tmp_path: Path) -> None:
     two.close()
 
 
-def test_what_a_full_disk_rejects_is_not_there_after_a_crash_either(tmp_path: Path) -> None:
+def test_commits_rejected_on_a_full_disk_are_absent_after_a_crash(tmp_path: Path) -> None:
     """The rejection is final: the write-ahead log on disk has nothing of the commit that a recovery could find."""
     with small_disk(tmp_path, 2 << 20) as disk:
         path = disk.path / "metadata.db"
@@ -284,13 +284,13 @@ def test_what_a_full_disk_rejects_is_not_there_after_a_crash_either(tmp_path: Pa
                     assert found.data == b"%d" % kept, "what was stored last"
         assert len(rejections) >= 60
         words = f"nothing was changed: the disk that holds the metadata store {path} is full (database or disk is full)"
-        assert {said for _, _, said in rejections} == {f"{words}. Make room there, then ask again"}
+        assert {message for _, _, message in rejections} == {f"{words}. Make room there, then ask again"}
         disk.make_room()
         database.run_steps([begin(0), step_of(Write("/kept", b"x" * 100_000), 0, 1)])
         database.close()
 
 
-def test_a_rejection_for_room_leaves_no_transaction_open(tmp_path: Path) -> None:
+def test_a_rejection_on_a_full_disk_leaves_no_transaction_open(tmp_path: Path) -> None:
     one, two = Database(tmp_path / "metadata.db"), Database(tmp_path / "metadata.db")
     one._connection.execute("PRAGMA max_page_count = 1")  # the file cannot grow
     with pytest.raises(StoreFull):

@@ -22,7 +22,7 @@ def test_the_living_the_silent_the_dead_and_oneself(tmp_path: Path) -> None:
         )
         assert peers.find_ended() == [2, 3, 4]
         assert len(peers.stamps()) == 3
-        peers.buried([2, 3, 4])
+        peers.remove([2, 3, 4])
         assert peers.find_ended() == []
         assert os.listdir(tmp_path) == [living.name]
         peers.update({}, own_session_id)
@@ -34,7 +34,7 @@ def test_the_living_the_silent_the_dead_and_oneself(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_the_end_of_a_process_is_told_at_once(tmp_path: Path) -> None:
+def test_the_end_of_a_process_is_detected_at_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         with other_process(tmp_path / "m.db") as other:
             folder = tmp_path / "m.db-peers"

@@ -30,7 +30,7 @@ def test_removed_watches_are_forgotten() -> None:
     watches.remove("/a", callback)
     watches.compare({"/a": (1, 1, 0)})
     assert (calls, watches.paths()) == ([], [])
-    assert watches.add("/a", callback), "watched anew, it needs a first look"
+    assert watches.add("/a", callback), "watched again, it needs a first comparison"
 
 
 def test_a_failing_callback_does_not_stop_the_others() -> None:

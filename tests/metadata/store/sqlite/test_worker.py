@@ -55,7 +55,7 @@ def test_stop_finishes_what_is_queued_and_takes_no_more() -> None:
     asyncio.run(scenario())
 
 
-def test_a_cancelled_caller_hurts_nobody() -> None:
+def test_a_cancelled_caller_does_not_stop_other_work() -> None:
     async def scenario() -> None:
         worker, may_go_on = Worker("test"), threading.Event()
         slow = worker.submit(lambda: may_go_on.wait(5))

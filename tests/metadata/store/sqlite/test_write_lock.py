@@ -19,7 +19,7 @@ def test_the_holder_is_found(tmp_path: Path) -> None:
     with other_process(path) as other:
         assert write_lock_holder(path) is None
         other.ask("lock")
-        assert other.hears() == "locked"
+        assert other.read_line() == "locked"
         assert write_lock_holder(path) == other.process.pid
 
 
@@ -27,20 +27,20 @@ def test_only_a_silent_holder_of_the_right_age_is_ended(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     with other_process(path) as other:
         other.ask("lock")
-        assert other.hears() == "locked"
+        assert other.read_line() == "locked"
         pid = other.process.pid
         now_ns = time.monotonic_ns()
         fresh = Stamp(now_ns, 1_000, pid, process_start_time(pid))
         silent = replace(fresh, heartbeat_ns=now_ns - 2_000_000_000)
         impostor = replace(silent, start_time=1)
-        stranger = replace(silent, pid=os.getpid())
-        assert not end_stopped_holder(path, [fresh, impostor, stranger], now_ns)
+        of_this_process = replace(silent, pid=os.getpid())
+        assert not end_stopped_holder(path, [fresh, impostor, of_this_process], now_ns)
         assert other.process.poll() is None
         assert end_stopped_holder(path, [fresh, silent], now_ns)
         assert other.process.wait(5) == -9
 
 
-def test_one_never_ends_oneself(tmp_path: Path) -> None:
+def test_a_process_never_ends_its_own_process(tmp_path: Path) -> None:
     path = tmp_path / "metadata.db"
     database = Database(path)
     connection = sqlite3.connect(path, isolation_level=None)
@@ -52,7 +52,7 @@ def test_one_never_ends_oneself(tmp_path: Path) -> None:
     database.close()
 
 
-def test_without_a_database_nobody_holds_anything(tmp_path: Path) -> None:
+def test_without_a_database_the_lock_has_no_holder(tmp_path: Path) -> None:
     assert write_lock_holder(tmp_path / "none.db") is None
 
 

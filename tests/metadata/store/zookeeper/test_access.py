@@ -13,7 +13,7 @@ def test_everything_is_open_unless_asked_otherwise() -> None:
     assert ZooKeeperAccess().acl("/config/users/alice") == OPEN_ACL_UNSAFE
 
 
-def test_what_old_consumers_write_below_stays_open() -> None:
+def test_entries_of_old_consumers_stay_open() -> None:
     assert ZooKeeperAccess(only_creators_write=True).acl("/consumers") == OPEN_ACL_UNSAFE
 
 

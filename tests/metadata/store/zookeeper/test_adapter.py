@@ -63,11 +63,11 @@ def test_the_fence_alone_is_a_commit_too() -> None:
     asyncio.run(story())
 
 
-def test_the_creation_id_is_asked_for_in_the_same_breath() -> None:
+def test_the_creation_id_is_requested_together_with_the_commit() -> None:
     async def story() -> None:
         session = ScriptedSession(["/kafka/a"], None)
-        [outcome] = await store_with(session).commit([Create("/a", b"1")])
-        assert (outcome.path, outcome.creation_id) == ("/a", -1)
+        [result] = await store_with(session).commit([Create("/a", b"1")])
+        assert (result.path, result.creation_id) == ("/a", -1)
         [([_, look], _)] = session.asked
         assert isinstance(look, Exists)
         assert look.path == "/kafka/a"

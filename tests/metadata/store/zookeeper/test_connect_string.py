@@ -35,7 +35,7 @@ def test_hosts_and_chroot(text: str, hosts: str, chroot: str) -> None:
         ("zk1:1//a", "'//a'"),
     ],
 )
-def test_what_is_wrong_is_named(text: str, named: str) -> None:
+def test_the_error_names_the_invalid_part(text: str, named: str) -> None:
     with pytest.raises(ValueError, match=named.replace("[", r"\[")):
         parse_connect_string(text)
 

@@ -29,7 +29,7 @@ from signalbox.metadata.store.port import (
     KeyHasChildren,
     KeyMissing,
     Operation,
-    Outcome,
+    OperationResult,
     ParentOfSession,
     StoreError,
     StoreFull,
@@ -37,7 +37,7 @@ from signalbox.metadata.store.port import (
     Write,
 )
 from signalbox.metadata.store.zookeeper.connect_string import ConnectString
-from signalbox.metadata.store.zookeeper.multi import made, multi, outcomes
+from signalbox.metadata.store.zookeeper.multi import made, multi, operation_results
 
 AT = ConnectString("zk:2181", "/kafka")
 FENCE = Fence("/controller_epoch", 7)
@@ -72,15 +72,15 @@ def test_every_operation_is_asked_for_below_the_chroot_and_the_fence_first() -> 
     assert made(EVERY[1:]) is None, "a numbered entry's name is not known beforehand"
 
 
-def test_outcomes_of_every_operation() -> None:
+def test_results_of_every_operation() -> None:
     results = [True, "/kafka/a", "/kafka/b_0000000003", stat(6), stat(1), True, True]
-    assert outcomes(results, EVERY, FENCE, AT, creation_id=99) == [
-        Outcome("/a", 0, 99),
-        Outcome("/b_0000000003", 0, 99),
-        Outcome("/c", 6, 40),
-        Outcome("/d", 1, 40),
-        Outcome("/e", 3, -1),
-        Outcome("/f", 4, -1),
+    assert operation_results(results, EVERY, FENCE, AT, creation_id=99) == [
+        OperationResult("/a", 0, 99),
+        OperationResult("/b_0000000003", 0, 99),
+        OperationResult("/c", 6, 40),
+        OperationResult("/d", 1, 40),
+        OperationResult("/e", 3, -1),
+        OperationResult("/f", 4, -1),
     ]
 
 
@@ -99,10 +99,10 @@ def test_outcomes_of_every_operation() -> None:
 def test_the_operation_at_fault_is_named(answer: Exception, error: type[StoreError]) -> None:
     results: list[Any] = [RolledBackError(), RolledBackError(), answer, *[RuntimeInconsistency()] * 4]
     with pytest.raises(error, match="/b_"):
-        outcomes(results, EVERY, FENCE, AT)
+        operation_results(results, EVERY, FENCE, AT)
 
 
 @pytest.mark.parametrize("answer", [BadVersionError(), NoNodeError()])
-def test_a_moved_fence_is_told_from_other_versions(answer: Exception) -> None:
+def test_a_moved_fence_is_distinguished_from_other_versions(answer: Exception) -> None:
     with pytest.raises(FencedOut, match="version 7"):
-        outcomes([answer, *[RuntimeInconsistency()] * 6], EVERY, FENCE, AT)
+        operation_results([answer, *[RuntimeInconsistency()] * 6], EVERY, FENCE, AT)

@@ -11,7 +11,7 @@ from signalbox.metadata.store.zookeeper.redacting_log_filter import hide_payload
 
 
 def test_no_level_shows_a_payload(caplog: pytest.LogCaptureFixture) -> None:
-    kazoos = logging.getLogger("test.discreet")
+    kazoos = logging.getLogger("test.redacting")
     kazoos.addFilter(hide_payloads)
     write = SetData("/config/users/alice", b"hush", 1)
     with caplog.at_level(1, logger=kazoos.name):

@@ -19,7 +19,7 @@ from signalbox.metadata.store.port import (
     Entry,
     Fence,
     Operation,
-    Outcome,
+    OperationResult,
     SessionLost,
     StoreError,
     StoreUnavailable,
@@ -63,9 +63,9 @@ class SqliteMetadataStore:
         self._watches = Watches()
         self._last_data_version = -1
         self._tick_running = False
-        self._burials: asyncio.Task[None] | None = None
-        self._no_burial = TransitionLog(log)
-        self._no_beat = TransitionLog(log)
+        self._session_cleanup: asyncio.Task[None] | None = None
+        self._cleanup_log = TransitionLog(log)
+        self._heartbeat_log = TransitionLog(log)
 
     @property
     def session_id(self) -> int:
@@ -84,15 +84,15 @@ class SqliteMetadataStore:
         file = self._new_session_file(pieces.folder)
         steps = [begin(0), *(leave(session_id) for session_id in ended), join(file.name)]
         try:
-            outcomes = await self._run(steps)
+            results = await self._run(steps)
         except BaseException:
             file.close()
             raise
-        pieces.peers.buried(ended)
+        pieces.peers.remove(ended)
         if self._session_file is not None:
             self._session_file.close()
         self._session_file, self._lost = file, False
-        self._session_id = next(outcome.creation_id for outcome in outcomes if outcome.path == file.name)
+        self._session_id = next(result.creation_id for result in results if result.path == file.name)
         return self._session_id
 
     def _new_session_file(self, folder: Path) -> SessionFile:
@@ -116,7 +116,7 @@ class SqliteMetadataStore:
         pieces = self._started()
         return await self._ask(lambda: pieces.database().read_tree(path))
 
-    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
         pieces = self._started()
         if self._lost:
             raise SessionLost("the session has ended")
@@ -170,37 +170,37 @@ class SqliteMetadataStore:
 
     # Commits
 
-    async def _run(self, steps: Sequence[Step]) -> list[Outcome]:
+    async def _run(self, steps: Sequence[Step]) -> list[OperationResult]:
         """Run the steps, notify the other participants, and compare the entries that this participant watches."""
         pieces = self._started()
         deadline = time.monotonic() + self._session_timeout_ms / 1000 + _EXTRA_WAIT_S
         while True:
             try:
-                outcomes, touched = await self._ask(lambda: self._on_worker_commit(pieces, steps))
+                results, touched = await self._ask(lambda: self._on_worker_commit(pieces, steps))
                 break
             except WriterBusy:
                 if time.monotonic() > deadline:
                     raise StoreUnavailable(f"{self._path}: another process holds its write lock") from None
                 end_stopped_holder(self._path, pieces.peers.stamps(), time.monotonic_ns())
         self._look(touched, pieces)
-        return outcomes
+        return results
 
-    def _on_worker_commit(self, pieces: _Pieces, steps: Sequence[Step]) -> tuple[list[Outcome], set[str]]:
+    def _on_worker_commit(self, pieces: _Pieces, steps: Sequence[Step]) -> tuple[list[OperationResult], set[str]]:
         # Notified here, not on the loop: it is earlier, and a cancelled caller cannot prevent it.
-        outcomes = pieces.database().run_steps(steps)
-        touched = _touched(steps, outcomes)
-        pieces.doorbell.ring(touched)
-        return outcomes, touched
+        results = pieces.database().run_steps(steps)
+        touched = _touched(steps, results)
+        pieces.notifier.notify(touched)
+        return results, touched
 
     # Watching
 
-    def _heard(self) -> None:
+    def _on_notification(self) -> None:
         pieces = self._pieces
         if pieces is None or self._closed:
             return
-        rung = pieces.doorbell.heard()
-        self._look(self._watches.paths() if EVERYTHING in rung else rung, pieces)
-        if rung & {_SESSIONS, EVERYTHING}:
+        notified = pieces.notifier.receive()
+        self._look(self._watches.paths() if EVERYTHING in notified else notified, pieces)
+        if notified & {_SESSIONS, EVERYTHING}:
             self._ask(lambda: pieces.database().sessions()).add_done_callback(self._sessions_listed)
 
     def _look(self, paths: Iterable[str], pieces: _Pieces) -> None:
@@ -221,7 +221,7 @@ class SqliteMetadataStore:
         pieces.next_tick = asyncio.get_running_loop().call_later(TICK_S, self._tick)
         if self._session_file is not None and not self._lost:
             self._beat(self._session_file)
-        self._bury_the_dead()
+        self._end_dead_sessions()
         if not self._tick_running:
             self._tick_running = True
             self._ask(lambda: self._on_worker_tick(pieces)).add_done_callback(self._ticked)
@@ -230,9 +230,9 @@ class SqliteMetadataStore:
         try:
             file.beat()
         except OSError as error:
-            self._no_beat.met(f"Heartbeat of session {self._session_id} cannot be written: {error}")
+            self._heartbeat_log.failed(f"Heartbeat of session {self._session_id} cannot be written: {error}")
         else:
-            self._no_beat.over()
+            self._heartbeat_log.recovered()
 
     def _on_worker_tick(self, pieces: _Pieces) -> tuple[int, dict[int, str]] | None:
         """Data version and all sessions if another connection has committed since the last tick; else None."""
@@ -246,11 +246,11 @@ class SqliteMetadataStore:
         pieces = self._pieces
         if pieces is None or answer.cancelled() or answer.exception() is not None:
             return
-        news = answer.result()
-        if news is None:
+        change = answer.result()
+        if change is None:
             return
         # Only now: after a failed read the change must be detected again.
-        self._last_data_version, sessions = news
+        self._last_data_version, sessions = change
         self._take_sessions(sessions)
         self._look(self._watches.paths(), pieces)
 
@@ -279,28 +279,28 @@ class SqliteMetadataStore:
         for callback in self._lost_callbacks:
             loop.call_soon(callback)
 
-    def _bury_the_dead(self) -> None:
+    def _end_dead_sessions(self) -> None:
         pieces = self._pieces
-        if pieces is None or self._closed or (self._burials is not None and not self._burials.done()):
+        if pieces is None or self._closed or (self._session_cleanup is not None and not self._session_cleanup.done()):
             return
         if ended := pieces.peers.find_ended():
-            self._burials = asyncio.get_running_loop().create_task(self._bury(ended))
+            self._session_cleanup = asyncio.get_running_loop().create_task(self._end_sessions(ended))
 
-    async def _bury(self, ended: list[int]) -> None:
+    async def _end_sessions(self, ended: list[int]) -> None:
         pieces = self._started()
-        if not self._no_burial.lasts:
+        if not self._cleanup_log.is_failing:
             log.info(
                 "Ending sessions %s: their processes have exited or sent no heartbeat within the session timeout", ended
             )
         try:
             await self._run([begin(0), *(leave(session_id) for session_id in ended)])
         except (StoreError, StepRejected) as error:
-            self._no_burial.met(f"Ended sessions {ended} cannot be removed yet: {error}")
+            self._cleanup_log.failed(f"Ended sessions {ended} cannot be removed yet: {error}")
             return
-        self._no_burial.over()
-        pieces.peers.buried(ended)
+        self._cleanup_log.recovered()
+        pieces.peers.remove(ended)
 
-    # Worker and parts
+    # Worker and components
 
     def _ask(self, work: Callable[[], T]) -> asyncio.Future[T]:
         return self._started().worker.submit(work)
@@ -309,9 +309,9 @@ class SqliteMetadataStore:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         if self._pieces is None:
-            self._pieces = _Pieces(self._path, self._bury_the_dead)
+            self._pieces = _Pieces(self._path, self._end_dead_sessions)
             loop = asyncio.get_running_loop()
-            loop.add_reader(self._pieces.doorbell.fileno(), self._heard)
+            loop.add_reader(self._pieces.notifier.fileno(), self._on_notification)
             self._pieces.next_tick = loop.call_later(TICK_S, self._tick)
         return self._pieces
 
@@ -325,7 +325,7 @@ class _Pieces:
         self.folder = path.with_name(path.name + "-peers")
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.worker = Worker(f"sqlite {path.name}")
-        self.doorbell = ChangeNotifier(self.folder)
+        self.notifier = ChangeNotifier(self.folder)
         self.peers = Peers(self.folder, on_death)
         self.next_tick: asyncio.TimerHandle | None = None
         self._database: Database | None = None
@@ -342,7 +342,7 @@ class _Pieces:
         closed = self.worker.submit(self._on_worker_close)
         self.worker.stop()
         await closed
-        self.doorbell.close()
+        self.notifier.close()
 
     def abandon(self) -> None:
         """Release all resources like a killed process: the session file and the socket's name stay."""
@@ -352,7 +352,7 @@ class _Pieces:
     def _deaf(self) -> None:
         if self.next_tick is not None:
             self.next_tick.cancel()
-        asyncio.get_running_loop().remove_reader(self.doorbell.fileno())
+        asyncio.get_running_loop().remove_reader(self.notifier.fileno())
         self.peers.close()
 
     def _on_worker_close(self) -> None:
@@ -361,15 +361,15 @@ class _Pieces:
 
     def _on_worker_abandon(self) -> None:
         self._on_worker_close()
-        self.doorbell.abandon()
+        self.notifier.abandon()
 
 
-def _touched(steps: Sequence[Step], outcomes: Iterable[Outcome]) -> set[str]:
-    """The paths to notify: every entry of the outcomes and its parent, and `_SESSIONS` if the sessions changed."""
+def _touched(steps: Sequence[Step], results: Iterable[OperationResult]) -> set[str]:
+    """The paths to notify: every entry of the results and its parent, and `_SESSIONS` if the sessions changed."""
     paths: set[str] = set()
-    for outcome in outcomes:
-        if outcome.path.startswith("/"):
-            paths |= {outcome.path, parent_of(outcome.path)}
+    for result in results:
+        if result.path.startswith("/"):
+            paths |= {result.path, parent_of(result.path)}
     if any(step[0] in ("join", "leave") for step in steps):
         paths.add(_SESSIONS)
     return paths

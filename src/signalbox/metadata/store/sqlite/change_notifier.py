@@ -19,14 +19,14 @@ from pathlib import Path
 
 PREFIX = "bell-"
 EVERYTHING = "*"
-_MAX_RING_BYTES = 16_384
+_MAX_NOTIFICATION_BYTES = 16_384
 log = logging.getLogger("signalbox.metadata.store")
 
 _GONE = (errno.ECONNREFUSED, errno.ENOENT, errno.ENOTSOCK)
 
 
 class ChangeNotifier:
-    """Receives notifications at a participant's socket (`fileno` to wait, `heard` to read) and sends them (`ring`)."""
+    """Receives notifications at a participant's socket (`fileno` to wait, `receive` to read); `notify` sends them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,23 +38,23 @@ class ChangeNotifier:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def heard(self) -> set[str]:
+    def receive(self) -> set[str]:
         """The paths of all notifications since the last call; may contain `EVERYTHING`."""
         paths: set[str] = set()
         with contextlib.suppress(BlockingIOError):
             while True:
-                paths.update(self._socket.recv(_MAX_RING_BYTES + 1).decode().split("\n"))
+                paths.update(self._socket.recv(_MAX_NOTIFICATION_BYTES + 1).decode().split("\n"))
         return paths
 
-    def ring(self, paths: Iterable[str]) -> None:
+    def notify(self, paths: Iterable[str]) -> None:
         """Notify every other participant that `paths` changed. Never waits, never fails: the commit is done already."""
         message = "\n".join(paths).encode()
-        if len(message) > _MAX_RING_BYTES:
+        if len(message) > _MAX_NOTIFICATION_BYTES:
             message = EVERYTHING.encode()
         try:
             for name in os.listdir(self._folder_fd):
                 if name.startswith(PREFIX) and name != self._name:
-                    self._ring_one(name, message)
+                    self._notify_one(name, message)
         except OSError as error:
             log.warning("Commit notification failed, other brokers fall back to polling: %s", error)
 
@@ -71,7 +71,7 @@ class ChangeNotifier:
             os.close(self._folder_fd)
             self._folder_fd = -1
 
-    def _ring_one(self, name: str, message: bytes) -> None:
+    def _notify_one(self, name: str, message: bytes) -> None:
         try:
             self._socket.sendto(message, self._address(name))
         except BlockingIOError:

@@ -1,6 +1,6 @@
 """The SQLite file: created completely or not at all, checked when opened, accessed in single statements.
 
-Runs on the worker thread only. A file that is damaged, of another program or of another version is rejected with the
+Runs on the worker thread only. A file that is corrupt, of another program or of another version is rejected with the
 reason and never replaced: a cluster that silently starts with empty metadata has lost everything.
 """
 
@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from signalbox.metadata.store.port import ROOT, Entry, Outcome, StoreCorrupted, StoreFull, StoreUnavailable, parent_of
+from signalbox.metadata.store.port import (
+    ROOT,
+    Entry,
+    OperationResult,
+    StoreCorrupted,
+    StoreFull,
+    StoreUnavailable,
+    parent_of,
+)
 
 APPLICATION_ID = 0x5349474C  # "SIGL": distinguishes metadata stores from other SQLite files
 SCHEMA_VERSION = 1
@@ -31,7 +39,7 @@ SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extra
 FROM json_each(?)
 """
 # For an entry that does not exist its parent's child version is used: an entry that was created and deleted between two
-# comparisons has changed it, and a participant that read the entry in between must see that it is gone.
+# comparisons has changed it, and a participant that read the entry in between must see that it was deleted.
 _FINGERPRINTS = """
 SELECT json_extract(watched.value, '$[0]'), entry.creation_id, entry.version,
        coalesce(entry.child_version, parent.child_version)
@@ -75,16 +83,16 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise _translated(path, error) from error
 
-    def run_steps(self, steps: Sequence[Sequence[object]]) -> list[Outcome]:
+    def run_steps(self, steps: Sequence[Sequence[object]]) -> list[OperationResult]:
         """Run the steps of one commit. StepRejected, WriterBusy, StoreFull, StoreUnavailable."""
         stated = json.dumps(steps, ensure_ascii=False)
         try:
             self._run_stated(stated)
         except StoreFull:
-            self._make_room()
+            self._checkpoint()
             self._run_stated(stated)
-        rows = self._query("SELECT path, version, creation_id FROM temp.outcome ORDER BY number", ())
-        return [Outcome(*row) for row in rows]
+        rows = self._query("SELECT path, version, creation_id FROM temp.result ORDER BY number", ())
+        return [OperationResult(*row) for row in rows]
 
     def _run_stated(self, stated: str) -> None:
         try:
@@ -94,23 +102,23 @@ class Database:
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 raise WriterBusy(str(error)) from error
-            if self._is_rolled_back_for_want_of_room(error):
+            if self._is_rolled_back_on_full_disk(error):
                 raise StoreFull(
                     f"nothing was changed: the disk that holds the metadata store {self.path} is full ({error}). "
                     "Make room there, then ask again"
                 ) from error
-            self._make_room()
+            self._checkpoint()
             raise _translated(self.path, error) from error
         except sqlite3.DatabaseError as error:
             raise _translated(self.path, error) from error
 
-    def _is_rolled_back_for_want_of_room(self, error: sqlite3.OperationalError) -> bool:
+    def _is_rolled_back_on_full_disk(self, error: sqlite3.OperationalError) -> bool:
         """Whether the commit is certainly not stored. SQLITE_FULL means that a page was not written completely, so the
         commit frame is not in the log, and no recovery can find it. After other write errors (SQLITE_IOERR: a sync, the
         index beside the log) that is not certain: the frame may be in the log already."""
         return error.sqlite_errorcode == sqlite3.SQLITE_FULL and not self._connection.in_transaction
 
-    def _make_room(self) -> None:
+    def _checkpoint(self) -> None:
         """Checkpoint the write-ahead log into the file, so that the next commit can reuse the log: on a full disk there
         is no other space, and SQLite's automatic checkpoint waits for a log of 4 MB."""
         with contextlib.suppress(sqlite3.DatabaseError):
@@ -207,9 +215,9 @@ def _reject_foreign(path: Path, connection: sqlite3.Connection) -> None:
         raise StoreCorrupted(
             f"{path} has layout version {version}, this program reads {SCHEMA_VERSION}: use the version that wrote it"
         )
-    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if verdict != "ok":
-        raise StoreCorrupted(f"{path} is torn ({verdict}): restore a backup")
+    check_result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if check_result != "ok":
+        raise StoreCorrupted(f"{path} is torn ({check_result}): restore a backup")
 
 
 def _make(path: Path) -> None:

@@ -47,7 +47,7 @@ class Peers:
         """The peers' last heartbeats."""
         return [stamp for file in self._files.values() if (stamp := file.read()) is not None]
 
-    def buried(self, session_ids: Iterable[int]) -> None:
+    def remove(self, session_ids: Iterable[int]) -> None:
         """Remove the files of these sessions, which the store has deleted."""
         for session_id in session_ids:
             if file := self._files.get(session_id):

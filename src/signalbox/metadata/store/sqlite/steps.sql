@@ -2,7 +2,7 @@
 -- So a transaction lasts as long as one call into SQLite. It contains no Python code and no wait for the GIL, and it is
 -- atomic: RAISE(ABORT) reverts the whole statement. The raised word is the reason of the rejection.
 -- Everything here is temporary and belongs to one connection; only `entry`, `session` and `ledger` are in the file.
-CREATE TEMP TABLE outcome (
+CREATE TEMP TABLE result (
     number INTEGER PRIMARY KEY,
     path TEXT NOT NULL,
     version INTEGER NOT NULL,
@@ -16,7 +16,7 @@ WHERE 0;
 -- First step of a commit: the writer's session (if any) must exist, and the fence (`path`, if any) must still have the
 -- expected version. `numbered` is 1 if more steps follow; otherwise nothing is written.
 CREATE TEMP TRIGGER step_begin INSTEAD OF INSERT ON step WHEN NEW.kind = 'begin' BEGIN
-    DELETE FROM outcome;
+    DELETE FROM result;
     SELECT RAISE(ABORT, 'session_lost')
     WHERE NEW.session_id <> 0 AND NOT EXISTS (SELECT 1 FROM session WHERE session_id = NEW.session_id);
     SELECT RAISE(ABORT, 'fenced')
@@ -30,18 +30,18 @@ CREATE TEMP TRIGGER step_create INSTEAD OF INSERT ON step WHEN NEW.kind = 'creat
     SELECT RAISE(ABORT, 'parent_of_session')
     WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.parent AND session_id <> 0);
     SELECT RAISE(ABORT, 'session_lost') WHERE NEW.of_session AND NEW.session_id = 0;
-    INSERT INTO outcome
+    INSERT INTO result
     SELECT NEW.number,
            CASE WHEN NEW.numbered THEN NEW.path || printf('%010d', entry.next_number) ELSE NEW.path END,
            0,
            ledger.commit_id
     FROM entry, ledger WHERE entry.path = NEW.parent;
     SELECT RAISE(ABORT, 'key_exists')
-    WHERE EXISTS (SELECT 1 FROM outcome JOIN entry ON entry.path = outcome.path WHERE outcome.number = NEW.number);
+    WHERE EXISTS (SELECT 1 FROM result JOIN entry ON entry.path = result.path WHERE result.number = NEW.number);
     INSERT INTO entry
-    SELECT outcome.path, NEW.parent, NEW.data, 0, 0, 0, outcome.creation_id, NEW.now_ms,
+    SELECT result.path, NEW.parent, NEW.data, 0, 0, 0, result.creation_id, NEW.now_ms,
            CASE WHEN NEW.of_session THEN NEW.session_id ELSE 0 END
-    FROM outcome WHERE outcome.number = NEW.number;
+    FROM result WHERE result.number = NEW.number;
     UPDATE entry SET child_version = child_version + 1, next_number = next_number + NEW.numbered
     WHERE path = NEW.parent;
 END;
@@ -51,7 +51,7 @@ CREATE TEMP TRIGGER step_write INSTEAD OF INSERT ON step WHEN NEW.kind = 'write'
     SELECT RAISE(ABORT, 'version_conflict')
     WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version <> NEW.expected_version);
     UPDATE entry SET data = NEW.data, version = version + 1 WHERE path = NEW.path;
-    INSERT INTO outcome SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
+    INSERT INTO result SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
 END;
 
 CREATE TEMP TRIGGER step_delete INSTEAD OF INSERT ON step WHEN NEW.kind = 'delete' BEGIN
@@ -59,7 +59,7 @@ CREATE TEMP TRIGGER step_delete INSTEAD OF INSERT ON step WHEN NEW.kind = 'delet
     SELECT RAISE(ABORT, 'version_conflict')
     WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version <> NEW.expected_version);
     SELECT RAISE(ABORT, 'key_has_children') WHERE EXISTS (SELECT 1 FROM entry WHERE parent = NEW.path);
-    INSERT INTO outcome SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
+    INSERT INTO result SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
     DELETE FROM entry WHERE path = NEW.path;
     UPDATE entry SET child_version = child_version + 1 WHERE path = NEW.parent;
 END;
@@ -68,20 +68,20 @@ CREATE TEMP TRIGGER step_check INSTEAD OF INSERT ON step WHEN NEW.kind = 'check'
     SELECT RAISE(ABORT, 'key_missing') WHERE NOT EXISTS (SELECT 1 FROM entry WHERE path = NEW.path);
     SELECT RAISE(ABORT, 'version_conflict')
     WHERE EXISTS (SELECT 1 FROM entry WHERE path = NEW.path AND version <> NEW.expected_version);
-    INSERT INTO outcome SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
+    INSERT INTO result SELECT NEW.number, path, version, creation_id FROM entry WHERE path = NEW.path;
 END;
 
--- A new session; `path` is the name of its file. The outcome's creation_id is the session id.
+-- A new session; `path` is the name of its file. The result's creation_id is the session id.
 CREATE TEMP TRIGGER step_join INSTEAD OF INSERT ON step WHEN NEW.kind = 'join' BEGIN
     INSERT INTO session (file_name) VALUES (NEW.path);
-    INSERT INTO outcome SELECT NEW.number, file_name, 0, session_id FROM session WHERE file_name = NEW.path;
+    INSERT INTO result SELECT NEW.number, file_name, 0, session_id FROM session WHERE file_name = NEW.path;
 END;
 
--- A session (`expected_version` is its id) ends: its entries are deleted. Each deleted entry is an outcome; there may
+-- A session (`expected_version` is its id) ends: its entries are deleted. Each deleted entry is a result; there may
 -- be several, so their numbers are negative: no step has a negative number.
 CREATE TEMP TRIGGER step_leave INSTEAD OF INSERT ON step WHEN NEW.kind = 'leave' BEGIN
-    INSERT INTO outcome (number, path, version, creation_id)
-    SELECT (SELECT min(0, coalesce(min(number), 0)) FROM outcome) - row_number() OVER (), path, version, creation_id
+    INSERT INTO result (number, path, version, creation_id)
+    SELECT (SELECT min(0, coalesce(min(number), 0)) FROM result) - row_number() OVER (), path, version, creation_id
     FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0;
     UPDATE entry SET child_version = child_version + 1
     WHERE path IN (SELECT parent FROM entry WHERE session_id = NEW.expected_version AND session_id <> 0);

@@ -23,7 +23,7 @@ from signalbox.metadata.store.port import (
     Entry,
     Fence,
     Operation,
-    Outcome,
+    OperationResult,
     SessionLost,
     StoreError,
     StoreUnavailable,
@@ -31,7 +31,7 @@ from signalbox.metadata.store.port import (
 )
 from signalbox.metadata.store.zookeeper.access import ZooKeeperAccess
 from signalbox.metadata.store.zookeeper.connect_string import ConnectString
-from signalbox.metadata.store.zookeeper.multi import made, multi, outcomes
+from signalbox.metadata.store.zookeeper.multi import made, multi, operation_results
 from signalbox.metadata.store.zookeeper.session import Session
 from signalbox.metadata.store.zookeeper.watches import Watches
 
@@ -106,7 +106,7 @@ class ZooKeeperMetadataStore:
             level = below
         return dict(sorted(found.items()))
 
-    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[Outcome]:
+    async def commit(self, operations: Sequence[Operation], fence: Fence | None = None) -> list[OperationResult]:
         reject_bad_operations(operations)
         session = await self._ready()
         if not self._is_open and any(isinstance(each, Create) and each.of_session for each in operations):
@@ -123,7 +123,7 @@ class ZooKeeperMetadataStore:
         # Not retried: after a lost response the caller must find out whether the commit was applied.
         results, *stats = await session.ask_all([request, *stat_of], again=False)
         creation_id = next((stat.czxid for stat in stats if isinstance(stat, ZnodeStat)), -1)
-        return outcomes(results, operations, fence, self._at, creation_id)
+        return operation_results(results, operations, fence, self._at, creation_id)
 
     def watch(self, path: str, callback: Callable[[], None]) -> Callable[[], None]:
         self._reject_when_closed()
@@ -174,7 +174,7 @@ class ZooKeeperMetadataStore:
 
     async def _looked(self, path: str, request: Any, read: Callable[..., T]) -> T | None:
         """The result of a read request after a sync; None if the entry does not exist. After a lost connection both
-        requests are sent again: the next server may lag behind."""
+        requests are retried: the next server may lag behind."""
         session, at = await self._ready(), self._at.within(path)
         _, answer = await session.ask_all([requests.Sync(at), request(at, None)], again=True)
         if isinstance(answer, NoNodeError):

@@ -38,7 +38,7 @@ from signalbox.metadata.store.port import (
     KeyHasChildren,
     KeyMissing,
     Operation,
-    Outcome,
+    OperationResult,
     ParentOfSession,
     StoreError,
     StoreFull,
@@ -74,14 +74,14 @@ def made(operations: Sequence[Operation]) -> str | None:
     return next((each.path for each in operations if isinstance(each, Create) and not each.numbered), None)
 
 
-def outcomes(
+def operation_results(
     results: Sequence[Any],
     operations: Sequence[Operation],
     fence: Fence | None,
     at: ConnectString,
     creation_id: int = -1,
-) -> list[Outcome]:
-    """The outcomes of the operations; created entries have `creation_id`. CommitRejected when one of them was rejected,
+) -> list[OperationResult]:
+    """The results of the operations; created entries have `creation_id`. CommitRejected when one of them was rejected,
     StoreFull when a quota is enforced (ZOOKEEPER-3301) and used up, StoreError for other errors."""
     first = 1 if fence is not None else 0
     for position, result in enumerate(results):
@@ -102,7 +102,7 @@ def outcomes(
         kind, problem = rejected
         raise kind(path, problem)
     pairs = zip(operations, results[first:], strict=True)
-    return [_outcome(operation, result, at, creation_id) for operation, result in pairs]
+    return [_operation_result(operation, result, at, creation_id) for operation, result in pairs]
 
 
 def _request(operation: Operation, at: ConnectString, acl: Acl) -> Any:
@@ -123,11 +123,11 @@ def _version(expected: int | None) -> int:
     return _ANY_VERSION if expected is None else expected
 
 
-def _outcome(operation: Operation, result: Any, at: ConnectString, creation_id: int) -> Outcome:
+def _operation_result(operation: Operation, result: Any, at: ConnectString, creation_id: int) -> OperationResult:
     match operation:
         case Create():
-            return Outcome(result.removeprefix(at.chroot), 0, creation_id)
+            return OperationResult(result.removeprefix(at.chroot), 0, creation_id)
         case Write():
-            return Outcome(operation.path, result.version, result.czxid)
+            return OperationResult(operation.path, result.version, result.czxid)
         case Delete() | Check():
-            return Outcome(operation.path, _version(operation.expected_version), -1)
+            return OperationResult(operation.path, _version(operation.expected_version), -1)

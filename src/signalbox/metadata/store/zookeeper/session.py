@@ -125,11 +125,11 @@ class Session:
     def watcher(self, callback: Callable[[], None]) -> Callable[[Any], None]:
         """A watcher for kazoo that calls `callback` on the loop when the watched entry has changed."""
 
-        def heard(event: Any) -> None:
+        def on_event(event: Any) -> None:
             if event.type != "NONE":  # NONE is a change of the connection, for which `on_state` is called
                 self._call_on_loop(callback)
 
-        return heard
+        return on_event
 
     async def _until_connected(self) -> None:
         if self.ended:

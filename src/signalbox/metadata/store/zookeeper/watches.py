@@ -58,7 +58,7 @@ class Watches:
         if session is self._session:
             self.use(session)
             for watched in list(self._watched.values()):
-                watched.tell()
+                watched.notify()
 
 
 class _Watched:
@@ -78,7 +78,7 @@ class _Watched:
         self._watch_entry(session)
         self._watch_children(session)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         for callback in list(self.callbacks):
             try:
                 callback()
@@ -86,25 +86,25 @@ class _Watched:
                 log.exception("Watch failed (path=%s)", self.path)
 
     def _watch_entry(self, session: Session) -> None:
-        session.send(Exists(self.path, self._on_entry)).add_done_callback(_taken_note_of)
+        session.send(Exists(self.path, self._on_entry)).add_done_callback(_ignore_error)
 
     def _watch_children(self, session: Session) -> None:
-        session.send(GetChildren(self.path, self._on_children)).add_done_callback(_taken_note_of)
+        session.send(GetChildren(self.path, self._on_children)).add_done_callback(_ignore_error)
 
     def _entry_changed(self, session: Session) -> None:
         if session is self.session:
             # An entry that was just created has no watch on its children yet.
             self._watch_entry(session)
             self._watch_children(session)
-            self.tell()
+            self.notify()
 
     def _children_changed(self, session: Session) -> None:
         if session is self.session:
             self._watch_children(session)
-            self.tell()
+            self.notify()
 
 
-def _taken_note_of(done: asyncio.Future[Any]) -> None:
+def _ignore_error(done: asyncio.Future[Any]) -> None:
     """Ignore the error: if the entry does not exist the watch on the entry sets this one again, after a lost connection
     `connected` does."""
     if not done.cancelled():

@@ -23,7 +23,7 @@ def fire(queue: TimerQueue[Callable[[], None]], now_ms: float) -> None:
 def test_actions_come_when_due_earliest_first() -> None:
     fired: list[str] = []
     queue = queue_with(fired, ("b", 20), ("a", 10), ("c", 30))
-    assert queue.next_look_ms() == 10
+    assert queue.next_check_ms() == 10
     fire(queue, 25)
     assert fired == ["a", "b"]
     assert len(queue) == 1
@@ -36,7 +36,7 @@ def test_a_key_has_one_deadline_that_moves_either_way() -> None:
     fire(queue, 20)
     assert fired == []
     queue.schedule("a", 25, lambda: fired.append("sooner"))
-    assert queue.next_look_ms() == 25
+    assert queue.next_check_ms() == 25
     fire(queue, 25)
     fire(queue, 100)
     assert fired == ["sooner"]
@@ -88,6 +88,6 @@ def test_it_agrees_with_a_plain_dictionary(steps: list[tuple[str, int, int]]) ->
             model = {key: at for key, at in model.items() if at > now}
         assert len(queue) == len(model)
         if model:
-            look = queue.next_look_ms()
-            assert look is not None
-            assert look <= min(model.values())
+            check_ms = queue.next_check_ms()
+            assert check_ms is not None
+            assert check_ms <= min(model.values())

@@ -14,13 +14,13 @@ class Operation:
     kind = "Fetch"
 
     def __init__(self, ready_after: int = 1) -> None:
-        self.looks = 0
+        self.attempts = 0
         self.expired = False
         self.ready_after = ready_after
 
     def try_complete(self) -> bool:
-        self.looks += 1
-        return self.looks >= self.ready_after
+        self.attempts += 1
+        return self.attempts >= self.ready_after
 
     def expire(self) -> None:
         self.expired = True
@@ -45,12 +45,12 @@ def test_many_events_of_an_iteration_are_one_attempt() -> None:
     for _ in range(5):
         bench.purgatory.wake(bench.list)
         bench.purgatory.wake(other)
-    assert operation.looks == 0
+    assert operation.attempts == 0
     bench.iterations.end()
-    assert (operation.looks, bench.purgatory.size) == (1, 1)
+    assert (operation.attempts, bench.purgatory.size) == (1, 1)
     bench.purgatory.wake(bench.list)
     bench.iterations.end()
-    assert (operation.looks, bench.purgatory.size, bench.list, other) == (2, 0, {}, {})
+    assert (operation.attempts, bench.purgatory.size, bench.list, other) == (2, 0, {}, {})
     bench.pass_ms(1_000)
     assert not operation.expired
 
@@ -59,7 +59,7 @@ def test_no_operation_is_attempted_without_an_event() -> None:
     bench, operation = Bench(), Operation()
     bench.purgatory.park(operation, (bench.list,), 500)
     bench.iterations.end()
-    assert operation.looks == 0
+    assert operation.attempts == 0
 
 
 def test_the_deadline_ends_it() -> None:
@@ -68,7 +68,7 @@ def test_the_deadline_ends_it() -> None:
     bench.pass_ms(499)
     assert not operation.expired
     bench.pass_ms(1)
-    assert (operation.expired, operation.looks, bench.purgatory.size, bench.list) == (True, 0, 0, {})
+    assert (operation.expired, operation.attempts, bench.purgatory.size, bench.list) == (True, 0, 0, {})
 
 
 def test_a_dropped_operation_is_gone_even_when_it_was_marked() -> None:
@@ -79,7 +79,7 @@ def test_a_dropped_operation_is_gone_even_when_it_was_marked() -> None:
     bench.purgatory.drop(parked)
     bench.iterations.end()
     bench.pass_ms(500)
-    assert (operation.looks, operation.expired, bench.purgatory.size) == (0, False, 0)
+    assert (operation.attempts, operation.expired, bench.purgatory.size) == (0, False, 0)
 
 
 def test_operations_woken_by_a_completion_are_attempted_in_the_same_round() -> None:
@@ -94,7 +94,7 @@ def test_operations_woken_by_a_completion_are_attempted_in_the_same_round() -> N
     bench.purgatory.park(second, (second_list,), 500)
     bench.purgatory.wake(bench.list)
     bench.iterations.end()
-    assert (second.looks, bench.purgatory.size) == (1, 0)
+    assert (second.attempts, bench.purgatory.size) == (1, 0)
 
 
 def test_fetches_of_a_replica_share_a_list() -> None:
@@ -116,4 +116,4 @@ def test_one_that_raises_does_not_take_the_others_along() -> None:
     with pytest.raises(RuntimeError):
         bench.iterations.end()
     bench.iterations.end()
-    assert (second.looks, bench.purgatory.size) == (1, 1)
+    assert (second.attempts, bench.purgatory.size) == (1, 1)

@@ -16,7 +16,7 @@ from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.offset_commit import rejected_commit
-from signalbox.coordinator.group.offset_fetch import asked_groups, fetch_response, rejected_fetch
+from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
 from signalbox.coordinator.group_partition import partition_for
 from signalbox.coordinator.promise import Promise, gather
 from signalbox.coordinator.runtime import CoordinatorRuntime, value_or_awaitable
@@ -152,7 +152,7 @@ class GroupCoordinator:
         whose topics are all requested, the response has names only."""
         promises = [
             self._fetch_one(asked, request.require_stable, client.api_version)
-            for asked in asked_groups(request, client.api_version)
+            for asked in requested_groups(request, client.api_version)
         ]
         return value_or_awaitable(gather(promises).map(lambda groups: fetch_response(groups, client.api_version)))
 

@@ -169,19 +169,19 @@ class CoordinatorRuntime(Generic[S]):
             return Promise.failed(error)
         return context.writes.submit(decision)
 
-    def read(self, partition: int, look: Callable[[S], R]) -> Promise[R]:
-        """The result of `look` on the shard's committed state."""
-        return self.write(partition, lambda shard: Decision(look(shard)))
+    def read(self, partition: int, query: Callable[[S], R]) -> Promise[R]:
+        """The result of `query` on the shard's committed state."""
+        return self.write(partition, lambda shard: Decision(query(shard)))
 
-    def read_after_writes(self, partition: int, look: Callable[[S], R]) -> Promise[R]:
+    def read_after_writes(self, partition: int, query: Callable[[S], R]) -> Promise[R]:
         """As `read`, after all earlier writes are complete."""
         context = self._contexts.get(partition)
         if context is None or context.phase is not Phase.ACTIVE:
-            return self.read(partition, look)
+            return self.read(partition, query)
         read: Promise[R] = Promise()
 
         def settle() -> None:
-            now = self.read(partition, look)
+            now = self.read(partition, query)
             if now.error is not None:
                 read.fail(now.error)
             else:

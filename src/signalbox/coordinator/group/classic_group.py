@@ -168,8 +168,8 @@ class ClassicGroup:
         """Whether a member with these protocols can join the group."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(protocol_names)
-        everybody = len(self.members)
-        return protocol_type == self.protocol_type and any(self._votes[name] == everybody for name in protocol_names)
+        member_count = len(self.members)
+        return protocol_type == self.protocol_type and any(self._votes[name] == member_count for name in protocol_names)
 
     def choose_protocol(self) -> str:
         """The protocol that most members prefer, of those that all members support."""

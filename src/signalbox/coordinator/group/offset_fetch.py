@@ -21,7 +21,7 @@ Group = OffsetFetchRequest.OffsetFetchRequestGroup
 GroupResponse = OffsetFetchResponse.OffsetFetchResponseGroup
 
 
-def asked_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
+def requested_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
     """The request's groups; before version 8 there is one, in fields of the request itself."""
     if api_version >= GROUPS_FROM:
         return request.groups

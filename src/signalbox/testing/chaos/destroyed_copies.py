@@ -31,7 +31,7 @@ PARTITIONS = 2
 RECORDS = 100  # of each partition, before the fault and once more after it
 _BATCH = 10
 _BEFORE, _AFTER = 0, 1  # producer ids in RecordId
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 _TIMEOUT_S = 60.0
 _ANSWER_TIMEOUT_MS = 20_000
 
@@ -122,4 +122,4 @@ def _wait(holds: Callable[[], bool], what: str) -> None:
     while not holds():
         if time.monotonic() > deadline:
             raise ClusterUnhealthy(f"{what} in {_TIMEOUT_S:.0f} s")
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_INTERVAL_S)

@@ -17,7 +17,7 @@ from signalbox.testing.chaos.plan import NEED_ALL_IN_SYNC, Fault, Kind
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 
 Act = Callable[[int, float], bool]
 """Applies a fault to this broker for this number of seconds; returns whether its peers killed the broker meanwhile."""
@@ -114,7 +114,7 @@ class FaultInjector:
         while missing := self._state.what_is_missing(len(self._cluster.brokers)):
             if time.monotonic() > deadline:
                 raise ClusterUnhealthy(f"not healthy after {self._recovery_timeout_s:.0f} s: {missing}")
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_INTERVAL_S)
 
     def _kill(self, broker_id: int, hold_s: float) -> bool:
         self._cluster.kill(broker_id)

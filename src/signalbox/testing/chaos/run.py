@@ -12,7 +12,7 @@ from typing import Any
 
 from signalbox.testing.chaos.broker_logs import logged_losses, noisiest, troubles
 from signalbox.testing.chaos.changes.caller import LOGIN_SETTINGS, USER
-from signalbox.testing.chaos.changes.final_look import look
+from signalbox.testing.chaos.changes.final_check import check_until_consistent
 from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.descriptor_fault import descriptor_faults
@@ -165,7 +165,7 @@ class Run:
                 topic.found = read_everything(cluster.bootstrap(), topic.name, DESTROYED_PARTITIONS, _READ_TIMEOUT_S)
             self._wait_for_group(members)
             brokers = {node_id: broker.address("LOGIN") for node_id, broker in cluster.brokers.items()}
-            self._report.changes = look(changers, state, brokers, _AGREE_TIMEOUT_S)
+            self._report.changes = check_until_consistent(changers, state, brokers, _AGREE_TIMEOUT_S)
 
     def _inject_faults(self, injector: FaultInjector, started_s: float) -> None:
         """Injects faults as long as the run lasts, and in any case until all required faults have occurred."""

@@ -12,7 +12,7 @@ from signalbox.testing.chaos.changes.topic import Topics
 from signalbox.testing.chaos.faults import Act, ClusterUnhealthy
 from signalbox.testing.chaos.state_reader import StateReader
 
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 _TIMEOUT_S = 45.0
 
 
@@ -48,5 +48,5 @@ class StillTopics:
             while names := self._state.names(layout.DELETE_TOPICS):
                 if time.monotonic() > deadline:
                     raise ClusterUnhealthy(f"still being deleted: {', '.join(names)}")
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_INTERVAL_S)
             yield

@@ -23,7 +23,7 @@ from signalbox.testing.chaos.store_copies import PutBack
 from signalbox.testing.process_cluster import ClusterFailed
 
 _COMMAND = "store accept-older"
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 _TIMEOUT_S = 45.0
 
 
@@ -79,4 +79,4 @@ class StoreRestored:
         while not holds():
             if time.monotonic() > deadline:
                 raise ClusterUnhealthy(f"{what} in {_TIMEOUT_S:.0f} s")
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_INTERVAL_S)

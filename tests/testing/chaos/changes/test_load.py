@@ -11,7 +11,7 @@ import pytest
 
 from signalbox.protocol.error_table import Error
 from signalbox.testing.chaos.changes.caller import LOGIN_SETTINGS, USER, AnswerLost, Caller, NotSent
-from signalbox.testing.chaos.changes.final_look import look
+from signalbox.testing.chaos.changes.final_check import check_until_consistent
 from signalbox.testing.chaos.changes.kind import Kind
 from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
@@ -59,7 +59,7 @@ def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) 
     until(lambda: sum(each.acknowledged for each in changer.histories) >= ENOUGH, "changes enough")
     changer.stop()
     with state_in_file(store_of(cluster)) as state:
-        [check] = look([changer], state, addresses(cluster), 10)
+        [check] = check_until_consistent([changer], state, addresses(cluster), 10)
         assert check.examples == ()
         assert check.acknowledged >= ENOUGH
         assert check.unanswered == 0
@@ -72,7 +72,7 @@ def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) 
             if change is not None and moves(change, state)
         )
         history.answer(unheard, Error.NONE)
-        [check] = look([changer], state, addresses(cluster), 0)
+        [check] = check_until_consistent([changer], state, addresses(cluster), 0)
         assert check.lost == 1
         assert history.entity in check.examples[0]
 

@@ -14,11 +14,11 @@ from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.changes.model import History
 from signalbox.testing.chaos.state_reader import StateReader
 
-_LOOK_S = 0.3
+_POLL_INTERVAL_S = 0.3
 _ANSWER_S = 10.0
 
 
-def look(
+def check_until_consistent(
     changers: Sequence[SteadyChanger], state: StateReader, brokers: Mapping[int, str], timeout_s: float
 ) -> list[ChangeCheck]:
     """A result for each kind. A recent decision may not have reached every broker: compares again until all
@@ -36,7 +36,7 @@ def look(
         ]
         if all(check.holds for check in checks) or time.monotonic() > deadline:
             return checks
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_INTERVAL_S)
 
 
 def _as_they_are(kind: Kind, state: StateReader, brokers: Mapping[int, str]) -> tuple[States, dict[int, States]]:

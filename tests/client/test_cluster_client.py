@@ -220,7 +220,7 @@ def test_with_the_check_off_a_swap_goes_unnoticed() -> None:
 def test_a_dead_node_is_left_out_and_the_others_answer() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
-        await board.refuse("1")
+        await board.refuse_connections("1")
         for _ in range(6):
             assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
         assert client.rebootstraps == 0
@@ -233,7 +233,7 @@ def test_when_no_node_is_left_the_client_starts_over_and_comes_back() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
         await client.request_any(NO_TOPICS)
         for name in board.names():
-            await board.refuse(name)
+            await board.refuse_connections(name)
         cluster.advertised = {1: cluster.brokers[1].address}
         assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
         await until_true(lambda: list(client.view.nodes) == [1])

@@ -131,7 +131,7 @@ def test_a_broker_that_cannot_be_identified_stays_unverified() -> None:
 def test_addresses_without_a_response() -> None:
     async def test(cluster: LoopbackCluster, board: Switchboard) -> None:
         probe = RouteProbe(SETTINGS)
-        await board.refuse("2")
+        await board.refuse_connections("2")
         (rejected,) = await probe.probe(Address(*cluster.advertised[2]))
         assert (rejected.status, rejected.answering_node) == (RouteStatus.REJECTED, None)
         (unresolved,) = await probe.probe(Address("no-such-host.invalid", 9092))

@@ -43,7 +43,7 @@ def test_every_key_reaches_its_setting() -> None:
         offsets_retention_ms=360_000,
     )
     assert RuntimeSettings.read(values) == RuntimeSettings(
-        load_buffer_bytes=7, commit_timeout_ms=8, chore_interval_ms=9, append_linger_ms=10, compression="lz4"
+        load_buffer_bytes=7, commit_timeout_ms=8, maintenance_interval_ms=9, append_linger_ms=10, compression="lz4"
     )
 
 

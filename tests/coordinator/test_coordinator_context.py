@@ -10,7 +10,7 @@ from signalbox.coordinator.decision import Decision
 from signalbox.protocol.error_table import Error
 
 
-def test_only_an_active_seat_lets_requests_in() -> None:
+def test_only_an_active_context_accepts_requests() -> None:
     assert set(REJECTION) == set(Phase)
     assert [phase for phase, error in REJECTION.items() if error is Error.NONE] == [Phase.ACTIVE]
 

@@ -75,7 +75,7 @@ async def test_so_is_every_rejection(api: ApiKey, version: int) -> None:
 
 
 @transcript
-async def test_full_answers_can_be_said_at_every_version() -> None:
+async def test_full_responses_can_be_encoded_at_every_version() -> None:
     """Static members, offsets with metadata and leader epochs: newer versions' fields must not break older versions."""
     bench = await Bench().start()
     joins = [bench.join(instance="i1"), bench.join(version=3)]
@@ -158,7 +158,7 @@ async def test_a_join_that_fails_has_a_null_protocol_name_where_the_version_can_
     bench = await Bench().start()
     for version, name in ((6, ""), (7, None), (9, None)):
         request = request_of(ApiKey.JOIN_GROUP, version)
-        request.member_id = "nobody"
+        request.member_id = "unknown"
         response = BenchCall(bench.coordinator.join_group(request, ClientContext("c", "/h", version))).response
         assert (response.error_code, response.protocol_name) == (Error.UNKNOWN_MEMBER_ID, name)
         assert response.encode(version)

@@ -55,7 +55,7 @@ class Member:
         self.joined: Any = None
         self.generation = -1
 
-    def hear(self, town: Town) -> None:
+    def read_responses(self, town: Town) -> None:
         if self.joining is not None and self.joining.answered:
             answer, self.joining = self.joining.response, None
             if answer.error_code == Error.NONE:
@@ -102,7 +102,7 @@ class Town:
             await getattr(self, step.replace(" ", "_"))(self.members[number], amount)
             await settle()
             for member in self.members:
-                member.hear(self)
+                member.read_responses(self)
             self.check_groups()
             self.check_offsets()
         await self.finish()
@@ -117,7 +117,7 @@ class Town:
             else:
                 await self.heartbeat(one, amount)
             await settle()
-            one.hear(self)
+            one.read_responses(self)
         await self.bench.pass_time(600)
 
     async def join(self, member: Member, amount: int) -> None:

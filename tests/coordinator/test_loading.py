@@ -65,7 +65,7 @@ def test_a_read_never_exceeds_what_fits_into_a_slice() -> None:
     assert len(log.reads) >= 10 * len(large) // MAX_READ_BYTES
 
 
-def test_unknown_kinds_markers_transactions_and_keyless_records_are_left_alone() -> None:
+def test_unknown_kinds_markers_transactions_and_keyless_records_are_skipped() -> None:
     log = log_of(
         batch("a", "?later", None),
         batch("marker", control=True, producer_id=7, producer_epoch=0),
@@ -92,8 +92,8 @@ def test_a_log_that_is_led_elsewhere_cannot_be_loaded() -> None:
 def test_reads_may_cut_the_last_batch_short() -> None:
     class Cutting(MemoryLog):
         def read(self, partition: int, from_offset: int, max_bytes: int) -> bytes:
-            whole = super().read(partition, from_offset, max_bytes)
-            return whole + batch("cut")[: len(whole) % 80]
+            complete = super().read(partition, from_offset, max_bytes)
+            return complete + batch("cut")[: len(complete) % 80]
 
     log = Cutting()
     log.batches = log_of(*(batch(f"k{number}" * number) for number in range(1, 20))).batches

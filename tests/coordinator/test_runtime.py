@@ -11,11 +11,11 @@ from tests.coordinator.memory_log import MemoryLog
 from tests.coordinator.test_batch_builder import TextSerde
 
 from signalbox.common.clock import ManualClock, SystemClock
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
 from signalbox.coordinator.ports import Timer
-from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix, reply
+from signalbox.coordinator.promise import Promise
+from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix, value_or_awaitable
 from signalbox.protocol.error_table import Error, KafkaError
 
 
@@ -40,7 +40,7 @@ class Notes:
         yield
         self.events.append("unloaded")
 
-    def chores(self) -> Iterator[Decision[None]]:
+    def maintenance(self) -> Iterator[Decision[None]]:
         yield note("chore", str(len(self.notes)))
 
 
@@ -75,12 +75,12 @@ class Desk:
 Result = TypeVar("Result")
 
 
-async def reply_of(answer: Answer[Result]) -> Result:
-    got = reply(answer)
+async def reply_of(answer: Promise[Result]) -> Result:
+    got = value_or_awaitable(answer)
     return await got if isinstance(got, Awaitable) else got
 
 
-def rejection(answer: Answer[Any]) -> Error | None:
+def rejection(answer: Promise[Any]) -> Error | None:
     return None if answer.error is None else answer.error.error
 
 
@@ -329,7 +329,7 @@ async def test_the_loop_itself_keeps_deadlines_by_a_real_clock() -> None:
 
 @transcript
 async def test_chores_come_round() -> None:
-    desk = Desk(RuntimeSettings(chore_interval_ms=1_000))
+    desk = Desk(RuntimeSettings(maintenance_interval_ms=1_000))
     shard = await desk.elect()
     await desk.pass_time(1_000)
     assert shard.notes == {"chore": "0"}
@@ -358,18 +358,18 @@ async def test_long_loads_leave_the_loop_to_others() -> None:
     desk.log.lead(0, 2)
     loading = desk.runtime.on_elected(0, 2)
     loop = asyncio.get_running_loop()
-    longest, turns = 0.0, 0
+    longest, slices = 0.0, 0
     while not loading.done:
         began = loop.time()
         await asyncio.sleep(0)
-        longest, turns = max(longest, loop.time() - began), turns + 1
+        longest, slices = max(longest, loop.time() - began), slices + 1
     assert len(desk.shards[-1].notes) == 3_000
-    assert turns > 10
+    assert slices > 10
     assert longest < 0.05, "a slice is 150 µs; the rest is a busy machine"
 
 
 @transcript
-async def test_writes_linger_when_they_are_told_to() -> None:
+async def test_writes_linger_for_the_configured_time() -> None:
     desk = Desk(RuntimeSettings(append_linger_ms=20))
     shard = await desk.elect()
     first = desk.runtime.write(0, lambda shard: note("a", "1"))
@@ -387,7 +387,7 @@ async def test_a_handler_that_went_away_does_not_hurt() -> None:
     await desk.elect()
     desk.log.held = True
     written = desk.runtime.write(0, lambda shard: note("k", "v"))
-    waiting = asyncio.ensure_future(reply(written))  # type: ignore[arg-type]
+    waiting = asyncio.ensure_future(value_or_awaitable(written))  # type: ignore[arg-type]
     await settle()
     waiting.cancel()
     desk.log.commit_all()

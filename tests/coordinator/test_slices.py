@@ -8,7 +8,7 @@ from signalbox.coordinator.slices import SLICE_SECONDS, run_in_slices
 
 
 class HandLoop:
-    """An event loop that the test runs by `turn`; `seconds` is its clock."""
+    """An event loop that the test runs by `run_iteration`; `seconds` is its clock."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -25,7 +25,7 @@ class HandLoop:
         self.alarms.append(HandAlarm(when, callback))
         return self.alarms[-1]
 
-    def turn(self) -> None:
+    def run_iteration(self) -> None:
         ready, self.ready = self.ready, []
         for callback in ready:
             callback()
@@ -58,14 +58,14 @@ def test_work_is_done_in_slices_and_finished_once() -> None:
     lengths = []
     while loop.ready:
         before = len(done)
-        loop.turn()
+        loop.run_iteration()
         lengths.append(len(done) - before)
     assert lengths == [3, 3, 3, 1]
     assert finished == [True]
 
 
-def test_nothing_to_do_is_finished_in_the_next_turn() -> None:
+def test_work_without_steps_is_finished_in_the_next_iteration() -> None:
     loop, finished = HandLoop(), []
     run_in_slices(lambda: loop, iter(()), lambda: finished.append(True))
-    loop.turn()
+    loop.run_iteration()
     assert (finished, loop.ready) == ([True], [])

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from signalbox.coordinator.timer_queue import TimerQueue
 
 
-def queue_with(heard: list[str], *rows: tuple[str, float]) -> TimerQueue[Callable[[], None]]:
+def queue_with(fired: list[str], *rows: tuple[str, float]) -> TimerQueue[Callable[[], None]]:
     queue: TimerQueue[Callable[[], None]] = TimerQueue()
     for key, due_at_ms in rows:
-        queue.schedule(key, due_at_ms, lambda key=key: heard.append(key))  # type: ignore[misc]
+        queue.schedule(key, due_at_ms, lambda key=key: fired.append(key))  # type: ignore[misc]
     return queue
 
 
@@ -21,44 +21,44 @@ def fire(queue: TimerQueue[Callable[[], None]], now_ms: float) -> None:
 
 
 def test_actions_come_when_due_earliest_first() -> None:
-    heard: list[str] = []
-    queue = queue_with(heard, ("b", 20), ("a", 10), ("c", 30))
-    assert queue.next_look_ms() == 10
+    fired: list[str] = []
+    queue = queue_with(fired, ("b", 20), ("a", 10), ("c", 30))
+    assert queue.next_check_ms() == 10
     fire(queue, 25)
-    assert heard == ["a", "b"]
+    assert fired == ["a", "b"]
     assert len(queue) == 1
 
 
 def test_a_key_has_one_deadline_that_moves_either_way() -> None:
-    heard: list[str] = []
-    queue = queue_with(heard, ("a", 10))
-    queue.schedule("a", 30, lambda: heard.append("later"))
+    fired: list[str] = []
+    queue = queue_with(fired, ("a", 10))
+    queue.schedule("a", 30, lambda: fired.append("later"))
     fire(queue, 20)
-    assert heard == []
-    queue.schedule("a", 25, lambda: heard.append("sooner"))
-    assert queue.next_look_ms() == 25
+    assert fired == []
+    queue.schedule("a", 25, lambda: fired.append("sooner"))
+    assert queue.next_check_ms() == 25
     fire(queue, 25)
     fire(queue, 100)
-    assert heard == ["sooner"]
+    assert fired == ["sooner"]
 
 
 def test_a_cancelled_key_is_silent_and_may_come_back() -> None:
-    heard: list[str] = []
-    queue = queue_with(heard, ("a", 10))
+    fired: list[str] = []
+    queue = queue_with(fired, ("a", 10))
     queue.cancel("a")
     queue.cancel("never")
     fire(queue, 20)
-    queue.schedule("a", 30, lambda: heard.append("back"))
+    queue.schedule("a", 30, lambda: fired.append("back"))
     fire(queue, 30)
-    assert heard == ["back"]
+    assert fired == ["back"]
 
 
 def test_what_an_action_schedules_for_now_runs_too() -> None:
-    heard: list[str] = []
+    fired: list[str] = []
     queue: TimerQueue[Callable[[], None]] = TimerQueue()
-    queue.schedule("a", 1, lambda: queue.schedule("b", 2, lambda: heard.append("b")))
+    queue.schedule("a", 1, lambda: queue.schedule("b", 2, lambda: fired.append("b")))
     fire(queue, 5)
-    assert heard == ["b"]
+    assert fired == ["b"]
 
 
 @given(
@@ -88,6 +88,6 @@ def test_it_agrees_with_a_plain_dictionary(steps: list[tuple[str, int, int]]) ->
             model = {key: at for key, at in model.items() if at > now}
         assert len(queue) == len(model)
         if model:
-            look = queue.next_look_ms()
-            assert look is not None
-            assert look <= min(model.values())
+            check_ms = queue.next_check_ms()
+            assert check_ms is not None
+            assert check_ms <= min(model.values())

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.coordinator.write_errors import TOO_LARGE, WRITTEN_ALL_THE_SAME, answer_for
+from signalbox.coordinator.write_errors import TOO_LARGE, WRITTEN_DESPITE_ERROR, client_error_for
 from signalbox.protocol.error_table import Error
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "client_error"),
     [
         (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
@@ -22,9 +22,9 @@ from signalbox.protocol.error_table import Error
         (Error.NONE, Error.NONE),
     ],
 )
-def test_the_logs_words_become_the_coordinators(error: Error, told: Error) -> None:
-    assert answer_for(error) is told
+def test_errors_of_the_log_become_errors_of_a_coordinator(error: Error, client_error: Error) -> None:
+    assert client_error_for(error) is client_error
 
 
 def test_a_batch_cannot_be_both_too_large_and_written() -> None:
-    assert not TOO_LARGE & WRITTEN_ALL_THE_SAME
+    assert not TOO_LARGE & WRITTEN_DESPITE_ERROR

@@ -26,7 +26,7 @@ class Desk:
         self.appended_keys: list[list[bytes | None]] = []
         self.in_flight: list[Batch] = []
         self.replayed: list[str] = []
-        self.outcomes: list[tuple[str, Error]] = []
+        self.results: list[tuple[str, Error]] = []
         self.gathering = 0
         self.rejection: Error | None = None
         self.queue = WriteQueue(self, (3, 9), builder, lambda record: self.replayed.append(record.key), self)
@@ -56,9 +56,9 @@ class Desk:
     def decision(self, *keys: str, replayed: bool = True, atomic: bool = True) -> Decision[str]:
         name = keys[0]
         return Decision(
-            f"answer {name}",
+            f"response {name}",
             [CoordinatorRecord(key, "value" * 20) for key in keys],
-            on_outcome=lambda error: self.outcomes.append((name, error)),
+            on_completion=lambda error: self.results.append((name, error)),
             replayed=replayed,
             atomic=atomic,
         )
@@ -66,24 +66,24 @@ class Desk:
 
 def test_a_decision_without_records_is_answered_at_once() -> None:
     desk = Desk()
-    heard: list[Error] = []
-    assert desk.queue.submit(Decision("x", on_outcome=heard.append)).value() == "x"
-    assert (heard, desk.gathering) == ([Error.NONE], 0)
+    results: list[Error] = []
+    assert desk.queue.submit(Decision("x", on_completion=results.append)).value() == "x"
+    assert (results, desk.gathering) == ([Error.NONE], 0)
 
 
-def test_decisions_of_a_turn_share_a_batch_and_are_answered_when_it_is_committed() -> None:
+def test_decisions_of_an_iteration_share_a_batch_and_complete_when_it_is_committed() -> None:
     desk = Desk()
-    answers = [desk.queue.submit(desk.decision("a", "b")), desk.queue.submit(desk.decision("c"))]
+    promises = [desk.queue.submit(desk.decision("a", "b")), desk.queue.submit(desk.decision("c"))]
     assert (desk.gathering, desk.appended_keys) == (1, [])
     desk.queue.flush()
     desk.queue.flush()
     assert desk.appended_keys == [[b"a", b"b", b"c"]]
     assert desk.replayed == []
-    assert not answers[0].done
+    assert not promises[0].done
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     assert desk.replayed == ["a", "b", "c"]
-    assert desk.outcomes == [("a", Error.NONE), ("c", Error.NONE)]
-    assert [answer.value() for answer in answers] == ["answer a", "answer c"]
+    assert desk.results == [("a", Error.NONE), ("c", Error.NONE)]
+    assert [promise.value() for promise in promises] == ["response a", "response c"]
 
 
 def test_batches_are_concluded_in_the_order_of_the_log() -> None:
@@ -99,12 +99,12 @@ def test_batches_are_concluded_in_the_order_of_the_log() -> None:
 
 def test_a_rejected_batch_fails_all_its_decisions_and_changes_nothing() -> None:
     desk = Desk()
-    answers = [desk.queue.submit(desk.decision(key)) for key in ("a", "b")]
+    promises = [desk.queue.submit(desk.decision(key)) for key in ("a", "b")]
     desk.rejection = Error.NOT_ENOUGH_REPLICAS
     desk.queue.flush()
     assert desk.replayed == []
-    assert [answer.error.error for answer in answers if answer.error] == [Error.NOT_ENOUGH_REPLICAS] * 2
-    assert [error for _, error in desk.outcomes] == [Error.NOT_ENOUGH_REPLICAS] * 2
+    assert [promise.error.error for promise in promises if promise.error] == [Error.NOT_ENOUGH_REPLICAS] * 2
+    assert [error for _, error in desk.results] == [Error.NOT_ENOUGH_REPLICAS] * 2
 
 
 def test_records_that_the_decision_keeps_itself_are_not_replayed() -> None:
@@ -118,27 +118,27 @@ def test_records_that_the_decision_keeps_itself_are_not_replayed() -> None:
 
 def test_a_large_decision_is_spread_over_batches_and_answered_after_the_last() -> None:
     desk = Desk(max_batch_bytes=500)
-    answer = desk.queue.submit(desk.decision(*(f"k{number}" for number in range(10)), atomic=False))
+    promise = desk.queue.submit(desk.decision(*(f"k{number}" for number in range(10)), atomic=False))
     desk.queue.flush()
     assert len(desk.in_flight) > 1
     for batch in desk.in_flight[:-1]:
         desk.queue.settle(batch, Error.NONE)
-    assert not answer.done
+    assert not promise.done
     desk.queue.settle(desk.in_flight[-1], Error.NONE)
-    assert answer.value() == "answer k0"
+    assert promise.value() == "response k0"
     assert desk.replayed == [f"k{number}" for number in range(10)]
 
 
 def test_a_spread_decision_fails_with_its_first_error() -> None:
     desk = Desk(max_batch_bytes=500)
-    answer = desk.queue.submit(desk.decision(*(f"k{number}" for number in range(10)), atomic=False))
+    promise = desk.queue.submit(desk.decision(*(f"k{number}" for number in range(10)), atomic=False))
     desk.queue.flush()
     for batch in desk.in_flight:
         first = batch is desk.in_flight[0]
         desk.queue.settle(batch, Error.KAFKA_STORAGE_ERROR if first else Error.NONE)
-    assert answer.error is not None
-    assert answer.error.error is Error.KAFKA_STORAGE_ERROR
-    assert len(desk.outcomes) == 1
+    assert promise.error is not None
+    assert promise.error.error is Error.KAFKA_STORAGE_ERROR
+    assert len(desk.results) == 1
 
 
 def test_a_full_batch_is_appended_before_the_next_begins() -> None:
@@ -152,24 +152,24 @@ def test_a_full_batch_is_appended_before_the_next_begins() -> None:
 
 def test_giving_up_answers_the_client_once_and_the_batch_still_counts() -> None:
     desk = Desk()
-    answer = desk.queue.submit(desk.decision("a"))
+    promise = desk.queue.submit(desk.decision("a"))
     desk.queue.flush()
     desk.queue.give_up_waiting(desk.in_flight[0])
-    assert answer.error is not None
-    assert answer.error.error is Error.REQUEST_TIMED_OUT
+    assert promise.error is not None
+    assert promise.error.error is Error.REQUEST_TIMED_OUT
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     assert desk.replayed == ["a"]
-    assert desk.outcomes == [("a", Error.REQUEST_TIMED_OUT)]
+    assert desk.results == [("a", Error.REQUEST_TIMED_OUT)]
 
 
 def test_closing_fails_what_is_under_way_and_what_comes_later() -> None:
     desk = Desk()
-    answers = [desk.queue.submit(desk.decision("a"))]
+    promises = [desk.queue.submit(desk.decision("a"))]
     desk.queue.flush()
-    answers.append(desk.queue.submit(desk.decision("b")))
+    promises.append(desk.queue.submit(desk.decision("b")))
     desk.queue.close()
-    answers.append(desk.queue.submit(desk.decision("c")))
-    assert [answer.error.error for answer in answers if answer.error] == [Error.NOT_COORDINATOR] * 3
+    promises.append(desk.queue.submit(desk.decision("c")))
+    assert [promise.error.error for promise in promises if promise.error] == [Error.NOT_COORDINATOR] * 3
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     desk.queue.flush()
     assert desk.replayed == []

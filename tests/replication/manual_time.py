@@ -46,8 +46,8 @@ class ManualTimers:
         return fired
 
 
-class ManualTurns:
-    """The `at_turn_end` port: `end` ends the turn."""
+class ManualIterations:
+    """The `at_iteration_end` port: `end` ends the iteration."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[[], None]] = []
@@ -56,7 +56,7 @@ class ManualTurns:
         self._callbacks.append(callback)
 
     def end(self) -> bool:
-        """Runs all callbacks for the end of the turn. True if there were any."""
+        """Runs all callbacks for the end of the iteration. True if there were any."""
         ran = bool(self._callbacks)
         while self._callbacks:
             callbacks, self._callbacks = self._callbacks, []

@@ -32,7 +32,7 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.file_system import FileSystem, RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.replication.manual_time import ManualTimers, ManualTurns
+from tests.replication.manual_time import ManualIterations, ManualTimers
 
 TOPIC = "flights"
 TOPIC_ID = bytes(range(16))
@@ -188,7 +188,7 @@ class MemoryBroker:
         self.at_kill: list[Callable[[], None]] = []  # called by `kill`: the broker's connections close
         cluster.brokers[broker_id] = self
         self.timers = ManualTimers(cluster.clock)
-        self.turns = ManualTurns()
+        self.iterations = ManualIterations()
         self.logs = LogManager([str(cluster.folder / str(broker_id))], file_system or RealFileSystem(), cluster.clock)
         self.logs.start(CLUSTER_ID, broker_id)
         life = self.life
@@ -203,7 +203,7 @@ class MemoryBroker:
         self.manager = ReplicaManager(
             self.logs,
             dependencies,
-            Scheduler(cluster.clock, self.timers, self.turns, lambda work: work()),
+            Scheduler(cluster.clock, self.timers, self.iterations, lambda work: work()),
             cluster.config,
             random.Random(broker_id),
         )
@@ -421,7 +421,7 @@ class MemoryCluster:
         while moved:
             moved = False
             for broker in list(self.brokers.values()):
-                moved |= broker.turns.end()
+                moved |= broker.iterations.end()
             if self.mail:
                 moved = True
                 delivered += 1

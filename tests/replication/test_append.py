@@ -23,39 +23,39 @@ def alone(tmp_path: Path, *, replicas: list[int] | None = None, min_insync_repli
     return cluster
 
 
-def errors(outcome: object) -> list[Error]:
-    return [Error.of(pending.error) for pending in outcome.value]  # type: ignore[attr-defined]
+def errors(result: object) -> list[Error]:
+    return [Error.of(pending.error) for pending in result.value]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
 def test_an_append_is_answered_when_it_is_written(tmp_path: Path, acks: int) -> None:
     cluster = alone(tmp_path)
-    outcome = cluster.produce(1, b"a", b"b", acks=acks)
-    assert not outcome.done
+    result = cluster.produce(1, b"a", b"b", acks=acks)
+    assert not result.done
     cluster.run()
-    [pending] = outcome.value
+    [pending] = result.value
     assert (pending.error, pending.base_offset, pending.log_append_time_ms, pending.log_start_offset) == (0, 0, -1, 0)
 
 
 def test_acks_all_waits_for_every_replica_in_sync(tmp_path: Path) -> None:
     cluster = alone(tmp_path, replicas=[1, 2, 3])
-    outcome = cluster.produce(1, b"a")
+    result = cluster.produce(1, b"a")
     cluster.run()
     partition = cluster.brokers[1].partition()
     partition.record_follower_fetch(2, 1, 0)
-    assert not outcome.done
+    assert not result.done
     partition.record_follower_fetch(3, 1, 0)
-    assert errors(outcome) == [Error.NONE]
+    assert errors(result) == [Error.NONE]
 
 
 def test_replicas_that_are_too_slow_cost_the_request_its_time(tmp_path: Path) -> None:
     cluster = alone(tmp_path, replicas=[1, 2])
-    outcome = cluster.produce(1, b"a", timeout_ms=300)
+    result = cluster.produce(1, b"a", timeout_ms=300)
     cluster.advance(299)
-    assert not outcome.done
+    assert not result.done
     cluster.advance(1)
-    assert errors(outcome) == [Error.REQUEST_TIMED_OUT]
-    assert outcome.value[0].base_offset == -1
+    assert errors(result) == [Error.REQUEST_TIMED_OUT]
+    assert result.value[0].base_offset == -1
     cluster.brokers[1].partition().record_follower_fetch(2, 1, 0)
     assert cluster.brokers[1].partition().high_watermark == 1, "it was appended all the same"
 
@@ -65,22 +65,22 @@ def test_too_few_replicas_in_sync(tmp_path: Path) -> None:
     late = cluster.produce(1, b"a")
     cluster.run()
     cluster.elect(1, isr=[1])
-    outcome = cluster.produce(1, b"b")
-    assert errors(outcome) == [Error.NOT_ENOUGH_REPLICAS]
-    assert outcome.value[0].error_message == "1 replicas in sync, min.insync.replicas is 2"
+    result = cluster.produce(1, b"b")
+    assert errors(result) == [Error.NOT_ENOUGH_REPLICAS]
+    assert result.value[0].error_message == "1 replicas in sync, min.insync.replicas is 2"
     assert errors_after(cluster, acks=1) == [Error.NONE]
     assert not late.done
 
 
 def errors_after(cluster: MemoryCluster, acks: int) -> list[Error]:
-    outcome = cluster.produce(1, b"x", acks=acks)
+    result = cluster.produce(1, b"x", acks=acks)
     cluster.run()
-    return errors(outcome)
+    return errors(result)
 
 
 def test_committed_but_no_longer_safe(tmp_path: Path) -> None:
     cluster = alone(tmp_path, replicas=[1, 2, 3], min_insync_replicas=2)
-    outcome = cluster.produce(1, b"a")
+    result = cluster.produce(1, b"a")
     cluster.run()
     partition = cluster.brokers[1].partition()
     partition.record_follower_fetch(2, 1, 0)
@@ -88,7 +88,7 @@ def test_committed_but_no_longer_safe(tmp_path: Path) -> None:
     partition.settings = cluster.configs.topic
     partition.effective_min_isr = 4
     partition.record_follower_fetch(3, 1, 0)
-    assert errors(outcome) == [Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+    assert errors(result) == [Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
 
 
 REJECTED = {
@@ -104,55 +104,55 @@ REJECTED = {
 @pytest.mark.parametrize("name", REJECTED)
 def test_appends_rejected_before_validation(tmp_path: Path, name: str) -> None:
     target, acks, error = REJECTED[name]
-    outcome = alone(tmp_path).brokers[1].manager.append([(target, batch_of(b"x"))], acks, 100)
-    assert errors(outcome) == [error]
+    result = alone(tmp_path).brokers[1].manager.append([(target, batch_of(b"x"))], acks, 100)
+    assert errors(result) == [error]
 
 
 def test_a_partition_of_another_broker(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [1, 2])
     cluster.create([1])
-    outcome = cluster.produce(2, b"x")
-    assert errors(outcome) == [Error.NOT_LEADER_OR_FOLLOWER]
+    result = cluster.produce(2, b"x")
+    assert errors(result) == [Error.NOT_LEADER_OR_FOLLOWER]
     assert cluster.brokers[2].manager.current_leader(TOPIC, 0) == (1, 0)
 
 
-def test_a_damaged_batch_is_rejected_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_corrupt_batch_is_rejected_and_the_others_are_appended(tmp_path: Path) -> None:
     cluster = alone(tmp_path)
-    damaged = batch_of(b"x")
-    damaged[-1] ^= 1
-    entries = [((TOPIC, 0), batch_of(b"x")), ((TOPIC, 1), damaged), ((TOPIC, 2), batch_of(b"y"))]
-    outcome = cluster.brokers[1].manager.append(entries, 1, 100)
+    corrupt = batch_of(b"x")
+    corrupt[-1] ^= 1
+    entries = [((TOPIC, 0), batch_of(b"x")), ((TOPIC, 1), corrupt), ((TOPIC, 2), batch_of(b"y"))]
+    result = cluster.brokers[1].manager.append(entries, 1, 100)
     cluster.run()
-    assert errors(outcome) == [Error.NONE, Error.CORRUPT_MESSAGE, Error.NONE]
-    assert "checksum" in (outcome.value[1].error_message or "")
+    assert errors(result) == [Error.NONE, Error.CORRUPT_MESSAGE, Error.NONE]
+    assert "checksum" in (result.value[1].error_message or "")
 
 
 def test_bad_records_are_named_and_the_other_partitions_go_on(tmp_path: Path) -> None:
     cluster = alone(tmp_path)
     bad = bytearray(poisoned(MISNUMBERED["offset delta 5"], ManualClock().now_ms()))
-    outcome = cluster.brokers[1].manager.append([((TOPIC, 0), bad), ((TOPIC, 1), batch_of(b"x"))], 1, 100)
+    result = cluster.brokers[1].manager.append([((TOPIC, 0), bad), ((TOPIC, 1), batch_of(b"x"))], 1, 100)
     cluster.run()
-    assert errors(outcome) == [Error.INVALID_RECORD, Error.NONE]
-    assert outcome.value[0].record_errors == ((1, "Offset delta 5 of record 1: deltas count up from 0."),)
+    assert errors(result) == [Error.INVALID_RECORD, Error.NONE]
+    assert result.value[0].record_errors == ((1, "Offset delta 5 of record 1: deltas count up from 0."),)
 
 
 def test_leadership_that_changes_while_records_are_checked(tmp_path: Path) -> None:
     """Admission yields between slices; the batch must not be appended if leadership has changed meanwhile."""
     cluster = alone(tmp_path, replicas=[1, 2])
     rows = [Record(timestamp=ManualClock().now_ms(), value=bytes(at % 90)) for at in range(500)]
-    batch, outcomes = bytearray(encode_batch(rows)), list[Any]()
+    batch, results = bytearray(encode_batch(rows)), list[Any]()
 
     def work() -> None:
-        outcomes.append(cluster.brokers[1].manager.append([((TOPIC, 0), batch)], 1, 100))
+        results.append(cluster.brokers[1].manager.append([((TOPIC, 0), batch)], 1, 100))
 
     task = CooperativeTask(work)
     task.switch()  # the slice is over at once: the task stops at its first yield
-    assert not outcomes
+    assert not results
     cluster.elect(1)
     while not task.dead:
         task.switch()
     cluster.run()
-    assert errors(outcomes[0]) == [Error.NOT_LEADER_OR_FOLLOWER]
+    assert errors(results[0]) == [Error.NOT_LEADER_OR_FOLLOWER]
     log = cluster.brokers[1].partition().log
     assert log is not None
     assert log.next_offset == 0
@@ -163,9 +163,9 @@ def test_a_repeated_batch_gets_the_answer_of_the_first_time(tmp_path: Path) -> N
 
     def send(sequence: int, acks: int = -1) -> tuple[int, int]:
         batch = batch_of(b"a", b"b", producer_id=7, sequence=sequence)
-        outcome = cluster.brokers[1].manager.append([((TOPIC, 0), batch)], acks, 100)
+        result = cluster.brokers[1].manager.append([((TOPIC, 0), batch)], acks, 100)
         cluster.run()
-        return outcome.value[0].error, outcome.value[0].base_offset
+        return result.value[0].error, result.value[0].base_offset
 
     assert [send(0), send(2), send(0), send(2, acks=1)] == [(0, 0), (0, 2), (0, 0), (0, 2)]
     assert send(6) == (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
@@ -174,33 +174,33 @@ def test_a_repeated_batch_gets_the_answer_of_the_first_time(tmp_path: Path) -> N
 
 def test_a_repeated_batch_waits_for_the_replicas_too(tmp_path: Path) -> None:
     cluster = alone(tmp_path, replicas=[1, 2])
-    outcomes = []
+    results = []
     for _ in range(2):
         batch = batch_of(b"a", producer_id=7, sequence=0)
-        outcomes.append(cluster.brokers[1].manager.append([((TOPIC, 0), batch)], -1, 1_000))
+        results.append(cluster.brokers[1].manager.append([((TOPIC, 0), batch)], -1, 1_000))
         cluster.run()
-    assert [outcome.done for outcome in outcomes] == [False, False]
+    assert [result.done for result in results] == [False, False]
     cluster.brokers[1].partition().record_follower_fetch(2, 1, 0)
-    assert [errors(outcome) for outcome in outcomes] == [[Error.NONE], [Error.NONE]]
+    assert [errors(result) for result in results] == [[Error.NONE], [Error.NONE]]
 
 
 def test_the_coordinator_may_write_internal_topics(tmp_path: Path) -> None:
     cluster = alone(tmp_path)
-    outcome = cluster.brokers[1].manager.append(
+    result = cluster.brokers[1].manager.append(
         [(("__consumer_offsets", 0), batch_of(b"x"))], -1, 100, from_client=False
     )
-    assert errors(outcome) == [Error.UNKNOWN_TOPIC_OR_PARTITION], "there is none here, but it was let through"
+    assert errors(result) == [Error.UNKNOWN_TOPIC_OR_PARTITION], "there is none here, but it was let through"
 
 
-def test_a_write_that_fails_fails_every_batch_of_the_turn(tmp_path: Path) -> None:
+def test_a_write_that_fails_fails_every_batch_of_the_iteration(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path, [])
     disk = FaultyFileSystem()
     broker = cluster.start(1, disk)
     cluster.create([1])
-    outcomes = [cluster.produce(1, b"%d" % number, acks=1) for number in range(3)]
+    results = [cluster.produce(1, b"%d" % number, acks=1) for number in range(3)]
     disk.rules.append(FaultRule("pwrite"))
     cluster.run()
-    assert [errors(outcome) for outcome in outcomes] == [[Error.KAFKA_STORAGE_ERROR]] * 3
+    assert [errors(result) for result in results] == [[Error.KAFKA_STORAGE_ERROR]] * 3
     broker.manager.on_log_failure()
     cluster.run()
     assert broker.partition().is_offline

@@ -116,9 +116,9 @@ def test_the_only_replica_serves_its_intact_records(tmp_path: Path, caplog: pyte
     assert values_of(cluster.brokers[2].content()) == RECORDS[:4], "everything before the corrupt batch"
     manager = cluster.brokers[1].manager
     assert (manager.corrupt_logs.count, manager.corrupt_logs.rebuilt) == (1, 0)
-    outcome = cluster.produce(1, b"more", acks=1)
+    result = cluster.produce(1, b"more", acks=1)
     cluster.run()
-    assert outcome.value[0].error == Error.NONE
+    assert result.value[0].error == Error.NONE
 
 
 @pytest.mark.spec("D3")

@@ -71,7 +71,7 @@ def test_losing_leadership_ends_the_wait(tmp_path: Path) -> None:
     cluster = with_records(tmp_path, [1, 2])
     answer = delete(cluster, 2)
     cluster.elect(2)
-    cluster.brokers[1].turns.end()
+    cluster.brokers[1].iterations.end()
     assert result(answer) == (Error.NOT_LEADER_OR_FOLLOWER, -1)
 
 

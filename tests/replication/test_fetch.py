@@ -257,8 +257,8 @@ def test_a_session_from_full_to_incremental_to_closed(tmp_path: Path) -> None:
     assert (nothing_new.session_id, nothing_new.responses) == (full.session_id, [])
     cluster.produce(1, b"b", index=2)
     cluster.run()
-    news = fetch(cluster, several(session_id=full.session_id, session_epoch=2)).value
-    assert list(sizes(news)) == [2]
+    changed = fetch(cluster, several(session_id=full.session_id, session_epoch=2)).value
+    assert list(sizes(changed)) == [2]
     wrong = fetch(cluster, several(session_id=full.session_id, session_epoch=2)).value
     assert (wrong.error_code, wrong.session_id) == (Error.INVALID_FETCH_SESSION_EPOCH, 0)
     closed = fetch(cluster, several((0, 1), session_id=full.session_id, session_epoch=-1)).value
@@ -294,9 +294,9 @@ def test_a_withdrawn_response_is_returned_again_in_its_session(tmp_path: Path) -
     cluster.produce(1, b"b", index=1)
     cluster.run()
     fetch_partition = several(session_id=full.session_id, session_epoch=1)
-    news = fetch(cluster, fetch_partition).value
-    assert list(sizes(news)) == [1]
-    manager.withdraw_fetch(fetch_partition, news)
-    assert news.session_id == full.session_id
+    changed = fetch(cluster, fetch_partition).value
+    assert list(sizes(changed)) == [1]
+    manager.withdraw_fetch(fetch_partition, changed)
+    assert changed.session_id == full.session_id
     again = fetch(cluster, several(session_id=full.session_id, session_epoch=2)).value
-    assert sizes(again) == sizes(news)
+    assert sizes(again) == sizes(changed)

@@ -170,7 +170,7 @@ def test_a_clean_partition_becomes_dirty_at_its_next_change(tmp_path: Path) -> N
     cluster.brokers[1].partition(1).local_log().delete_records_before(1)
     assert fetch(6) == []
     cluster.clock.advance(SWEEP_EVERY_MS)
-    assert fetch(7) == [1], "nobody said so, the sweep has seen it"
+    assert fetch(7) == [1], "no append marked it dirty, the sweep has observed it"
     assert (fetch(8), dirty_partitions()) == ([], [])
     cluster.elect(1, index=2)
     assert dirty_partitions() == [2]

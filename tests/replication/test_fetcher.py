@@ -99,11 +99,11 @@ def test_the_high_watermark_stays_within_the_log(tmp_path: Path) -> None:
 
 def test_an_incomplete_batch_is_fetched_again(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path)
-    whole = records(b"a") + records(b"b", offset=1)
-    leader.response(-1, data(high_watermark=2, records=whole[:-5]))
+    complete = records(b"a") + records(b"b", offset=1)
+    leader.response(-1, data(high_watermark=2, records=complete[:-5]))
     assert leader.fetched() == [(0, 1)]
     leader.response(-1, data(high_watermark=2, records=records(b"b", offset=1)))
-    assert cluster.brokers[2].content() == whole
+    assert cluster.brokers[2].content() == complete
 
 
 def test_no_fetch_is_sent_while_a_response_is_written(tmp_path: Path) -> None:
@@ -160,13 +160,13 @@ def test_divergence_that_truncates_nothing_backs_off(tmp_path: Path) -> None:
 def test_a_batch_that_does_not_continue_the_log_is_fetched_again(tmp_path: Path, wrong: dict[str, int]) -> None:
     """The checksum does not cover the base offset and the leader epoch."""
     cluster, leader = followed(tmp_path)
-    whole = records(b"a") + records(b"b", offset=1)
+    complete = records(b"a") + records(b"b", offset=1)
     leader.response(-1, data(high_watermark=2, records=records(b"a") + records(b"b", **wrong)))
     assert cluster.brokers[2].content() == b""
     cluster.advance(10)
     assert leader.fetched() == [(0, 0)]
-    leader.response(-1, data(high_watermark=2, records=whole))
-    assert cluster.brokers[2].content() == whole
+    leader.response(-1, data(high_watermark=2, records=complete))
+    assert cluster.brokers[2].content() == complete
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_broken_connection_pauses_all_and_forgets_the_session(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("error", [Error.FETCH_SESSION_ID_NOT_FOUND, Error.INVALID_FETCH_SESSION_EPOCH])
-def test_a_lost_session_begins_anew_at_once(tmp_path: Path, error: Error) -> None:
+def test_a_lost_session_is_replaced_at_once(tmp_path: Path, error: Error) -> None:
     _, leader = followed(tmp_path, partitions=2)
     leader.response(-1)
     assert leader.fetched() == []
@@ -280,11 +280,11 @@ def test_a_lost_session_begins_anew_at_once(tmp_path: Path, error: Error) -> Non
     assert leader.fetched() == [(0, 0), (1, 0)]
 
 
-def test_a_damaged_batch_is_fetched_again(tmp_path: Path) -> None:
+def test_a_corrupt_batch_is_fetched_again(tmp_path: Path) -> None:
     cluster, leader = followed(tmp_path)
-    damaged = bytearray(records(b"a"))
-    damaged[-1] ^= 1
-    leader.response(-1, data(high_watermark=1, records=bytes(damaged)))
+    corrupt = bytearray(records(b"a"))
+    corrupt[-1] ^= 1
+    leader.response(-1, data(high_watermark=1, records=bytes(corrupt)))
     assert cluster.brokers[2].content() == b""
     cluster.advance(10, step_ms=10)
     leader.response(-1, data(high_watermark=1, records=records(b"a")))

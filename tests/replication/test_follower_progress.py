@@ -108,11 +108,11 @@ def test_a_new_partition_does_not_wait_for_the_end_of_an_old_fetch(tmp_path: Pat
     started = cluster.clock.now_ms()
     cluster.create([1, 2, 3], partitions=2)
     cluster.tell(is_new=True)
-    outcome = cluster.produce(1, b"a", index=1)
+    result = cluster.produce(1, b"a", index=1)
     cluster.run()
-    while not outcome.done:
+    while not result.done:
         cluster.advance(5, step_ms=5)
-    assert outcome.value[0].error == 0
+    assert result.value[0].error == 0
     assert cluster.clock.now_ms() - started <= 20
 
 

@@ -11,7 +11,7 @@ from signalbox.replication.deadlines import Deadlines
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.purgatory import Purgatory
-from tests.replication.manual_time import ManualTimers, ManualTurns
+from tests.replication.manual_time import ManualIterations, ManualTimers
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryView, PartitionRow
 
 OTHER_ID = bytes(reversed(TOPIC_ID))
@@ -21,7 +21,7 @@ def hosting(*indexes: int) -> tuple[HostedPartitions, MemoryView]:
     view = MemoryView({1, 2}, {TopicPartition(TOPIC, 5): PartitionRow(2, [2], [2], leader_epoch=4)})
     hosted = HostedPartitions(view)
     clock = ManualClock()
-    purgatory = Purgatory(Deadlines(clock, ManualTimers(clock)), ManualTurns())
+    purgatory = Purgatory(Deadlines(clock, ManualTimers(clock)), ManualIterations())
     for index in indexes:
         partition = Partition(TopicPartition(TOPIC, index), 1, clock, purgatory)
         hosted.add(partition)
@@ -85,9 +85,9 @@ def test_rejections_for_partitions_that_are_not_here_are_bounded_and_handed_over
     for index in range(1, 64):
         hosted.rejected_sequences("flights", index)
     last = hosted.rejected_sequences("flights", 64)
-    assert hosted.rejected_sequences("flights", 0) is not first, "the oldest made room"
+    assert hosted.rejected_sequences("flights", 0) is not first, "the oldest was evicted"
     clock = ManualClock()
-    purgatory = Purgatory(Deadlines(clock, ManualTimers(clock)), ManualTurns())
+    purgatory = Purgatory(Deadlines(clock, ManualTimers(clock)), ManualIterations())
     partition = Partition(TopicPartition("flights", 64), 1, clock, purgatory)
     hosted.add(partition)
     assert partition.rejected is last

@@ -15,16 +15,16 @@ from tests.replication.memory_cluster import MemoryCluster
 
 pytestmark = pytest.mark.spec("D3")
 
-Answer = Callable[[AlterPartitionResponse | Error], None]
+OnResponse = Callable[[AlterPartitionResponse | Error], None]
 
 
 class Sender:
     """Keeps requests until the test responds to them."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[AlterPartitionRequest, Answer]] = []
+        self.sent: list[tuple[AlterPartitionRequest, OnResponse]] = []
 
-    def send(self, request: AlterPartitionRequest, on_response: Answer) -> None:
+    def send(self, request: AlterPartitionRequest, on_response: OnResponse) -> None:
         self.sent.append((request, on_response))
 
 

@@ -112,8 +112,8 @@ def test_rejections(tmp_path: Path, error: Error) -> None:
     partition.record_follower_fetch(2, 2, 0)
     proposal = propose_expansion(partition, partition.followers[2], cluster.view)
     assert proposal is not None
-    verdict = apply_response(partition, proposal, altered(partition, [], error))
-    assert verdict is (NextAction.RETRY if error in RETRIED else NextAction.DONE)
+    next_action = apply_response(partition, proposal, altered(partition, [], error))
+    assert next_action is (NextAction.RETRY if error in RETRIED else NextAction.DONE)
     assert partition.isr == (1,)
     assert partition.maximal_isr == ({1} if error in TAKEN_BACK else {1, 2})
 
@@ -155,7 +155,7 @@ def test_a_recovering_leader_reports_its_recovery(tmp_path: Path) -> None:
 
 @pytest.mark.spec("D3")
 @pytest.mark.parametrize(
-    ("error", "verdict", "pending"),
+    ("error", "next_action", "pending"),
     [
         (Error.NONE, NextAction.DONE, True),  # pending until LeaderAndIsr arrives
         (Error.INELIGIBLE_REPLICA, NextAction.DONE, False),
@@ -165,14 +165,14 @@ def test_a_recovering_leader_reports_its_recovery(tmp_path: Path) -> None:
     ],
 )
 def test_a_leader_asks_for_an_isr_without_itself(
-    tmp_path: Path, error: Error, verdict: NextAction, pending: bool
+    tmp_path: Path, error: Error, next_action: NextAction, pending: bool
 ) -> None:
     _, partition = led(tmp_path, [1, 2])
     proposal = propose_leave(partition)
     assert proposal is not None
     assert (proposal.isr, partition.maximal_isr) == ((2,), frozenset({1, 2}))
     assert propose_leave(partition) is None, "one change at a time"
-    assert apply_response(partition, proposal, altered(partition, [1, 2], error)) is verdict
+    assert apply_response(partition, proposal, altered(partition, [1, 2], error)) is next_action
     assert (partition.isr_state.pending is proposal, partition.isr) == (pending, (1, 2))
 
 

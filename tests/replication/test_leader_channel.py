@@ -72,7 +72,7 @@ def test_requests_wait_for_the_connection_and_are_answered_in_order() -> None:
 
 def test_a_failed_attempt_is_an_answer_and_the_next_request_tries_again() -> None:
     async def scenario() -> None:
-        rejected, unknown = ConnectionRefusedError("nobody there"), LookupError("broker 4 is not known")
+        rejected, unknown = ConnectionRefusedError("no listener"), LookupError("broker 4 is not known")
         dialler, answers = Dialler(rejected, unknown), list[Any]()
         channel = ReconnectingChannels(dialler).open(4)
         for _ in range(3):

@@ -217,13 +217,13 @@ def test_batches_queued_between_two_partitions_are_below_the_new_leader_epoch(tm
         lambda: lead_and_follow(cluster, *(state(leader_epoch=1, index=index) for index in range(2)))
     )
     work.switch()  # no partition has changed yet
-    outcome = manager.append([((TOPIC, 1), batch_of(b"between"))], 1, 1_000)
+    result = manager.append([((TOPIC, 1), batch_of(b"between"))], 1, 1_000)
     while not work.dead:
         work.switch()
     partition = manager.partition(TOPIC, 1)
     assert partition is not None
     assert partition.log is not None
-    assert (outcome.done, outcome.appends[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
+    assert (result.done, result.appends[0].base_offset, partition.leader_epoch_start_offset) == (True, 0, 1)
 
 
 def test_no_record_bears_an_epoch_that_has_ended_before_it(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class History:
         self.cluster = MemoryCluster(folder, BROKERS, min_insync_replicas=2)
         self.cluster.create([1, 2, 3], partitions=2)
         self.cluster.run()
-        self.outcomes: list[tuple[int, list[bytes], Any]] = []
+        self.results: list[tuple[int, list[bytes], Any]] = []
         self.number = 0
 
     def row(self, index: int) -> PartitionRow:
@@ -64,17 +64,17 @@ class History:
             if partition is not None and partition.is_leader:
                 values = [b"%d" % (self.number + further) for further in range(count)]
                 self.number += count
-                outcome = self.cluster.produce(broker.broker_id, *values, acks=acks, index=index, timeout_ms=5_000)
+                result = self.cluster.produce(broker.broker_id, *values, acks=acks, index=index, timeout_ms=5_000)
                 if acks == -1:
-                    self.outcomes.append((index, values, outcome))
-                broker.turns.end()
+                    self.results.append((index, values, result))
+                broker.iterations.end()
 
     def deliver(self, count: int, _: None) -> None:
         for _unused in range(count):
             if self.cluster.mail:
                 self.cluster.mail.popleft()()
             for broker in list(self.cluster.brokers.values()):
-                broker.turns.end()
+                broker.iterations.end()
 
     def run(self, *_: None) -> None:
         self.cluster.run()
@@ -120,9 +120,9 @@ class History:
         assert sorted(self.row(index).isr) == sorted(partition.isr) == list(BROKERS)
         assert partition.high_watermark == partition.local_log().log_end_offset
         stored = {record.offset: record.value for record in decode_records(leader.content(index))}
-        for written_to, values, outcome in self.outcomes:
-            if written_to == index and outcome.done and outcome.value[0].error == Error.NONE:
-                base_offset = outcome.value[0].base_offset
+        for written_to, values, result in self.results:
+            if written_to == index and result.done and result.value[0].error == Error.NONE:
+                base_offset = result.value[0].base_offset
                 assert [stored.get(base_offset + further) for further in range(len(values))] == values
         contents = {broker.content(index, partition.high_watermark) for broker in cluster.brokers.values()}
         assert len(contents) == 1

@@ -117,11 +117,11 @@ def test_every_change_of_role_moves_the_stamp(tmp_path: Path) -> None:
 def test_waiting_requests_end_with_leadership(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
     cluster.view.alive.add(2)
-    outcome = cluster.produce(1, b"0")
+    result = cluster.produce(1, b"0")
     cluster.run()
     assert len(partition.waiting_appends) == 1
     cluster.elect(2, isr=[1, 2])
-    assert [ticket.error for ticket in outcome.value] == [Error.NOT_LEADER_OR_FOLLOWER]
+    assert [append.error for append in result.value] == [Error.NOT_LEADER_OR_FOLLOWER]
     with pytest.raises(KafkaError) as raised:
         partition.local_log()
     assert raised.value.error is Error.NOT_LEADER_OR_FOLLOWER
@@ -130,10 +130,10 @@ def test_waiting_requests_end_with_leadership(tmp_path: Path) -> None:
 
 def test_an_offline_partition_returns_storage_error(tmp_path: Path) -> None:
     cluster, partition = led(tmp_path)
-    outcome = cluster.produce(1, b"0")
+    result = cluster.produce(1, b"0")
     cluster.run()
     partition.retire(Error.KAFKA_STORAGE_ERROR, offline=True)
-    assert [ticket.error for ticket in outcome.value] == [Error.KAFKA_STORAGE_ERROR]
+    assert [append.error for append in result.value] == [Error.KAFKA_STORAGE_ERROR]
     with pytest.raises(KafkaError) as raised:
         partition.local_log()
     assert raised.value.error is Error.KAFKA_STORAGE_ERROR

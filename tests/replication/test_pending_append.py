@@ -8,7 +8,7 @@ from signalbox.replication.pending_append import PendingAppend, rejected
 from signalbox.storage.append_info import LogAppendInfo
 
 
-def test_the_outcome_of_a_write() -> None:
+def test_a_write_completes_once() -> None:
     pending, seen = PendingAppend(None, 1), list[PendingAppend]()
     pending.then(seen.append)
     pending.written(LogAppendInfo(5, 7, 100, 2, 1_234), None)

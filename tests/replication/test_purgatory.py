@@ -1,4 +1,4 @@
-"""Parked operations: woken by events, checked once per turn, completed at their deadline."""
+"""Parked operations: woken by events, attempted once per loop iteration, completed at their deadline."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import pytest
 from signalbox.common.clock import ManualClock
 from signalbox.replication.deadlines import Deadlines
 from signalbox.replication.purgatory import Purgatory, WatchList
-from tests.replication.manual_time import ManualTimers, ManualTurns
+from tests.replication.manual_time import ManualIterations, ManualTimers
 
 
 class Operation:
     kind = "Fetch"
 
     def __init__(self, ready_after: int = 1) -> None:
-        self.looks = 0
+        self.attempts = 0
         self.expired = False
         self.ready_after = ready_after
 
     def try_complete(self) -> bool:
-        self.looks += 1
-        return self.looks >= self.ready_after
+        self.attempts += 1
+        return self.attempts >= self.ready_after
 
     def expire(self) -> None:
         self.expired = True
@@ -30,8 +30,8 @@ class Bench:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.timers = ManualTimers(self.clock)
-        self.turns = ManualTurns()
-        self.purgatory = Purgatory(Deadlines(self.clock, self.timers), self.turns)
+        self.iterations = ManualIterations()
+        self.purgatory = Purgatory(Deadlines(self.clock, self.timers), self.iterations)
         self.list: WatchList = {}
 
     def pass_ms(self, ms: int) -> None:
@@ -39,18 +39,18 @@ class Bench:
         self.timers.run_due()
 
 
-def test_many_events_of_a_turn_are_one_look() -> None:
+def test_many_events_of_an_iteration_are_one_attempt() -> None:
     bench, operation, other = Bench(), Operation(ready_after=2), WatchList()
     bench.purgatory.park(operation, (bench.list, other), 500)
     for _ in range(5):
         bench.purgatory.wake(bench.list)
         bench.purgatory.wake(other)
-    assert operation.looks == 0
-    bench.turns.end()
-    assert (operation.looks, bench.purgatory.size) == (1, 1)
+    assert operation.attempts == 0
+    bench.iterations.end()
+    assert (operation.attempts, bench.purgatory.size) == (1, 1)
     bench.purgatory.wake(bench.list)
-    bench.turns.end()
-    assert (operation.looks, bench.purgatory.size, bench.list, other) == (2, 0, {}, {})
+    bench.iterations.end()
+    assert (operation.attempts, bench.purgatory.size, bench.list, other) == (2, 0, {}, {})
     bench.pass_ms(1_000)
     assert not operation.expired
 
@@ -58,8 +58,8 @@ def test_many_events_of_a_turn_are_one_look() -> None:
 def test_no_operation_is_attempted_without_an_event() -> None:
     bench, operation = Bench(), Operation()
     bench.purgatory.park(operation, (bench.list,), 500)
-    bench.turns.end()
-    assert operation.looks == 0
+    bench.iterations.end()
+    assert operation.attempts == 0
 
 
 def test_the_deadline_ends_it() -> None:
@@ -68,7 +68,7 @@ def test_the_deadline_ends_it() -> None:
     bench.pass_ms(499)
     assert not operation.expired
     bench.pass_ms(1)
-    assert (operation.expired, operation.looks, bench.purgatory.size, bench.list) == (True, 0, 0, {})
+    assert (operation.expired, operation.attempts, bench.purgatory.size, bench.list) == (True, 0, 0, {})
 
 
 def test_a_dropped_operation_is_gone_even_when_it_was_marked() -> None:
@@ -77,9 +77,9 @@ def test_a_dropped_operation_is_gone_even_when_it_was_marked() -> None:
     bench.purgatory.wake(bench.list)
     bench.purgatory.drop(parked)
     bench.purgatory.drop(parked)
-    bench.turns.end()
+    bench.iterations.end()
     bench.pass_ms(500)
-    assert (operation.looks, operation.expired, bench.purgatory.size) == (0, False, 0)
+    assert (operation.attempts, operation.expired, bench.purgatory.size) == (0, False, 0)
 
 
 def test_operations_woken_by_a_completion_are_attempted_in_the_same_round() -> None:
@@ -93,8 +93,8 @@ def test_operations_woken_by_a_completion_are_attempted_in_the_same_round() -> N
     bench.purgatory.park(First(), (bench.list,), 500)
     bench.purgatory.park(second, (second_list,), 500)
     bench.purgatory.wake(bench.list)
-    bench.turns.end()
-    assert (second.looks, bench.purgatory.size) == (1, 0)
+    bench.iterations.end()
+    assert (second.attempts, bench.purgatory.size) == (1, 0)
 
 
 def test_fetches_of_a_replica_share_a_list() -> None:
@@ -114,6 +114,6 @@ def test_one_that_raises_does_not_take_the_others_along() -> None:
     bench.purgatory.park(second, (bench.list,), 500)
     bench.purgatory.wake(bench.list)
     with pytest.raises(RuntimeError):
-        bench.turns.end()
-    bench.turns.end()
-    assert (second.looks, bench.purgatory.size) == (1, 1)
+        bench.iterations.end()
+    bench.iterations.end()
+    assert (second.attempts, bench.purgatory.size) == (1, 1)

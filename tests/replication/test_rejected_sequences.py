@@ -20,15 +20,15 @@ def send(cluster: MemoryCluster, broker: int, sequence: int, *, epoch: int = 0, 
     return cluster.brokers[broker].manager.append([((TOPIC, 0), batch)], -1, 60_000)
 
 
-def error_of(outcome: Any) -> Error:
-    return Error.of(outcome.value[0].error)
+def error_of(result: Any) -> Error:
+    return Error.of(result.value[0].error)
 
 
 def sent(cluster: MemoryCluster, broker: int, sequence: int, **how: int) -> Error:
     """The error code, after the replicas have fetched the batch."""
-    outcome = send(cluster, broker, sequence, **how)
+    result = send(cluster, broker, sequence, **how)
     cluster.advance(600)
-    return error_of(outcome)
+    return error_of(result)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_truncated_batches_must_be_retried_first(cluster: MemoryCluster) -> None
     lost = [send(cluster, 1, number) for number in (1, 2)]
     cluster.run()
     cluster.elect(2)
-    assert [error_of(outcome) for outcome in lost] == [Error.NOT_LEADER_OR_FOLLOWER] * 2
+    assert [error_of(result) for result in lost] == [Error.NOT_LEADER_OR_FOLLOWER] * 2
     other = send(cluster, 2, 0, producer=8)
     cluster.cut.clear()
     cluster.advance(2_000)

@@ -6,13 +6,13 @@ import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.replication.replica_dependencies import Scheduler
-from tests.replication.manual_time import ManualTimers, ManualTurns
+from tests.replication.manual_time import ManualIterations, ManualTimers
 
 
 def scheduler() -> tuple[Scheduler, ManualClock, ManualTimers]:
     clock = ManualClock()
     timers = ManualTimers(clock)
-    return Scheduler(clock, timers, ManualTurns(), lambda work: work()), clock, timers
+    return Scheduler(clock, timers, ManualIterations(), lambda work: work()), clock, timers
 
 
 def test_periodic_work_goes_on_until_the_end() -> None:

@@ -15,26 +15,26 @@ def test_a_record_goes_to_all_replicas_and_is_answered(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path)
     cluster.create([1, 2, 3])
     cluster.run()
-    outcome = cluster.produce(1, b"AA 1")
-    assert not outcome.done
+    result = cluster.produce(1, b"AA 1")
+    assert not result.done
     cluster.run()
-    [ticket] = outcome.value
-    assert (ticket.error, ticket.base_offset) == (Error.NONE, 0)
+    [append] = result.value
+    assert (append.error, append.base_offset) == (Error.NONE, 0)
     data, values = cluster.consume(1)
     assert values == [b"AA 1"]
     assert data.high_watermark == 1
     assert cluster.brokers[2].content() == cluster.brokers[3].content() == cluster.brokers[1].content() != b""
 
 
-def test_acks_one_is_answered_when_the_turn_ends(tmp_path: Path) -> None:
+def test_acks_one_completes_when_the_iteration_ends(tmp_path: Path) -> None:
     cluster = MemoryCluster(tmp_path)
     cluster.create([1, 2, 3])
     cluster.run()
     cluster.cut = {(2, 1), (3, 1)}
-    outcomes = [cluster.produce(1, b"x", acks=1) for _ in range(3)]
-    assert not any(outcome.done for outcome in outcomes)
-    cluster.brokers[1].turns.end()
-    assert [outcome.value[0].base_offset for outcome in outcomes] == [0, 1, 2]
+    results = [cluster.produce(1, b"x", acks=1) for _ in range(3)]
+    assert not any(result.done for result in results)
+    cluster.brokers[1].iterations.end()
+    assert [result.value[0].base_offset for result in results] == [0, 1, 2]
 
 
 def test_the_next_leader_has_everything_that_was_acknowledged(tmp_path: Path) -> None:
@@ -42,9 +42,9 @@ def test_the_next_leader_has_everything_that_was_acknowledged(tmp_path: Path) ->
     cluster.create([1, 2, 3])
     cluster.run()
     for number in range(5):
-        outcome = cluster.produce(1, b"%d" % number)
+        result = cluster.produce(1, b"%d" % number)
         cluster.run()
-        assert outcome.value[0].error == Error.NONE
+        assert result.value[0].error == Error.NONE
     cluster.kill(1)
     cluster.elect(2)
     cluster.run()
@@ -66,7 +66,7 @@ def test_a_broker_that_was_paused_does_not_blame_its_followers(tmp_path: Path) -
     cluster.advance(20_000, step_ms=500)
     leader = cluster.brokers[1]
     cluster.produce(1, b"x", acks=1)
-    leader.turns.end()
+    leader.iterations.end()
     cluster.clock.advance(60_000)
     leader.timers.run_due()
     assert leader.partition().maximal_isr == leader.partition().isr_state.maximal == frozenset({1, 2, 3})
@@ -85,9 +85,9 @@ def test_configs_of_a_topic_arrive(tmp_path: Path) -> None:
     cluster.configs.topic = TopicSettings(min_insync_replicas=1, deletes_records=False)
     cluster.configs.log = LogConfig(max_message_bytes=100)
     cluster.brokers[1].manager.update_topic_config(TOPIC)
-    outcome = cluster.produce(1, b"x" * 200)
+    result = cluster.produce(1, b"x" * 200)
     cluster.run()
-    assert outcome.value[0].error == Error.MESSAGE_TOO_LARGE
+    assert result.value[0].error == Error.MESSAGE_TOO_LARGE
     assert not cluster.brokers[1].partition().settings.deletes_records
 
 

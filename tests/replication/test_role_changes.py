@@ -18,13 +18,13 @@ TP = TopicPartition(TOPIC, 0)
 
 class Listener:
     def __init__(self) -> None:
-        self.heard: list[tuple[str, TopicPartition, int | None]] = []
+        self.calls: list[tuple[str, TopicPartition, int | None]] = []
 
     def on_elected(self, topic_partition: TopicPartition, leader_epoch: int) -> None:
-        self.heard.append(("elected", topic_partition, leader_epoch))
+        self.calls.append(("elected", topic_partition, leader_epoch))
 
     def on_resigned(self, topic_partition: TopicPartition, leader_epoch: int | None) -> None:
-        self.heard.append(("resigned", topic_partition, leader_epoch))
+        self.calls.append(("resigned", topic_partition, leader_epoch))
 
 
 def test_listeners_are_notified_of_elections_resignations_and_deletions(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_listeners_are_notified_of_elections_resignations_and_deletions(tmp_path
     cluster.elect(2)
     cluster.elect(1)
     cluster.stop_replica(1, delete=True)
-    assert listener.heard == [("elected", TP, 0), ("resigned", TP, 1), ("elected", TP, 2), ("resigned", TP, None)]
+    assert listener.calls == [("elected", TP, 0), ("resigned", TP, 1), ("elected", TP, 2), ("resigned", TP, None)]
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_waiters_on_a_deleted_replica_get_an_error_that_depends_on_the_topic(
     cluster = MemoryCluster(tmp_path, [1], min_insync_replicas=1)
     cluster.view.alive.add(2)
     cluster.create([1, 2])
-    outcome = cluster.produce(1, b"a")
+    result = cluster.produce(1, b"a")
     cluster.run()
-    assert not outcome.done
+    assert not result.done
     if not known:
         cluster.view.rows.clear()
     cluster.stop_replica(1, delete=True)
-    assert [Error.of(ticket.error) for ticket in outcome.value] == [error]
+    assert [Error.of(append.error) for append in result.value] == [error]
 
 
 def test_a_follower_fetches_from_its_present_leader_only(tmp_path: Path) -> None:
@@ -89,17 +89,17 @@ def test_a_directory_that_fails_takes_its_partitions_along(tmp_path: Path) -> No
     cluster.create([1, 2], partitions=2)
     cluster.run()
     waiting = cluster.produce(1, b"x", index=1)
-    broker.turns.end()
+    broker.iterations.end()
     disk.fail("pwrite")
     failed = cluster.produce(1, b"x", acks=1)
-    broker.turns.end()
+    broker.iterations.end()
     assert failed.value[0].error == Error.KAFKA_STORAGE_ERROR
     broker.manager.on_log_failure()
-    assert not broker.partition(1).is_offline, "it may be in the midst of something: the turn has to end"
-    broker.turns.end()
+    assert not broker.partition(1).is_offline, "an append may be in progress: the iteration has to end"
+    broker.iterations.end()
     assert [broker.partition(index).is_offline for index in range(2)] == [True, True]
     assert waiting.value[0].error == Error.KAFKA_STORAGE_ERROR
-    assert [word for word, _, _ in listener.heard] == ["elected", "elected", "resigned", "resigned"]
+    assert [event for event, _, _ in listener.calls] == ["elected", "elected", "resigned", "resigned"]
 
 
 def test_a_follower_whose_disk_fails_stops_fetching(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_log_that_finds_no_descriptor_is_rejected_and_made_later(tmp_path: Pat
     response = cluster.tell_one(1)
     assert [e.error_code for topic in response.topics for e in topic.partition_errors] == [Error.NONE]
     produced = cluster.produce(1, b"x", acks=1)
-    broker.turns.end()
+    broker.iterations.end()
     assert produced.value[0].error == Error.NONE
 
 

@@ -10,34 +10,34 @@ from tests.replication.test_fetch_session import Bench
 
 # (cached sessions as (size, from replica), ms until the new session, new session, is there a slot?)
 FULL = {
-    "nobody is old enough": ([(1, False), (1, False)], EVICT_AFTER_MS, (9, True), False),
-    "somebody is idle": ([(1, False), (1, False)], EVICT_AFTER_MS + 1, (1, False), True),
+    "no session is old enough": ([(1, False), (1, False)], EVICT_AFTER_MS, (9, True), False),
+    "a session is idle": ([(1, False), (1, False)], EVICT_AFTER_MS + 1, (1, False), True),
 }
 
 
 @pytest.mark.parametrize("name", FULL)
 def test_a_full_cache(name: str) -> None:
-    there, pause_ms, newcomer, room = FULL[name]
+    cached, pause_ms, new_session, has_slot = FULL[name]
     bench = Bench()
-    for size, from_replica in there:
+    for size, from_replica in cached:
         bench.create(size, from_replica)
     bench.clock.advance(pause_ms)
-    assert (bench.create(*newcomer) != 0) is room
+    assert (bench.create(*new_session) != 0) is has_slot
     assert len(bench.cache) == 2
 
 
 @pytest.mark.parametrize(
-    ("newcomer", "room"), [((1, True), True), ((3, False), True), ((2, False), False), ((1, False), False)]
+    ("new_session", "has_slot"), [((1, True), True), ((3, False), True), ((2, False), False), ((1, False), False)]
 )
-def test_busy_sessions_give_way_to_greater_ones(newcomer: tuple[int, bool], room: bool) -> None:
+def test_busy_sessions_give_way_to_greater_ones(new_session: tuple[int, bool], has_slot: bool) -> None:
     bench = Bench()
     ids = [bench.create(2, False), bench.create(5, True)]
     bench.clock.advance(EVICT_AFTER_MS)
     assert [bench.resume(session_id, 1) for session_id in ids] == [Error.NONE] * 2
     bench.clock.advance(1)
-    assert (bench.create(*newcomer) != 0) is room
-    assert bench.cache.evictions == int(room)
-    assert (bench.resume(ids[0], 2) is Error.NONE) is not room
+    assert (bench.create(*new_session) != 0) is has_slot
+    assert bench.cache.evictions == int(has_slot)
+    assert (bench.resume(ids[0], 2) is Error.NONE) is not has_slot
     assert bench.resume(ids[1], 2) is Error.NONE
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spec("M2", "M3")
 
 LEADER = 1
 STATE = PartitionState(leader=LEADER, leader_epoch=4, isr=(1, 2, 3), controller_epoch=9, partition_epoch=0)
-Answer = AlterPartitionResponse | Error
+IsrResponse = AlterPartitionResponse | Error
 
 
 class Store(MemoryMetadataStore):
@@ -32,11 +32,11 @@ class Store(MemoryMetadataStore):
     lost_answers = 0
 
     async def commit(self, *arguments: Any) -> list[OperationResult]:
-        outcomes = await super().commit(*arguments)
+        results = await super().commit(*arguments)
         if self.lost_answers:
             self.lost_answers -= 1
             raise StoreUnavailable("the answer was lost")
-        return outcomes
+        return results
 
 
 class Announced:
@@ -65,8 +65,8 @@ class Bench:
     async def pause(self) -> None:
         self.pauses += 1
 
-    async def ask(self, *partition_data: AlterPartitionRequest.PartitionData, broker_id: int = LEADER) -> Answer:
-        response: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    async def ask(self, *partition_data: AlterPartitionRequest.PartitionData, broker_id: int = LEADER) -> IsrResponse:
+        response: asyncio.Future[IsrResponse] = asyncio.get_running_loop().create_future()
         topic = AlterPartitionRequest.TopicData(topic_name="t", topic_id=b"t" * 16, partitions=[*partition_data])
         self.sender.send(AlterPartitionRequest(broker_id=broker_id, topics=[topic]), response.set_result)
         return await response
@@ -145,7 +145,7 @@ def test_a_leader_stores_its_isr_and_announces_it() -> None:
         (replace(STATE, leader=-1, leader_epoch=5), Error.FENCED_LEADER_EPOCH),
         (replace(STATE, isr=(1, 3)), Error.INVALID_UPDATE_VERSION),
     ],
-    ids=["another leads", "elected anew", "nobody leads", "another ISR"],
+    ids=["another leads", "elected again", "no leader", "another ISR"],
 )
 def test_a_deposed_leader_or_an_old_partition_epoch_writes_nothing(now: PartitionState, error: Error) -> None:
     async def scenario(bench: Bench) -> None:
@@ -158,7 +158,7 @@ def test_a_deposed_leader_or_an_old_partition_epoch_writes_nothing(now: Partitio
 
 
 @pytest.mark.parametrize(
-    ("between", "outcome"),
+    ("between", "result"),
     [
         (replace(STATE, leader=2, leader_epoch=5), Error.FENCED_LEADER_EPOCH),
         (replace(STATE, isr=(1, 3)), Error.INVALID_UPDATE_VERSION),
@@ -166,7 +166,7 @@ def test_a_deposed_leader_or_an_old_partition_epoch_writes_nothing(now: Partitio
     ],
     ids=["another leads", "another ISR", "its own earlier try"],
 )
-def test_a_concurrent_write_is_kept(between: PartitionState, outcome: Error) -> None:
+def test_a_concurrent_write_is_kept(between: PartitionState, result: Error) -> None:
     async def scenario(bench: Bench) -> None:
         commit, came = bench.store.commit, list[list[OperationResult]]()
 
@@ -176,7 +176,7 @@ def test_a_concurrent_write_is_kept(between: PartitionState, outcome: Error) -> 
             return await commit(*arguments)
 
         bench.store.commit = commit_after_it  # type: ignore[method-assign]
-        assert await bench.errors(partition_data([1, 2])) == [outcome]
+        assert await bench.errors(partition_data([1, 2])) == [result]
         assert await bench.state() == replace(between, partition_epoch=1)
 
     run(scenario)
@@ -241,7 +241,7 @@ def test_a_broker_whose_session_has_ended_writes_nothing() -> None:
 
 def test_nothing_is_answered_after_the_end() -> None:
     async def scenario(bench: Bench) -> None:
-        answered: list[Answer] = []
+        answered: list[IsrResponse] = []
         request = AlterPartitionRequest.TopicData(topic_name="t", partitions=[partition_data([1])])
         bench.sender.send(AlterPartitionRequest(broker_id=1, topics=[request]), answered.append)
         await bench.sender.stop()

@@ -72,30 +72,30 @@ def test_batches_begin_in_their_order_and_within_the_bound() -> None:
 
 
 def test_too_much_that_waits_is_rejected() -> None:
-    threads, outcomes = HeldThreads(), list[Admitted | KafkaError]()
+    threads, results = HeldThreads(), list[Admitted | KafkaError]()
     unpackings = Unpackings(threads, at_once)
     large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)
     for _ in range(3):
-        unpackings.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, outcomes.append)
-    [rejected] = outcomes
+        unpackings.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, results.append)
+    [rejected] = results
     assert isinstance(rejected, KafkaError)
     assert rejected.error is Error.REQUEST_TIMED_OUT
     unpackings.close()
     assert threads.closed
     threads.step()
-    assert len(outcomes) == 1, "nothing goes on behind the end"
+    assert len(results) == 1, "nothing goes on behind the end"
 
 
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
 def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
-    threads, outcomes = HeldThreads(), list[Any]()
+    threads, results = HeldThreads(), list[Any]()
     unpackings = Unpackings(threads, at_once)
-    unpackings.add(begun(packed(size=17 * 2**20), config), 100, outcomes.append)
-    unpackings.add(begun(packed(), config), 100, outcomes.append)
+    unpackings.add(begun(packed(size=17 * 2**20), config), 100, results.append)
+    unpackings.add(begun(packed(), config), 100, results.append)
     while threads.jobs:
         threads.step()
-    assert outcomes[0].error is Error.MESSAGE_TOO_LARGE
-    assert not isinstance(outcomes[1], KafkaError)
+    assert results[0].error is Error.MESSAGE_TOO_LARGE
+    assert not isinstance(results[1], KafkaError)
 
 
 def compacting(tmp_path: Path) -> tuple[MemoryCluster, HeldThreads]:
@@ -124,19 +124,19 @@ def test_others_are_served_meanwhile(tmp_path: Path) -> None:
 
 def test_a_leader_that_changes_meanwhile_does_not_append(tmp_path: Path) -> None:
     cluster, threads = compacting(tmp_path)
-    outcome = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], 1, 60_000)
+    result = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], 1, 60_000)
     cluster.elect(1)
     while threads.jobs:
         threads.step()
     cluster.run()
-    assert outcome.value[0].error == Error.NOT_LEADER_OR_FOLLOWER
+    assert result.value[0].error == Error.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_request_that_timed_out_meanwhile_is_not_appended(tmp_path: Path) -> None:
     cluster, threads = compacting(tmp_path)
-    outcome = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], -1, 300)
+    result = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], -1, 300)
     cluster.advance(400)
-    assert outcome.value[0].error == Error.REQUEST_TIMED_OUT
+    assert result.value[0].error == Error.REQUEST_TIMED_OUT
     while threads.jobs:
         threads.step()
     cluster.run()
@@ -152,13 +152,13 @@ def test_batches_after_a_timed_out_request_are_rejected_too(tmp_path: Path) -> N
     def send(sequence: int) -> Any:
         record = Record(key=b"k", value=bytes(UNPACKED_AT_ONCE_BYTES + 1), timestamp=NOW_MS)
         batch = encode_batch([record], compression="zstd", producer_id=7, producer_epoch=0, base_sequence=sequence)
-        outcome = manager.append([((TOPIC, 0), batch)], -1, 300)
+        result = manager.append([((TOPIC, 0), batch)], -1, 300)
         if sequence == 1:
             cluster.advance(400)
         while threads.jobs:
             threads.step()
         cluster.run()
-        return Error.of(outcome.value[0].error)
+        return Error.of(result.value[0].error)
 
     assert send(0) is Error.NONE
     assert send(1) is Error.REQUEST_TIMED_OUT

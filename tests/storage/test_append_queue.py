@@ -46,7 +46,7 @@ def test_the_callers_buffer_is_free_after_the_call(tmp_path: Path, size: int) ->
     assert {record.value[:1] for record in records(log) if record.value} == {b"\0", b"\1"}
 
 
-def test_read_only_input_is_left_alone(tmp_path: Path) -> None:
+def test_read_only_input_is_not_changed(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     data = batch(1, size=30_000)
     before = bytes(data)

@@ -99,7 +99,7 @@ def assert_whole(log: Log) -> None:
 @pytest.mark.spec("D3")
 @pytest.mark.parametrize("at", range(16))
 @pytest.mark.parametrize("number", [0, 5, BATCHES - 1])
-def test_recovery_ends_the_log_before_a_batch_with_a_damaged_byte(tmp_path: Path, at: int, number: int) -> None:
+def test_recovery_ends_the_log_before_a_batch_with_a_corrupt_byte(tmp_path: Path, at: int, number: int) -> None:
     places = lived(tmp_path)
     for bit in range(at * 8, at * 8 + 8):
         flip(places[number], bit)
@@ -140,7 +140,7 @@ def test_whatever_bit_of_a_header_is_flipped_there_is_no_hole(
 
 
 @pytest.mark.spec("D3")
-def test_a_damaged_offset_of_the_last_batch_is_found_after_a_clean_shutdown_too(tmp_path: Path) -> None:
+def test_a_corrupt_offset_of_the_last_batch_is_detected_after_a_clean_shutdown_too(tmp_path: Path) -> None:
     places = lived(tmp_path)
     reopened(tmp_path, SMALL).close()
     flip(places[-1], 36)  # adds 2^27

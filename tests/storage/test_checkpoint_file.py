@@ -25,7 +25,7 @@ def test_no_file_is_no_offsets(tmp_path: Path) -> None:
     ["", "0\n", "1\n0\n", "0\n2\na 0 5\n", "0\n1\na 0\n", "0\nx\n", "0\n1\na zero 5\n"],
     ids=["empty", "no count", "version", "count lies", "short line", "count no number", "no number"],
 )
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+def test_the_error_for_a_corrupt_file_names_it(tmp_path: Path, text: str) -> None:
     path = tmp_path / "broken"
     path.write_text(text)
     with pytest.raises(CheckpointFault, match="broken"):

@@ -167,7 +167,7 @@ def test_a_fetched_piece_may_end_within_a_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 17, 100])
-def test_a_damaged_piece_changes_nothing(tmp_path: Path, at: int) -> None:
+def test_a_corrupt_batch_in_a_fetched_piece_changes_nothing(tmp_path: Path, at: int) -> None:
     _, data = leaders_file(tmp_path / "leader", LogConfig(), [20, 20])
     broken = bytearray(data)
     broken[len(data) // 2 + at] ^= 0x80

@@ -27,5 +27,5 @@ def test_a_wrong_value_names_its_config() -> None:
         LogConfig.from_topic_config({"segment.bytes": "many"})
 
 
-def test_configs_of_other_rooms_are_left_alone() -> None:
+def test_configs_of_other_packages_are_ignored() -> None:
     assert LogConfig.from_topic_config({row.name: "1" for row in TOPIC_CONFIG if "insync" in row.name}) == LogConfig()

@@ -31,11 +31,11 @@ def files(path: Path) -> dict[str, bytes]:
 def test_a_torn_tail_is_cut_wherever_it_was_torn(tmp_path: Path) -> None:
     lived(tmp_path)
     active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
-    base_offset, whole = int(active.stem), active.read_bytes()
+    base_offset, intact = int(active.stem), active.read_bytes()
     size = len(batch(2, producer_id=7))
-    assert len(whole) == 5 * size
-    for cut in range(len(whole) + 1):
-        active.write_bytes(whole[:cut])
+    assert len(intact) == 5 * size
+    for cut in range(len(intact) + 1):
+        active.write_bytes(intact[:cut])
         log = reopened(tmp_path, SMALL)
         end = base_offset + cut // size * 2
         assert (log.log_end_offset, active.stat().st_size) == (end, cut // size * size)
@@ -45,7 +45,7 @@ def test_a_torn_tail_is_cut_wherever_it_was_torn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 8, 16, 17, 30, 61, 100])
-def test_a_damaged_batch_ends_the_log_there(tmp_path: Path, at: int) -> None:
+def test_a_corrupt_batch_ends_the_log_there(tmp_path: Path, at: int) -> None:
     lived(tmp_path)
     active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
     data = bytearray(active.read_bytes())
@@ -58,14 +58,14 @@ def test_a_damaged_batch_ends_the_log_there(tmp_path: Path, at: int) -> None:
 def test_rubbish_and_zeros_behind_the_end_are_cut(tmp_path: Path) -> None:
     lived(tmp_path)
     active = sorted((tmp_path / str(TP)).glob("*.log"))[-1]
-    whole = active.read_bytes()
-    for tail in (bytes(1000), b"\xff" * 1000, whole[: len(whole) // 2]):
-        active.write_bytes(whole + tail)
+    intact = active.read_bytes()
+    for tail in (bytes(1000), b"\xff" * 1000, intact[: len(intact) // 2]):
+        active.write_bytes(intact + tail)
         assert reopened(tmp_path, SMALL).log_end_offset == 40
-        assert active.read_bytes() == whole
+        assert active.read_bytes() == intact
 
 
-def test_a_damaged_older_segment_takes_the_later_ones_with_it(tmp_path: Path) -> None:
+def test_a_corrupt_older_segment_removes_the_later_segments(tmp_path: Path) -> None:
     lived(tmp_path)
     first, second, *_ = sorted((tmp_path / str(TP)).glob("*.log"))
     second.write_bytes(second.read_bytes()[:-1])
@@ -148,7 +148,7 @@ def test_an_empty_folder_becomes_an_empty_log_at_the_log_start(tmp_path: Path) -
     assert (log.log_start_offset, log.log_end_offset) == (50, 50)
 
 
-def test_a_log_start_beyond_the_end_begins_anew_there(tmp_path: Path) -> None:
+def test_a_log_start_beyond_the_end_starts_an_empty_log_there(tmp_path: Path) -> None:
     lived(tmp_path)
     log = reopened(tmp_path, SMALL, LastRun(log_start_offset=1000))
     assert (log.log_start_offset, log.log_end_offset) == (1000, 1000)

@@ -48,5 +48,5 @@ def test_the_last_word_on_a_log_to_come_counts_and_the_oldest_are_forgotten(
                 broker_logs.logs.moves.move(directory, broker_logs.path(name))
     places = [broker_logs.logs.moves.requested_directory(directory) for directory in unborn]
     assert [place and place.path for place in places] == [None, broker_logs.path("b"), broker_logs.path("b")]
-    assert broker_logs.logs.moves.requested_directory(unborn[1]) is None, "said once, taken once"
+    assert broker_logs.logs.moves.requested_directory(unborn[1]) is None, "a request is returned once"
     broker_logs.logs.moves.cancel(TP)  # there is no move to cancel

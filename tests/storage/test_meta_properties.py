@@ -42,7 +42,7 @@ def test_version_0_of_zookeeper_brokers_is_read(tmp_path: Path) -> None:
         (b"version=1\nnode.id=\xff\n", "meta.properties is not text in UTF-8"),
     ],
 )
-def test_a_damaged_file_is_a_fault(tmp_path: Path, content: bytes, problem: str) -> None:
+def test_a_corrupt_file_is_an_error(tmp_path: Path, content: bytes, problem: str) -> None:
     (tmp_path / "meta.properties").write_bytes(content)
     with pytest.raises(MetaPropertiesFault) as rejected:
         read_meta_properties(str(tmp_path))

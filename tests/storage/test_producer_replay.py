@@ -27,7 +27,7 @@ def test_snapshot_and_batches_behind_it_give_the_state_before_each_offset(tmp_pa
         assert at_end.entries[5].last_offset == end - 1
 
 
-def test_a_damaged_snapshot_is_passed_over(tmp_path: Path) -> None:
+def test_a_corrupt_snapshot_is_skipped(tmp_path: Path) -> None:
     log = new_log(tmp_path, SMALL)
     for number in range(20):
         append(log, batch(2, producer_id=5, sequence=number * 2))

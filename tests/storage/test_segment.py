@@ -66,7 +66,7 @@ def test_an_index_entry_is_a_last_offset_and_where_its_batch_begins(tmp_path: Pa
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_a_lost_index_is_built_anew(tmp_path: Path, suffix: str) -> None:
+def test_a_lost_index_is_rebuilt(tmp_path: Path, suffix: str) -> None:
     segment = filled(tmp_path, 40)
     segment.save_indexes(final=True)
     entries = segment.index.entries()

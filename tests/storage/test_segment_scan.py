@@ -43,7 +43,7 @@ def test_a_scan_ends_before_a_batch_that_is_cut_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [16, 17, 25, 61, 80])
-def test_a_damaged_batch_ends_the_checked_scan(tmp_path: Path, at: int) -> None:
+def test_a_corrupt_batch_ends_the_checked_scan(tmp_path: Path, at: int) -> None:
     batches = numbered(2)
     broken = bytearray(batches[1])
     broken[at] ^= 0x10

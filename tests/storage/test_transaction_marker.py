@@ -19,5 +19,5 @@ def test_anything_else_is_no_marker(record: Record) -> None:
     assert read_coordinator_epoch(encode_batch([record], control=True, timestamp_ms=1)) is None
 
 
-def test_a_damaged_one_is_none_either() -> None:
+def test_a_corrupt_marker_is_not_a_marker() -> None:
     assert read_coordinator_epoch(bytes(70)) is None

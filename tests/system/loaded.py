@@ -16,10 +16,10 @@ from signalbox.testing.chaos.broker_logs import troubles
 from signalbox.testing.chaos.group import GroupMember, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
+from signalbox.testing.chaos.record_check import check_records
 from signalbox.testing.chaos.replicas import compare_replicas
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.chaos.stores import STORES
-from signalbox.testing.chaos.verdict import judge
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK
@@ -89,7 +89,7 @@ class LoadedCluster:
         `foreseen`; all replicas are equal on disk."""
         found = read_everything(self.cluster.bootstrap(), TOPIC, PARTITIONS, 30)
         everything = {(part, offset): record for part, rows in found.items() for offset, record in rows}
-        assert judge(self.ledger.acknowledged, found, everything).examples == ()
+        assert check_records(self.ledger.acknowledged, found, everything).examples == ()
         assert len(everything) == len(self.ledger.acknowledged)
         self.wait_until_whole()
         self.cluster.stop()

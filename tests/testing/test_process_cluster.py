@@ -20,8 +20,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster
 
 def test_ready_means_that_both_are_there(cluster: ProcessCluster) -> None:
     ready = [broker.ready for broker in cluster.brokers.values()]
-    assert [told["node_id"] for told in ready] == [1, 2]
-    assert len({told["cluster_id"] for told in ready}) == 1
+    assert [line["node_id"] for line in ready] == [1, 2]
+    assert len({line["cluster_id"] for line in ready}) == 1
     assert cluster.bootstrap() == ",".join(broker.address("CLIENT") for broker in cluster.brokers.values())
     assert cluster.bootstrap("CONTROL") != cluster.bootstrap()
 
@@ -109,10 +109,10 @@ def test_ports_from_a_first_one(tmp_path: Path) -> None:
 def test_controllers_have_ids_folders_and_ports_of_their_own(tmp_path: Path) -> None:
     cluster = ProcessCluster(tmp_path, 2, first_port=20000, controllers=2)
     assert set(cluster.nodes) == {1, 2, 101, 102}
-    told = {node_id: cluster._properties(node) for node_id, node in cluster.nodes.items()}
-    assert [told[node_id]["process.roles"] for node_id in (1, 101)] == ["broker", "controller"]
-    assert told[102]["listeners"] == "CONTROLLER://127.0.0.1:20007"
-    assert "log.dirs" not in told[101]
+    properties = {node_id: cluster._properties(node) for node_id, node in cluster.nodes.items()}
+    assert [properties[node_id]["process.roles"] for node_id in (1, 101)] == ["broker", "controller"]
+    assert properties[102]["listeners"] == "CONTROLLER://127.0.0.1:20007"
+    assert "log.dirs" not in properties[101]
     assert cluster.controllers[101].folder == tmp_path / "controller-101"
     assert cluster.controllers[101].name == "controller 101"
     assert "process.roles" not in ProcessCluster(tmp_path, 1)._properties(cluster.brokers[1])

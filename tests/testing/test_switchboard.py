@@ -89,7 +89,7 @@ def test_rewiring_leaves_open_connections_where_they_lead() -> None:
     with_board(test)
 
 
-def test_several_targets_take_turns() -> None:
+def test_several_targets_are_used_round_robin() -> None:
     async def test(board: Switchboard, lines: dict[str, Greeter], homes: dict[str, Greeter]) -> None:
         board.rewire("A", homes["A"], homes["B"])
         assert [await who(lines["A"]) for _ in range(4)] == [b"A", b"B", b"A", b"B"]
@@ -101,7 +101,7 @@ def test_several_targets_take_turns() -> None:
 
 def test_a_closed_line_refuses_connections_and_reopens_at_the_same_address() -> None:
     async def test(board: Switchboard, lines: dict[str, Greeter], homes: dict[str, Greeter]) -> None:
-        await board.refuse("A")
+        await board.refuse_connections("A")
         with pytest.raises(ConnectionRefusedError):
             await dial(lines["A"])
         assert await who(lines["B"]) == b"B"
@@ -175,11 +175,11 @@ def test_two_lines_cannot_have_one_name() -> None:
 
 def test_a_muted_line_forwards_requests_and_holds_responses() -> None:
     async def run() -> None:
-        heard = asyncio.Event()
+        received = asyncio.Event()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             assert await reader.readexactly(4) == b"make"
-            heard.set()
+            received.set()
             writer.write(b"made")
             await reader.read()
             writer.close()
@@ -189,7 +189,7 @@ def test_a_muted_line_forwards_requests_and_holds_responses() -> None:
             reader, writer = await dial(await board.add_line("A", server.sockets[0].getsockname()[:2]))
             board.mute("A")
             writer.write(b"make")
-            await asyncio.wait_for(heard.wait(), 5)
+            await asyncio.wait_for(received.wait(), 5)
             answer = asyncio.ensure_future(reader.readexactly(4))
             await asyncio.sleep(0.05)
             assert not answer.done()

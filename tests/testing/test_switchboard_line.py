@@ -10,7 +10,7 @@ from signalbox.testing.switchboard_line import Line
 pytestmark = pytest.mark.spec("R7")
 
 
-def test_targets_take_turns_and_home_is_where_it_was() -> None:
+def test_targets_are_used_round_robin_and_home_is_where_it_was() -> None:
     with socket.create_server(("127.0.0.1", 0)) as sock:
         line = Line("l", sock, [("h", 1)])
         assert line.address == sock.getsockname()

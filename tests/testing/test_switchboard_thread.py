@@ -49,7 +49,7 @@ def test_code_without_a_loop_rewires_lines() -> None:
         board.delay("A", 1)
         board.sever()
         assert who(lines["A"]) == b"A"
-        board.refuse("A")
+        board.refuse_connections("A")
         with pytest.raises(ConnectionRefusedError):
             who(lines["A"])
         board.blackhole("B")

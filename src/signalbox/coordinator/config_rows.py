@@ -93,7 +93,7 @@ class RuntimeSettings:
 
     load_buffer_bytes: int = 5_242_880
     commit_timeout_ms: int = 5_000
-    chore_interval_ms: int = 600_000
+    maintenance_interval_ms: int = 600_000
     append_linger_ms: int = -1
     compression: str = "none"
     max_batch_bytes: int = 1_048_588
@@ -105,7 +105,7 @@ class RuntimeSettings:
         return RuntimeSettings(
             load_buffer_bytes=number["offsets.load.buffer.size"],
             commit_timeout_ms=number["offsets.commit.timeout.ms"],
-            chore_interval_ms=number["offsets.retention.check.interval.ms"],
+            maintenance_interval_ms=number["offsets.retention.check.interval.ms"],
             append_linger_ms=number["group.coordinator.append.linger.ms"],
             compression=_CODECS[number["offsets.topic.compression.codec"]],
         )

@@ -76,7 +76,7 @@ class CoordinatorContext(Generic[S]):
     def leader_epoch(self) -> int:
         return self.writes.leader_epoch
 
-    def lead_on(self, leader_epoch: int) -> None:
+    def update_epoch(self, leader_epoch: int) -> None:
         """A newer epoch of the same leader: the state is kept, later writes have it. Older epochs are ignored."""
         self.writes.leader_epoch = max(leader_epoch, self.writes.leader_epoch)
 
@@ -112,21 +112,21 @@ class CoordinatorContext(Generic[S]):
             decision = next(decisions, None)
             if decision is None:
                 return
-            self.submit_unheard(decision)
+            self.submit_background(decision)
             yield
 
     def _run_deadline(self, decide: Callable[[], Decision[None]]) -> None:
         if self.phase is Phase.ACTIVE:
-            self.submit_unheard(decide())
+            self.submit_background(decide())
 
-    def submit_unheard(self, decision: Decision[None]) -> None:
+    def submit_background(self, decision: Decision[None]) -> None:
         """Write a decision that has no request; a failure is logged."""
-        if not decision.records and decision.on_outcome is None:
+        if not decision.records and decision.on_completion is None:
             return
-        answer = self.writes.submit(decision)
+        promise = self.writes.submit(decision)
 
         def report() -> None:
-            if answer.error is not None and self.phase is Phase.ACTIVE:
-                logger.warning("Group metadata of partition %d not written: %s", self.partition, answer.error)
+            if promise.error is not None and self.phase is Phase.ACTIVE:
+                logger.warning("Group metadata of partition %d not written: %s", self.partition, promise.error)
 
-        answer.when_done(report)
+        promise.when_done(report)

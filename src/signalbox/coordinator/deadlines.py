@@ -57,11 +57,11 @@ class Deadlines:
 
     def _set_alarm(self) -> None:
         """An alarm that is too early is kept: it finds nothing due and sets the next alarm."""
-        look_ms = self._timers.next_look_ms()
-        if look_ms is None:
+        check_ms = self._timers.next_check_ms()
+        if check_ms is None:
             return
         loop = self._get_loop()
-        at = loop.time() + max(look_ms - self._now_ms(), 0) / 1000
+        at = loop.time() + max(check_ms - self._now_ms(), 0) / 1000
         if self._alarm is not None:
             if self._alarm.when() <= at:
                 return

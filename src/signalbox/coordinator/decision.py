@@ -3,7 +3,7 @@
 A decision without records returns its response at once. If there are records, the response is sent when they are
 committed; then they are replayed into the shard, so that readers of the shard see what the log holds. State that is
 only in the shard (members that wait for a join, the next generation) is changed by the decision itself and never
-replayed; `on_outcome` gives the decision the result of its write, so that it can undo such a change.
+replayed; `on_completion` gives the decision the result of its write, so that it can undo such a change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from signalbox.protocol.error_table import Error
 
 R = TypeVar("R")
 
-Outcome = Callable[[Error], None]
+CompletionCallback = Callable[[Error], None]
 
 
 class CoordinatorRecord(NamedTuple):
@@ -28,13 +28,13 @@ class CoordinatorRecord(NamedTuple):
 
 @dataclass(slots=True)
 class Decision(Generic[R]):
-    """`response` is sent when `records` are committed. `on_outcome` is called before that, with Error.NONE or the
+    """`response` is sent when `records` are committed. `on_completion` is called before that, with Error.NONE or the
     error of the write. `replayed` = False: the decision itself updates the state that these records describe.
     `atomic` = False: the records may be split into several batches."""
 
     response: R
     records: list[CoordinatorRecord] = field(default_factory=list)
-    on_outcome: Outcome | None = None
+    on_completion: CompletionCallback | None = None
     replayed: bool = True
     atomic: bool = True
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable
 from typing import TypeAlias, TypeVar
 
-from signalbox.coordinator.answer import Answer, gather
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group import describe_groups
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_shard import GroupShard
-from signalbox.coordinator.group.membership_answers import rejected_join, rejected_sync, with_null_name
+from signalbox.coordinator.group.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.offset_commit import rejected_commit
-from signalbox.coordinator.group.offset_fetch import asked_groups, fetch_response, rejected_fetch
+from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
 from signalbox.coordinator.group_partition import partition_for
-from signalbox.coordinator.runtime import CoordinatorRuntime, reply
-from signalbox.coordinator.write_errors import TOO_LARGE, answer_for
+from signalbox.coordinator.promise import Promise, gather
+from signalbox.coordinator.runtime import CoordinatorRuntime, value_or_awaitable
+from signalbox.coordinator.write_errors import TOO_LARGE, client_error_for
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -34,7 +34,7 @@ from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetF
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 T = TypeVar("T")
-Reply: TypeAlias = T | Awaitable[T]
+MaybeAwaitable: TypeAlias = T | Awaitable[T]
 
 _PROTOCOL_IS_NAMED_FROM = 5  # SyncGroup: from this version on the request has protocol type and name
 
@@ -72,114 +72,124 @@ class GroupCoordinator:
 
     # --- membership
 
-    def join_group(self, request: JoinGroupRequest, client: ClientContext) -> Reply[JoinGroupResponse]:
+    def join_group(self, request: JoinGroupRequest, client: ClientContext) -> MaybeAwaitable[JoinGroupResponse]:
         if not request.group_id:
             return with_null_name(rejected_join(request.member_id, Error.INVALID_GROUP_ID), client.api_version)
         timeouts = range(self._settings.min_session_timeout_ms, self._settings.max_session_timeout_ms + 1)
         if request.session_timeout_ms not in timeouts:
             return with_null_name(rejected_join(request.member_id, Error.INVALID_SESSION_TIMEOUT), client.api_version)
-        answer: Answer[JoinGroupResponse] = Answer()
-        outcome = self._runtime.write(
-            self.partition_for(request.group_id), lambda shard: shard.join_group.join(request, client, answer)
+        promise: Promise[JoinGroupResponse] = Promise()
+        write = self._runtime.write(
+            self.partition_for(request.group_id), lambda shard: shard.join_group.join(request, client, promise)
         )
 
         def reject_if_waiting() -> None:
-            if outcome.error is not None and not answer.done:
-                answer.complete(rejected_join(request.member_id, answer_for(outcome.error.error)))
+            if write.error is not None and not promise.done:
+                promise.complete(rejected_join(request.member_id, client_error_for(write.error.error)))
 
-        outcome.when_done(reject_if_waiting)
-        return reply(answer.map(lambda response: with_null_name(response, client.api_version)))
+        write.when_done(reject_if_waiting)
+        return value_or_awaitable(promise.map(lambda response: with_null_name(response, client.api_version)))
 
-    def sync_group(self, request: SyncGroupRequest, client: ClientContext) -> Reply[SyncGroupResponse]:
+    def sync_group(self, request: SyncGroupRequest, client: ClientContext) -> MaybeAwaitable[SyncGroupResponse]:
         if client.api_version >= _PROTOCOL_IS_NAMED_FROM and None in (request.protocol_type, request.protocol_name):
             return rejected_sync(Error.INCONSISTENT_GROUP_PROTOCOL)
         if not request.group_id:
             return rejected_sync(Error.INVALID_GROUP_ID)
-        answer: Answer[SyncGroupResponse] = Answer()
-        outcome = self._runtime.write(
-            self.partition_for(request.group_id), lambda shard: shard.sync_group.sync(request, answer)
+        promise: Promise[SyncGroupResponse] = Promise()
+        write = self._runtime.write(
+            self.partition_for(request.group_id), lambda shard: shard.sync_group.sync(request, promise)
         )
 
         def reject_if_waiting() -> None:
-            if outcome.error is not None and not answer.done:
-                answer.complete(rejected_sync(answer_for(outcome.error.error)))
+            if write.error is not None and not promise.done:
+                promise.complete(rejected_sync(client_error_for(write.error.error)))
 
-        outcome.when_done(reject_if_waiting)
-        return reply(answer)
+        write.when_done(reject_if_waiting)
+        return value_or_awaitable(promise)
 
-    def heartbeat(self, request: HeartbeatRequest, client: ClientContext) -> Reply[HeartbeatResponse]:
+    def heartbeat(self, request: HeartbeatRequest, client: ClientContext) -> MaybeAwaitable[HeartbeatResponse]:
         if not request.group_id:
             return HeartbeatResponse(error_code=Error.INVALID_GROUP_ID)
 
         def rejected(rejection: KafkaError) -> HeartbeatResponse:
             # While the partition loads, members cannot be checked; their session timeouts restart after the load.
-            error = answer_for(rejection.error)
+            error = client_error_for(rejection.error)
             return HeartbeatResponse(error_code=Error.NONE if error is Error.COORDINATOR_LOAD_IN_PROGRESS else error)
 
         beaten = self._runtime.read(self.partition_for(request.group_id), lambda shard: shard.heartbeat.beat(request))
-        return reply(beaten.map(lambda error: HeartbeatResponse(error_code=error)).recover(rejected))
+        return value_or_awaitable(beaten.map(lambda error: HeartbeatResponse(error_code=error)).recover(rejected))
 
-    def leave_group(self, request: LeaveGroupRequest, client: ClientContext) -> Reply[LeaveGroupResponse]:
+    def leave_group(self, request: LeaveGroupRequest, client: ClientContext) -> MaybeAwaitable[LeaveGroupResponse]:
         if not request.group_id:
             return LeaveGroupResponse(error_code=Error.INVALID_GROUP_ID)
         left = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.leave_group.leave(request, client.api_version)
         )
-        return reply(left.recover(lambda rejection: LeaveGroupResponse(error_code=answer_for(rejection.error))))
+        return value_or_awaitable(
+            left.recover(lambda rejection: LeaveGroupResponse(error_code=client_error_for(rejection.error)))
+        )
 
     # --- offsets
 
-    def offset_commit(self, request: OffsetCommitRequest, client: ClientContext) -> Reply[OffsetCommitResponse]:
+    def offset_commit(
+        self, request: OffsetCommitRequest, client: ClientContext
+    ) -> MaybeAwaitable[OffsetCommitResponse]:
         """Topic names must be filled in, also at version 10; `topic_id` is copied into the response."""
 
         def rejected(rejection: KafkaError) -> OffsetCommitResponse:
             too_large = rejection.error in TOO_LARGE
-            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else answer_for(rejection.error)
+            error = Error.INVALID_COMMIT_OFFSET_SIZE if too_large else client_error_for(rejection.error)
             return rejected_commit(request, error)
 
         committed = self._runtime.write(
             self.partition_for(request.group_id),
             lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms()),
         )
-        return reply(committed.recover(rejected))
+        return value_or_awaitable(committed.recover(rejected))
 
-    def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> Reply[OffsetFetchResponse]:
+    def offset_fetch(self, request: OffsetFetchRequest, client: ClientContext) -> MaybeAwaitable[OffsetFetchResponse]:
         """Topic names must be filled in, also at version 10; `topic_id` is copied into the response. For a group
         whose topics are all requested, the response has names only."""
-        answers = [
+        promises = [
             self._fetch_one(asked, request.require_stable, client.api_version)
-            for asked in asked_groups(request, client.api_version)
+            for asked in requested_groups(request, client.api_version)
         ]
-        return reply(gather(answers).map(lambda groups: fetch_response(groups, client.api_version)))
+        return value_or_awaitable(gather(promises).map(lambda groups: fetch_response(groups, client.api_version)))
 
     def _fetch_one(
         self, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool, api_version: int
-    ) -> Answer[OffsetFetchResponse.OffsetFetchResponseGroup]:
+    ) -> Promise[OffsetFetchResponse.OffsetFetchResponseGroup]:
         read = self._runtime.read_after_writes if require_stable else self._runtime.read
         fetched = read(self.partition_for(asked.group_id), lambda shard: shard.offset_fetch.fetch(asked))
-        return fetched.recover(lambda rejection: rejected_fetch(asked, answer_for(rejection.error), api_version))
+        return fetched.recover(lambda rejection: rejected_fetch(asked, client_error_for(rejection.error), api_version))
 
-    def offset_delete(self, request: OffsetDeleteRequest, client: ClientContext) -> Reply[OffsetDeleteResponse]:
+    def offset_delete(
+        self, request: OffsetDeleteRequest, client: ClientContext
+    ) -> MaybeAwaitable[OffsetDeleteResponse]:
         if not request.group_id:
             return OffsetDeleteResponse(error_code=Error.INVALID_GROUP_ID)
         deleted = self._runtime.write(
             self.partition_for(request.group_id), lambda shard: shard.offset_delete.delete(request)
         )
-        return reply(deleted.recover(lambda rejection: OffsetDeleteResponse(error_code=answer_for(rejection.error))))
+        return value_or_awaitable(
+            deleted.recover(lambda rejection: OffsetDeleteResponse(error_code=client_error_for(rejection.error)))
+        )
 
     # --- administration of groups
 
-    def describe_groups(self, request: DescribeGroupsRequest, client: ClientContext) -> Reply[DescribeGroupsResponse]:
-        answers = [self._describe_one(group_id, client.api_version) for group_id in request.groups]
-        return reply(gather(answers).map(lambda groups: DescribeGroupsResponse(groups=groups)))
+    def describe_groups(
+        self, request: DescribeGroupsRequest, client: ClientContext
+    ) -> MaybeAwaitable[DescribeGroupsResponse]:
+        promises = [self._describe_one(group_id, client.api_version) for group_id in request.groups]
+        return value_or_awaitable(gather(promises).map(lambda groups: DescribeGroupsResponse(groups=groups)))
 
-    def _describe_one(self, group_id: str, api_version: int) -> Answer[DescribeGroupsResponse.DescribedGroup]:
+    def _describe_one(self, group_id: str, api_version: int) -> Promise[DescribeGroupsResponse.DescribedGroup]:
         described = self._runtime.read(
             self.partition_for(group_id), lambda shard: describe_groups.describe(shard.groups, group_id, api_version)
         )
         return described.recover(
             lambda rejection: DescribeGroupsResponse.DescribedGroup(
-                group_id=group_id, error_code=answer_for(rejection.error)
+                group_id=group_id, error_code=client_error_for(rejection.error)
             ),
         )
 
@@ -194,15 +204,17 @@ class GroupCoordinator:
                 return ListGroupsResponse(error_code=listed.error.error)
         return response
 
-    def delete_groups(self, request: DeleteGroupsRequest, client: ClientContext) -> Reply[DeleteGroupsResponse]:
-        answers = [self._delete_one(group_id) for group_id in dict.fromkeys(request.groups_names)]
-        return reply(gather(answers).map(lambda results: DeleteGroupsResponse(results=results)))
+    def delete_groups(
+        self, request: DeleteGroupsRequest, client: ClientContext
+    ) -> MaybeAwaitable[DeleteGroupsResponse]:
+        promises = [self._delete_one(group_id) for group_id in dict.fromkeys(request.groups_names)]
+        return value_or_awaitable(gather(promises).map(lambda results: DeleteGroupsResponse(results=results)))
 
-    def _delete_one(self, group_id: str) -> Answer[DeleteGroupsResponse.DeletableGroupResult]:
+    def _delete_one(self, group_id: str) -> Promise[DeleteGroupsResponse.DeletableGroupResult]:
         def result(error: Error) -> DeleteGroupsResponse.DeletableGroupResult:
             return DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=error)
 
-        deleted: Answer[Error] = self._runtime.write(
+        deleted: Promise[Error] = self._runtime.write(
             self.partition_for(group_id), lambda shard: shard.expiry.delete(group_id)
         )
-        return deleted.map(result).recover(lambda rejection: result(answer_for(rejection.error)))
+        return deleted.map(result).recover(lambda rejection: result(client_error_for(rejection.error)))

@@ -76,8 +76,8 @@ class Shard(Protocol):
         """Reject the waiting requests: this broker lost the partition; yields between small pieces of work."""
         ...
 
-    def chores(self) -> Iterator[Decision[None]]:
-        """Maintenance, every `chore_interval_ms`: yields decisions, each from a small piece of work."""
+    def maintenance(self) -> Iterator[Decision[None]]:
+        """Maintenance, every `maintenance_interval_ms`: yields decisions, each from a small piece of work."""
         ...
 
 

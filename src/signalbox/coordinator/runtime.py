@@ -16,13 +16,13 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from signalbox.common.clock import Clock
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase
 from signalbox.coordinator.deadlines import Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
+from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.slices import run_in_slices
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
@@ -39,23 +39,23 @@ def new_member_suffix() -> str:
     return str(uuid.uuid4())
 
 
-def reply(answer: Answer[T]) -> T | Awaitable[T]:
-    """For a handler: the value if `answer` is done, else an awaitable of it."""
-    return answer.value() if answer.done else _wait(answer)
+def value_or_awaitable(promise: Promise[T]) -> T | Awaitable[T]:
+    """For a handler: the value if `promise` is done, else an awaitable of it."""
+    return promise.value() if promise.done else _wait(promise)
 
 
-def _wait(answer: Answer[T]) -> Awaitable[T]:
+def _wait(promise: Promise[T]) -> Awaitable[T]:
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def settle() -> None:
         if future.done():
             return  # the connection was closed and its handler cancelled
-        if answer.error is not None:
-            future.set_exception(answer.error)
+        if promise.error is not None:
+            future.set_exception(promise.error)
         else:
-            future.set_result(answer.value())
+            future.set_result(promise.value())
 
-    answer.when_done(settle)
+    promise.when_done(settle)
     return future
 
 
@@ -76,48 +76,48 @@ class CoordinatorRuntime(Generic[S]):
         self._clock = clock
         self._settings = settings
         self._builder = BatchBuilder(serde, clock, settings)
-        self._seats: dict[int, CoordinatorContext[S]] = {}
+        self._contexts: dict[int, CoordinatorContext[S]] = {}
         self._deadlines = Deadlines(clock, asyncio.get_running_loop)
         self._tasks: set[asyncio.Future[None]] = set()
-        self._came: list[int] = []  # partitions since the last log message about them
-        self._went: list[int] = []
+        self._loaded_partitions: list[int] = []  # partitions since the last log message about them
+        self._resigned_partitions: list[int] = []
 
     # --- leadership
 
-    def on_elected(self, partition: int, leader_epoch: int) -> Answer[None]:
+    def on_elected(self, partition: int, leader_epoch: int) -> Promise[None]:
         """Load `partition`, which this broker leads now. Done when it is active or could not be loaded; at once if
         this broker was its leader before and only the epoch is newer: no other broker has written meanwhile."""
-        seat = self._seats.get(partition)
-        if seat is not None and (seat.phase is not Phase.FAILED or seat.leader_epoch >= leader_epoch):
-            seat.lead_on(leader_epoch)
-            return Answer.of(None)
-        seat = self._take_seat(partition, leader_epoch)
-        loaded: Answer[None] = Answer()
+        context = self._contexts.get(partition)
+        if context is not None and (context.phase is not Phase.FAILED or context.leader_epoch >= leader_epoch):
+            context.update_epoch(leader_epoch)
+            return Promise.of(None)
+        context = self._create_context(partition, leader_epoch)
+        loaded: Promise[None] = Promise()
 
         def finish() -> None:
-            if seat.phase is Phase.ACTIVE:
-                self._schedule_chores(seat)
-                self._came.append(partition)
-            self._tell_when_quiet()
+            if context.phase is Phase.ACTIVE:
+                self._schedule_maintenance(context)
+                self._loaded_partitions.append(partition)
+            self._log_when_settled()
             loaded.complete(None)
 
         logger.debug("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
         run_in_slices(
-            asyncio.get_running_loop, seat.load(self._log, self._serde, self._settings.load_buffer_bytes), finish
+            asyncio.get_running_loop, context.load(self._log, self._serde, self._settings.load_buffer_bytes), finish
         )
         return loaded
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
         """Unload `partition`: this broker is no longer its leader. An epoch older than the context's is ignored."""
-        seat = self._seats.get(partition)
-        if seat is not None and (leader_epoch is None or leader_epoch >= seat.leader_epoch):
-            del self._seats[partition]
-            self._close(seat)
+        context = self._contexts.get(partition)
+        if context is not None and (leader_epoch is None or leader_epoch >= context.leader_epoch):
+            del self._contexts[partition]
+            self._close(context)
 
     async def stop(self) -> None:
         """Resign all partitions and wait until the waiting requests are rejected."""
-        closed = [self._close(seat) for seat in self._seats.values()]
-        self._seats.clear()
+        closed = [self._close(context) for context in self._contexts.values()]
+        self._contexts.clear()
         self._deadlines.stop()
         for task in self._tasks:
             task.cancel()
@@ -125,69 +125,69 @@ class CoordinatorRuntime(Generic[S]):
         for unloaded in closed:
             await _wait(unloaded)
 
-    def _take_seat(self, partition: int, leader_epoch: int) -> CoordinatorContext[S]:
+    def _create_context(self, partition: int, leader_epoch: int) -> CoordinatorContext[S]:
         timer = ContextTimer(self._deadlines)
         shard = self._make_shard(partition, timer)
         watch = _Watch(self, partition)
         writes = WriteQueue(self._log, (partition, leader_epoch), self._builder, shard.replay, watch)
         watch.writes = writes
-        seat = CoordinatorContext(partition, shard, writes, timer)
-        self._seats[partition] = seat
-        return seat
+        context = CoordinatorContext(partition, shard, writes, timer)
+        self._contexts[partition] = context
+        return context
 
-    def _close(self, seat: CoordinatorContext[S]) -> Answer[None]:
-        if seat.phase is Phase.ACTIVE:
-            self._went.append(seat.partition)
-            asyncio.get_running_loop().call_soon(self._tell_when_quiet)
-        unloaded: Answer[None] = Answer()
-        seat.phase = Phase.CLOSED
-        seat.writes.close()
-        run_in_slices(asyncio.get_running_loop, seat.shard.unload(), lambda: unloaded.complete(None))
+    def _close(self, context: CoordinatorContext[S]) -> Promise[None]:
+        if context.phase is Phase.ACTIVE:
+            self._resigned_partitions.append(context.partition)
+            asyncio.get_running_loop().call_soon(self._log_when_settled)
+        unloaded: Promise[None] = Promise()
+        context.phase = Phase.CLOSED
+        context.writes.close()
+        run_in_slices(asyncio.get_running_loop, context.shard.unload(), lambda: unloaded.complete(None))
         return unloaded
 
-    def _tell_when_quiet(self) -> None:
+    def _log_when_settled(self) -> None:
         """One log message for all partitions that were loaded or resigned together."""
-        if any(seat.phase is Phase.LOADING for seat in self._seats.values()):
+        if any(context.phase is Phase.LOADING for context in self._contexts.values()):
             return
-        for what, partitions in (("no longer", self._went), ("now", self._came)):
+        for what, partitions in (("no longer", self._resigned_partitions), ("now", self._loaded_partitions)):
             if partitions:
                 logger.info("%s coordinating %d partitions: %s", what, len(partitions), sorted(partitions))
                 partitions.clear()
 
     # --- decisions
 
-    def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Answer[R]:
+    def write(self, partition: int, decide: Callable[[S], Decision[R]]) -> Promise[R]:
         """Call `decide` with the shard and write its records. Fails with COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         the KafkaError that `decide` raises, or the log's error (see `write_errors`)."""
-        seat = self._seats.get(partition)
-        rejection = Error.NOT_COORDINATOR if seat is None else seat.rejection
-        if seat is None or rejection is not Error.NONE:
-            return Answer.failed(KafkaError(rejection))
+        context = self._contexts.get(partition)
+        rejection = Error.NOT_COORDINATOR if context is None else context.rejection
+        if context is None or rejection is not Error.NONE:
+            return Promise.failed(KafkaError(rejection))
         try:
-            decision = decide(seat.shard)
+            decision = decide(context.shard)
         except KafkaError as error:
-            return Answer.failed(error)
-        return seat.writes.submit(decision)
+            return Promise.failed(error)
+        return context.writes.submit(decision)
 
-    def read(self, partition: int, look: Callable[[S], R]) -> Answer[R]:
-        """The result of `look` on the shard's committed state."""
-        return self.write(partition, lambda shard: Decision(look(shard)))
+    def read(self, partition: int, query: Callable[[S], R]) -> Promise[R]:
+        """The result of `query` on the shard's committed state."""
+        return self.write(partition, lambda shard: Decision(query(shard)))
 
-    def read_after_writes(self, partition: int, look: Callable[[S], R]) -> Answer[R]:
+    def read_after_writes(self, partition: int, query: Callable[[S], R]) -> Promise[R]:
         """As `read`, after all earlier writes are complete."""
-        seat = self._seats.get(partition)
-        if seat is None or seat.phase is not Phase.ACTIVE:
-            return self.read(partition, look)
-        read: Answer[R] = Answer()
+        context = self._contexts.get(partition)
+        if context is None or context.phase is not Phase.ACTIVE:
+            return self.read(partition, query)
+        read: Promise[R] = Promise()
 
         def settle() -> None:
-            now = self.read(partition, look)
+            now = self.read(partition, query)
             if now.error is not None:
                 read.fail(now.error)
             else:
                 read.complete(now.value())
 
-        seat.writes.after_writes().when_done(settle)
+        context.writes.after_writes().when_done(settle)
         return read
 
     def fire_due(self) -> None:
@@ -196,24 +196,24 @@ class CoordinatorRuntime(Generic[S]):
 
     def partitions(self) -> list[int]:
         """The partitions that this broker coordinates, including those that are loading."""
-        return list(self._seats)
+        return list(self._contexts)
 
     def active_shards(self) -> list[S]:
-        return [seat.shard for seat in self._seats.values() if seat.phase is Phase.ACTIVE]
+        return [context.shard for context in self._contexts.values() if context.phase is Phase.ACTIVE]
 
     def sweep(self, work: Callable[[S], Iterator[Decision[None]]]) -> None:
         """Run background work on every active shard, in slices, and write its decisions. No request waits for it."""
-        for seat in self._seats.values():
-            if seat.phase is Phase.ACTIVE:
-                run_in_slices(asyncio.get_running_loop, seat.sweep(work(seat.shard)))
+        for context in self._contexts.values():
+            if context.phase is Phase.ACTIVE:
+                run_in_slices(asyncio.get_running_loop, context.sweep(work(context.shard)))
 
-    def _schedule_chores(self, seat: CoordinatorContext[S]) -> None:
-        def chores() -> None:
-            if seat.phase is Phase.ACTIVE:
-                run_in_slices(asyncio.get_running_loop, seat.sweep(seat.shard.chores()))
-                self._schedule_chores(seat)
+    def _schedule_maintenance(self, context: CoordinatorContext[S]) -> None:
+        def maintenance() -> None:
+            if context.phase is Phase.ACTIVE:
+                run_in_slices(asyncio.get_running_loop, context.sweep(context.shard.maintenance()))
+                self._schedule_maintenance(context)
 
-        self._deadlines.call_in(self._settings.chore_interval_ms, (seat, "chores"), chores)
+        self._deadlines.call_in(self._settings.maintenance_interval_ms, (context, "maintenance"), maintenance)
 
     # --- the event loop
 
@@ -232,7 +232,7 @@ class CoordinatorRuntime(Generic[S]):
             self._tasks.discard(future)
             self._deadlines.cancel_call(batch)
             if not future.cancelled():
-                writes.settle(batch, _outcome(future, partition))
+                writes.settle(batch, _commit_error(future, partition))
 
         future = asyncio.ensure_future(committed)
         self._tasks.add(future)
@@ -256,7 +256,7 @@ class _Watch:
         self._watch_commit(self.writes, batch, committed)
 
 
-def _outcome(future: asyncio.Future[None], partition: int) -> Error:
+def _commit_error(future: asyncio.Future[None], partition: int) -> Error:
     error = future.exception()
     if error is None:
         return Error.NONE

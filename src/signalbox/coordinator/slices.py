@@ -18,12 +18,12 @@ def run_in_slices(get_loop: GetLoop, steps: Iterator[None], finished: Callable[[
     """Run `steps` to the end, from the next iteration of the loop on, then call `finished`."""
     loop = get_loop()
 
-    def turn() -> None:
+    def run_slice() -> None:
         until = loop.time() + SLICE_SECONDS
         for _ in steps:
             if loop.time() >= until:
-                loop.call_soon(turn)
+                loop.call_soon(run_slice)
                 return
         finished()
 
-    loop.call_soon(turn)
+    loop.call_soon(run_slice)

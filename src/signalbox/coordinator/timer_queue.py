@@ -34,7 +34,7 @@ class TimerQueue(Generic[A]):
     def cancel(self, key: Hashable) -> None:
         self._due_at.pop(key, None)
 
-    def next_look_ms(self) -> float | None:
+    def next_check_ms(self) -> float | None:
         """The time of the next `take_due`, not later than the earliest deadline; None if the heap is empty."""
         return self._heap[0][0] if self._heap else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from signalbox.protocol.error_table import Error
 
-_ANSWER_FOR = {
+_CLIENT_ERRORS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
@@ -23,12 +23,12 @@ _ANSWER_FOR = {
 }
 
 # The batch is in the log and only its acknowledgement is missing: it is replayed, although the client gets an error.
-WRITTEN_ALL_THE_SAME = frozenset((Error.REQUEST_TIMED_OUT, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
+WRITTEN_DESPITE_ERROR = frozenset((Error.REQUEST_TIMED_OUT, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
 
 # An offset commit that is too large is the client's fault and has an error of its own.
 TOO_LARGE = frozenset((Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.INVALID_FETCH_SIZE))
 
 
-def answer_for(error: Error) -> Error:
+def client_error_for(error: Error) -> Error:
     """The error that the coordinator returns to a client for the log's `error`."""
-    return _ANSWER_FOR.get(error, error)
+    return _CLIENT_ERRORS.get(error, error)

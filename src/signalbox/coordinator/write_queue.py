@@ -2,7 +2,7 @@
 
 Decisions of one iteration of the event loop share a batch: a hundred consumers that commit at once cost one append. If
 a batch cannot be appended, all its decisions fail and no state changes. Batches are completed in the order of the log:
-the records are replayed, then `on_outcome` is called, then responses are sent. When a commit times out, the response
+the records are replayed, then `on_completion` is called, then responses are sent. When a commit times out, the response
 is an error, but the batch is in the log: it is replayed when it commits later, but not if leadership is lost first.
 """
 
@@ -13,45 +13,45 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.batch_builder import BatchBuilder, Piece
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, R
 from signalbox.coordinator.ports import CoordinatorLog
-from signalbox.coordinator.write_errors import WRITTEN_ALL_THE_SAME
+from signalbox.coordinator.promise import Promise
+from signalbox.coordinator.write_errors import WRITTEN_DESPITE_ERROR
 from signalbox.protocol.error_table import Error, KafkaError
 
 
 class Write:
     """A decision that is being written. Its records may be in several batches; the first error counts."""
 
-    __slots__ = ("answer", "batches_left", "decision", "error")
+    __slots__ = ("batches_left", "decision", "error", "promise")
 
     def __init__(self, decision: Decision[Any], batches: int) -> None:
         self.decision = decision
-        self.answer: Answer[Any] = Answer()
+        self.promise: Promise[Any] = Promise()
         self.batches_left = batches
         self.error = Error.NONE
 
     def conclude(self, error: Error) -> None:
-        """Call `on_outcome`, then complete the response; only the first call has an effect."""
-        if self.answer.done:
+        """Call `on_completion`, then complete the response; only the first call has an effect."""
+        if self.promise.done:
             return
-        if self.decision.on_outcome is not None:
-            self.decision.on_outcome(error)
+        if self.decision.on_completion is not None:
+            self.decision.on_completion(error)
         if error is Error.NONE:
-            self.answer.complete(self.decision.response)
+            self.promise.complete(self.decision.response)
         else:
-            self.answer.fail(KafkaError(error))
+            self.promise.fail(KafkaError(error))
 
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """`parts`: the records of each decision. `outcome` is the log's result, None before that."""
+    """`parts`: the records of each decision. `error` is the log's result, None before that."""
 
     parts: list[tuple[Write, Piece]] = field(default_factory=list)
-    followers: list[Answer[None]] = field(default_factory=list)
+    followers: list[Promise[None]] = field(default_factory=list)
     size_bytes: int = 0
-    outcome: Error | None = None
+    error: Error | None = None
 
 
 class WriteWatch(Protocol):
@@ -86,7 +86,7 @@ class WriteQueue:
         self._in_flight: deque[Batch] = deque()
         self._closed = False
 
-    def submit(self, decision: Decision[R]) -> Answer[R]:
+    def submit(self, decision: Decision[R]) -> Promise[R]:
         """The response of `decision`: at once if it has no records, else when they are committed. Fails with the
         log's error."""
         pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
@@ -98,14 +98,14 @@ class WriteQueue:
         else:
             for piece in pieces:
                 self._gather(write, piece)
-        return write.answer
+        return write.promise
 
-    def after_writes(self) -> Answer[None]:
+    def after_writes(self) -> Promise[None]:
         """Done when everything submitted so far is complete."""
         last = self._gathering or (self._in_flight[-1] if self._in_flight else None)
         if last is None:
-            return Answer.of(None)
-        follower: Answer[None] = Answer()
+            return Promise.of(None)
+        follower: Promise[None] = Promise()
         last.followers.append(follower)
         return follower
 
@@ -134,12 +134,12 @@ class WriteQueue:
         self._in_flight.append(batch)
         self._watch.appended(batch, committed)
 
-    def settle(self, batch: Batch, outcome: Error) -> None:
+    def settle(self, batch: Batch, error: Error) -> None:
         """Set the log's result of `batch`; complete batches in the order of the log, as far as results are known."""
-        batch.outcome = outcome
-        while self._in_flight and self._in_flight[0].outcome is not None:
+        batch.error = error
+        while self._in_flight and self._in_flight[0].error is not None:
             first = self._in_flight.popleft()
-            self._conclude(first, first.outcome or Error.NONE)
+            self._conclude(first, first.error or Error.NONE)
 
     def give_up_waiting(self, batch: Batch) -> None:
         """The commit timed out: return REQUEST_TIMED_OUT to the clients; the batch stays in flight."""
@@ -156,15 +156,15 @@ class WriteQueue:
         for batch in unfinished:
             self._conclude(batch, Error.NOT_COORDINATOR)
 
-    def _conclude(self, batch: Batch, outcome: Error) -> None:
-        if outcome is Error.NONE or outcome in WRITTEN_ALL_THE_SAME:
+    def _conclude(self, batch: Batch, error: Error) -> None:
+        if error is Error.NONE or error in WRITTEN_DESPITE_ERROR:
             for write, piece in batch.parts:
                 for record in piece.records if write.decision.replayed else ():
                     self._replay(record)
         for write, _ in batch.parts:
             write.batches_left -= 1
             if write.error is Error.NONE:
-                write.error = outcome
+                write.error = error
             if not write.batches_left:
                 write.conclude(write.error)
         for follower in batch.followers:

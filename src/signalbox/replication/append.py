@@ -1,9 +1,9 @@
 """The produce path: appends batches to the logs and completes them as `acks` requires.
 
 `append_to` is the whole path for one partition, also for the fast path: it checks role and in-sync replicas; then the
-log validates the batch, detects duplicates and queues it. At the end of a turn each log writes its queued batches
-together and calls `PendingAppend.written`; acks=all then waits for the high watermark. `ProduceOutcome` combines the
-pending appends of a request and has the deadline of acks=all. A rejected batch is a pending append that is finished
+log validates the batch, detects duplicates and queues it. At the end of a loop iteration each log writes its queued
+batches together and calls `PendingAppend.written`; acks=all then waits for the high watermark. `ProduceResult` combines
+the pending appends of a request and has the deadline of acks=all. A rejected batch is a pending append that is finished
 with an error: nothing here raises KafkaError.
 """
 
@@ -38,7 +38,7 @@ class Appends:
     ) -> None:
         self._hosted = hosted
         self._deadlines = scheduler.deadlines
-        self._at_turn_end = scheduler.at_turn_end
+        self._at_iteration_end = scheduler.at_iteration_end
         self._now_ms = scheduler.clock.now_ms
         self._unpackings = unpackings
         self._flush = flush
@@ -52,12 +52,12 @@ class Appends:
         now_ms: int,
         *,
         from_client: bool = True,
-    ) -> ProduceOutcome:
-        """Append one batch per (topic, partition). The outcome has one pending append per entry, in their order."""
+    ) -> ProduceResult:
+        """Append one batch per (topic, partition). The result has one pending append per entry, in their order."""
         appends = [
             self._append_one(topic, index, batch, acks, now_ms, from_client) for (topic, index), batch in entries
         ]
-        return self.outcome(appends, timeout_ms)
+        return self.produce_result(appends, timeout_ms)
 
     def append_to(self, pending: PendingAppend, batch: Batch, now_ms: int, from_client: bool = True) -> None:
         """Append a batch to `pending.partition`, which must be set. Yields; `pending` may finish at once."""
@@ -119,7 +119,7 @@ class Appends:
             return
         if not self._flush_scheduled:
             self._flush_scheduled = True
-            self._at_turn_end(self._end_turn)
+            self._at_iteration_end(self._on_iteration_end)
         try:
             log.append_admitted(admitted, leader_epoch, pending.written, from_client)
         except KafkaError as error:
@@ -136,15 +136,15 @@ class Appends:
         partition.rejected.note(batch, error, log.producers if log is not None else {}, now_ms)
         pending.fail(error)
 
-    def outcome(self, appends: list[PendingAppend], timeout_ms: int) -> ProduceOutcome:
-        """The response of a request with these pending appends."""
-        return ProduceOutcome(appends, timeout_ms, self._deadlines)
+    def produce_result(self, appends: list[PendingAppend], timeout_ms: int) -> ProduceResult:
+        """The result of a request with these pending appends."""
+        return ProduceResult(appends, timeout_ms, self._deadlines)
 
     def flush(self) -> None:
-        """Write the queued batches now, before the turn ends."""
+        """Write the queued batches now, before the loop iteration ends."""
         self._flush()
 
-    def _end_turn(self) -> None:
+    def _on_iteration_end(self) -> None:
         self._flush_scheduled = False
         self._flush()
 
@@ -175,7 +175,7 @@ def _reject(pending: PendingAppend, batch: Batch, error: KafkaError) -> None:
     pending.reject(error)
 
 
-class ProduceOutcome(Promise[list[PendingAppend]]):
+class ProduceResult(Promise[list[PendingAppend]]):
     """Result of a produce request: its pending appends in the order of the request, when all are finished."""
 
     __slots__ = ("_deadline", "_open", "appends")

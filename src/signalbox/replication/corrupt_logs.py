@@ -17,7 +17,7 @@ from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.isr import IsrChanges
 from signalbox.replication.isr_decisions import propose_leave
 from signalbox.replication.partition import Partition
-from signalbox.replication.purgatory import AtTurnEnd
+from signalbox.replication.purgatory import AtIterationEnd
 from signalbox.storage.log import Log
 
 _log = logging.getLogger(__name__)
@@ -26,10 +26,10 @@ _log = logging.getLogger(__name__)
 class CorruptLogs:
     """The corrupt replicas among the hosted partitions."""
 
-    def __init__(self, hosted: HostedPartitions, isr_changes: IsrChanges, at_turn_end: AtTurnEnd) -> None:
+    def __init__(self, hosted: HostedPartitions, isr_changes: IsrChanges, at_iteration_end: AtIterationEnd) -> None:
         self._hosted = hosted
         self._isr_changes = isr_changes
-        self._at_turn_end = at_turn_end
+        self._at_iteration_end = at_iteration_end
         self.corrupt_batches = 0  # since the start
         self.rebuilt = 0
 
@@ -43,7 +43,7 @@ class CorruptLogs:
 
         def on_corrupt() -> None:
             self.corrupt_batches += 1
-            self._at_turn_end(lambda: self._leave_isr(partition))
+            self._at_iteration_end(lambda: self._leave_isr(partition))
 
         log.on_corrupt = on_corrupt
 
@@ -52,7 +52,7 @@ class CorruptLogs:
         if partition.log is None or partition.log.corruption is None:
             return
         if partition.is_leader or partition.local_id in isr:
-            self._at_turn_end(lambda: self._leave_isr(partition))
+            self._at_iteration_end(lambda: self._leave_isr(partition))
         else:
             self._rebuild(partition)
 

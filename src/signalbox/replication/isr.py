@@ -1,7 +1,7 @@
 """Sends ISR changes to the controller (KIP-497): collected, one request in flight, retried until there is a response.
 
 Each retry takes the current broker epoch, so it also works after a new registration. A proposal that is no longer
-pending in its partition (a newer leader epoch, a new LeaderAndIsr) is dropped before it is sent again.
+pending in its partition (a newer leader epoch, a new LeaderAndIsr) is dropped instead of retried.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The purgatory: requests wait here for events of a partition, without polling.
 
 A waiting operation is in the watch lists of its partitions. Events mark operations for another attempt (`wake`); at the
-end of the turn, `try_complete` is called once for each marked operation. So a turn with appends, or a follower's fetch
-of fifty partitions, costs a parked consumer one attempt, not fifty. Every operation has a deadline, at which it is
-finished with the results so far.
+end of the loop iteration, `try_complete` is called once for each marked operation. So an iteration with appends, or a
+follower's fetch of fifty partitions, costs a parked consumer one attempt, not fifty. Every operation has a deadline, at
+which it is finished with the results so far.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol
 from signalbox.replication.deadlines import Deadline, Deadlines
 
 WatchList = dict["ParkedOperation", None]
-AtTurnEnd = Callable[[Callable[[], None]], None]  # run a callback once, at the end of the current turn of the loop
+AtIterationEnd = Callable[[Callable[[], None]], None]  # run a callback once, at the end of the loop iteration
 
 
 class DelayedOperation(Protocol):
@@ -47,9 +47,9 @@ class ParkedOperation:
 class Purgatory:
     """The parked operations of one replica manager."""
 
-    def __init__(self, deadlines: Deadlines, at_turn_end: AtTurnEnd) -> None:
+    def __init__(self, deadlines: Deadlines, at_iteration_end: AtIterationEnd) -> None:
         self._deadlines = deadlines
-        self._at_turn_end = at_turn_end
+        self._at_iteration_end = at_iteration_end
         self._armed = False
         self._marked: WatchList = {}
         self._completing = False
@@ -75,7 +75,7 @@ class Purgatory:
         return parked
 
     def wake(self, watchers: WatchList) -> None:
-        """Mark all operations of a watch list; they are attempted at the end of the turn."""
+        """Mark all operations of a watch list; they are attempted at the end of the loop iteration."""
         if watchers:
             self._marked.update(watchers)
             self._arm()
@@ -83,9 +83,9 @@ class Purgatory:
     def _arm(self) -> None:
         if not self._armed:
             self._armed = True
-            self._at_turn_end(self._end_turn)
+            self._at_iteration_end(self._on_iteration_end)
 
-    def _end_turn(self) -> None:
+    def _on_iteration_end(self) -> None:
         self._armed = False
         self.complete_marked()
 

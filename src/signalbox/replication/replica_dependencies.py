@@ -15,7 +15,7 @@ from signalbox.replication.ports import (
     LeadershipListener,
     TopicConfigs,
 )
-from signalbox.replication.purgatory import AtTurnEnd, Purgatory
+from signalbox.replication.purgatory import AtIterationEnd, Purgatory
 from signalbox.storage.background import Background, InlineBackground
 
 _SLICE = 200
@@ -37,23 +37,24 @@ class Dependencies:
 
 
 class Scheduler:
-    """Time and waiting. `at_turn_end` runs a callback once, at the end of the current turn of the data loop; `run_long`
-    runs work as a cooperative task (`common/cooperative_task.py`); `threads` runs work outside the event loop."""
+    """Time and waiting. `at_iteration_end` runs a callback once, at the end of the current iteration of the data loop;
+    `run_long` runs work as a cooperative task (`common/cooperative_task.py`); `threads` runs work outside the event
+    loop."""
 
     def __init__(
         self,
         clock: Clock,
         timers: Timers,
-        at_turn_end: AtTurnEnd,
+        at_iteration_end: AtIterationEnd,
         run_long: Callable[[Callable[[], None]], None],
         threads: Background | None = None,
     ) -> None:
         self.run_long = run_long
         self.threads = threads or InlineBackground()
         self.clock = clock
-        self.at_turn_end = at_turn_end
+        self.at_iteration_end = at_iteration_end
         self.deadlines = Deadlines(clock, timers)
-        self.purgatory = Purgatory(self.deadlines, at_turn_end)
+        self.purgatory = Purgatory(self.deadlines, at_iteration_end)
 
     def every(self, interval_ms: float, action: Callable[[], None]) -> None:
         """Run `action` periodically until the deadlines are closed."""

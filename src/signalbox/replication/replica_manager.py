@@ -25,7 +25,7 @@ from signalbox.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
-from signalbox.replication.append import Appends, Batch, ProduceOutcome
+from signalbox.replication.append import Appends, Batch, ProduceResult
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.corrupt_logs import CorruptLogs
 from signalbox.replication.delete_records import delete_records
@@ -79,7 +79,7 @@ class ReplicaManager:
         )
         self.fetchers = Fetchers(dependencies.leaders, identity, self.config, scheduler.deadlines)
         progress = FollowerProgress(dependencies.cluster, self.isr_changes, scheduler)
-        self.corrupt_logs = CorruptLogs(self.hosted, self.isr_changes, scheduler.at_turn_end)
+        self.corrupt_logs = CorruptLogs(self.hosted, self.isr_changes, scheduler.at_iteration_end)
         components = (self.fetchers, progress, self.isr_changes, self.corrupt_logs)
         self._roles = RoleChanges(self.hosted, logs, dependencies, scheduler, components)
         self._leadership = Leadership(dependencies.broker_id, self._roles)
@@ -96,7 +96,7 @@ class ReplicaManager:
         self._started = False
         self._shrink_due = math.inf  # if a check runs later than this, the process was paused
         self.append_to = self._appends.append_to
-        self.outcome = self._appends.outcome
+        self.produce_result = self._appends.produce_result
 
     # -- start and stop
 
@@ -144,9 +144,9 @@ class ReplicaManager:
             self.on_log_failure()
 
     def on_log_failure(self) -> None:
-        """A log directory has gone offline: take its partitions offline at the end of the turn, because this may be
-        called in the middle of an append."""
-        self.scheduler.at_turn_end(self._roles.take_failed_logs_offline)
+        """A log directory has gone offline: take its partitions offline at the end of the loop iteration, because this
+        may be called in the middle of an append."""
+        self.scheduler.at_iteration_end(self._roles.take_failed_logs_offline)
 
     # -- control
 
@@ -192,7 +192,7 @@ class ReplicaManager:
         timeout_ms: int,
         *,
         from_client: bool = True,
-    ) -> ProduceOutcome:
+    ) -> ProduceResult:
         """Produce: one batch per (topic, partition); one pending append per entry, in their order, finished as `acks`
         requires. `from_client` False: a coordinator of this broker, which may write internal topics and control
         records."""

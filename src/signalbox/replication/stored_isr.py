@@ -135,11 +135,11 @@ class StoredIsr:
             if state.partition_epoch != partition_data.partition_epoch:
                 break
             try:
-                [outcome] = await self._store.commit([Write(path, new_state.encode(), state.partition_epoch)])
+                [written] = await self._store.commit([Write(path, new_state.encode(), state.partition_epoch)])
             except CommitRejected as rejected:
                 _log.debug("%s: read again: %s", partition, rejected)
             else:
-                return replace(new_state, partition_epoch=outcome.version)
+                return replace(new_state, partition_epoch=written.version)
         raise KafkaError(Error.INVALID_UPDATE_VERSION)
 
     async def _read(self, path: str) -> PartitionState:

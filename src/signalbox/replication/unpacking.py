@@ -82,18 +82,18 @@ class Unpackings:
     def _resume(self, steps: AdmissionSteps, result: Any, finish: Finish) -> None:
         """On the event loop, as a cooperative task."""
         try:
-            outcome: Admitted | KafkaError | None = steps.resume(result)
+            admitted: Admitted | KafkaError | None = steps.resume(result)
         except KafkaError as error:
-            outcome = error
+            admitted = error
         except Exception:
             _log.exception("Unexpected error decompressing a batch: it is rejected")
-            outcome = KafkaError(Error.UNKNOWN_SERVER_ERROR)
-        if outcome is None:
+            admitted = KafkaError(Error.UNKNOWN_SERVER_ERROR)
+        if admitted is None:
             self._run_in_thread(steps, finish)
             return
         self._in_progress -= 1
         self._in_progress_bytes -= steps.max_bytes
         try:
-            finish(outcome)
+            finish(admitted)
         finally:
             self._start_waiting()

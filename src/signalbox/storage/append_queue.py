@@ -1,6 +1,6 @@
-"""Batches that a log has accepted in this turn of the loop but not written yet.
+"""Batches that a log has accepted in this loop iteration but not written yet.
 
-Small batches are copied and written to the file together, one write per turn. A large batch is written at once,
+Small batches are copied and written to the file together, one write per iteration. A large batch is written at once,
 together with the queued ones. If the write fails, all batches of the group fail: offsets, index and producer state
 return to their values before the group, and the log directory goes offline.
 
@@ -89,7 +89,7 @@ class AppendQueue:
         advanced, self._advanced = self._advanced, False
         callbacks, self._callbacks = self._callbacks, []
         # The result of the group is final before the callbacks run. An error in one callback must not stop the other
-        # callbacks: their requests, and other logs of this turn, would wait forever.
+        # callbacks: their requests, and other logs of this iteration, would wait forever.
         if advanced and error is None and self.on_advanced is not None:
             try:
                 self.on_advanced()

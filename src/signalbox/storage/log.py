@@ -1,7 +1,7 @@
 """One partition's log: append, read, truncate. The API of storage for replication and the handlers.
 
 Appends have two steps. `append_*` validates, assigns offsets and queues; `flush_appends` (of the log, or of the
-`LogManager` for all logs once per turn of the loop) passes the bytes to the operating system and calls the callbacks.
+`LogManager` for all logs once per loop iteration) passes the bytes to the operating system and calls the callbacks.
 Between the two, `next_offset` already counts a batch and `log_end_offset` does not; reads return written bytes only.
 
 An I/O error takes the log directory offline: every call raises KafkaError KAFKA_STORAGE_ERROR from then on.

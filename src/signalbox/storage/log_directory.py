@@ -42,7 +42,7 @@ class LogDirectoryLocked(RuntimeError):
 
 
 class LogDirectory:
-    """`awaiting_write` are the logs with queued batches of this turn of the loop."""
+    """`awaiting_write` are the logs with queued batches of this loop iteration."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """All partition logs of a broker, in one or more log directories. The entry point of the storage package.
 
-`start` opens the existing logs, `flush_appends` runs once per turn of the loop, `close` writes the clean-shutdown
+`start` opens the existing logs, `flush_appends` runs once per loop iteration, `close` writes the clean-shutdown
 marker. A directory that fails goes offline alone; the broker continues with the others.
 """
 
@@ -307,7 +307,7 @@ class LogManager:
     def _logs_in(self, directory: LogDirectory) -> list[Log]:
         return [log for log in self._logs.values() if log.body.directory is directory]
 
-    # -- once per turn, and periodically ------------------------------------------------------------------------
+    # -- once per loop iteration, and periodically ----------------------------------------------------------------
 
     def flush_appends(self) -> None:
         """Writes what the logs have queued and calls the callbacks. Never raises: the callbacks receive errors."""

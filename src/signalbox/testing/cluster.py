@@ -112,9 +112,9 @@ class Cluster:
 
     async def _start(self, folder: Path) -> None:
         starting = (self._start_one(node_id, folder) for node_id in range(1, self._count + 1))
-        for outcome in await asyncio.gather(*starting, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                raise outcome
+        for result in await asyncio.gather(*starting, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
         for node in self.nodes.values():
             await node.components.cache.wait_until(lambda image: len(image.brokers) == self._count, _STOP_TIMEOUT_S)
 

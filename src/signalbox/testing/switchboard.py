@@ -72,8 +72,8 @@ class Switchboard:
         """Each chunk, in either direction, arrives this much later."""
         self._lines[name].delay_seconds = delay_ms / 1000
 
-    async def refuse(self, name: str) -> None:
-        """Stops listening and cuts open connections: new connections are refused until the line is restored."""
+    async def refuse_connections(self, name: str) -> None:
+        """Stops listening and cuts open connections: new ones get "connection refused" until the line is restored."""
         await self._lines[name].stop_listening()
 
     async def restore(self, *names: str) -> None:

@@ -117,7 +117,7 @@ class Relay(asyncio.Protocol):
         if self._target is not None and not self._target.is_closing():
             self._target.resume_reading()
 
-    def target_said(self, data: bytes) -> None:
+    def on_target_data(self, data: bytes) -> None:
         self._to_caller.put(data)
 
     def throttle_caller(self, throttled: bool) -> None:
@@ -152,10 +152,10 @@ class _TargetSide(asyncio.Protocol):
         self._relay = relay
 
     def data_received(self, data: bytes) -> None:
-        self._relay.target_said(data)
+        self._relay.on_target_data(data)
 
     def eof_received(self) -> bool:
-        self._relay.target_said(b"")
+        self._relay.on_target_data(b"")
         return True
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -67,8 +67,8 @@ class SwitchboardThread:
     def delay(self, name: str, delay_ms: float) -> None:
         self._call(lambda: self._board.delay(name, delay_ms))
 
-    def refuse(self, name: str) -> None:
-        self._wait(self._board.refuse(name))
+    def refuse_connections(self, name: str) -> None:
+        self._wait(self._board.refuse_connections(name))
 
     def restore(self, *names: str) -> None:
         self._wait(self._board.restore(*names))

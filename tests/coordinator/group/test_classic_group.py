@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.bench import subscription
 
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.member import Member, Timeouts
 from signalbox.coordinator.group.states import GroupState
+from signalbox.coordinator.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 
@@ -27,7 +27,7 @@ def member(member_id: str, *protocols: str, instance: str | None = None, topics:
 def group_of(*members: Member) -> ClassicGroup:
     group = ClassicGroup("g", lambda: 7)
     for one in members:
-        group.add(one, Answer())
+        group.add(one, Promise())
     group.transition_to(GroupState.PREPARING_REBALANCE)
     return group
 
@@ -51,7 +51,7 @@ def test_a_pending_member_keeps_a_group_from_being_complete() -> None:
     group = group_of(member("a"))
     group.pending_join.add("b")
     assert not group.all_joined
-    group.add(member("b"), Answer())
+    group.add(member("b"), Promise())
     assert group.all_joined
 
 
@@ -77,10 +77,10 @@ def test_an_empty_group_supports_anything_that_is_something() -> None:
 def test_a_leader_that_did_not_join_gives_way_to_one_that_did() -> None:
     group = group_of(member("a"), member("b"), member("c"))
     for member_id in ("a", "b"):
-        group.answer_join(group.members[member_id], JoinGroupResponse())
+        group.complete_join(group.members[member_id], JoinGroupResponse())
     assert group.elect_joined_leader()
     assert group.leader_id == "c"
-    group.answer_join(group.members["c"], JoinGroupResponse())
+    group.complete_join(group.members["c"], JoinGroupResponse())
     assert not group.elect_joined_leader()
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spec("D8")
 
 RETENTION_MS = 100_000
 SETTINGS = GroupSettings(offsets_retention_ms=RETENTION_MS)
-HOURLY = RuntimeSettings(chore_interval_ms=10_000)
+HOURLY = RuntimeSettings(maintenance_interval_ms=10_000)
 
 
 async def expiring_bench() -> Bench:
@@ -58,7 +58,7 @@ async def test_in_an_empty_group_an_offset_lives_from_the_moment_it_became_empty
 
 
 @transcript
-async def test_in_a_stable_group_only_offsets_of_topics_nobody_subscribes_to_go() -> None:
+async def test_in_a_stable_group_only_offsets_of_topics_without_subscribers_expire() -> None:
     bench = await expiring_bench()
     (leader,) = await bench.stable_group(b"a", protocols=(("range", subscription("t")),))
     bench.commit({("t", 0): 5, ("old", 0): 7}, member_id=leader.member_id, generation=1)
@@ -91,7 +91,7 @@ async def test_an_offset_with_its_own_retention_goes_at_its_own_time() -> None:
 
 
 @transcript
-async def test_a_group_that_nobody_joined_in_the_end_is_cleaned_up() -> None:
+async def test_a_group_that_no_member_completed_joining_is_removed() -> None:
     bench = await expiring_bench()
     await bench.member()
     assert bench.shard.groups.get("g") is not None
@@ -140,7 +140,7 @@ async def test_a_commit_on_its_way_does_not_survive_its_group() -> None:
 
 
 @transcript
-async def test_whoever_joins_while_a_deletion_is_written_finds_a_new_group() -> None:
+async def test_a_member_that_joins_while_a_deletion_is_written_gets_a_new_group() -> None:
     bench = await Bench().start()
     bench.commit({("t", 0): 5})
     await settle()

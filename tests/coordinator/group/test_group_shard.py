@@ -27,7 +27,7 @@ async def test_members_go_on_with_their_generation_and_assignment() -> None:
 
 
 @transcript
-async def test_sessions_begin_anew() -> None:
+async def test_session_timeouts_restart_after_loading() -> None:
     bench = await Bench().start()
     (leader,) = await bench.stable_group(b"a")
     await bench.pass_time(SESSION_MS - 500)
@@ -79,7 +79,7 @@ async def test_a_group_that_grew_beyond_the_limit_rebalances() -> None:
 
 
 @transcript
-async def test_whoever_waits_is_sent_to_the_next_coordinator() -> None:
+async def test_waiting_requests_are_rejected_with_not_coordinator_on_unload() -> None:
     bench = await Bench().start()
     joins = [bench.join(version=3, group="syncing"), bench.join(version=3, group="syncing")]
     await bench.pass_time(6_000)
@@ -95,7 +95,7 @@ async def test_whoever_waits_is_sent_to_the_next_coordinator() -> None:
 
 
 @transcript
-async def test_a_member_is_not_judged_while_its_group_is_loading() -> None:
+async def test_a_heartbeat_is_accepted_while_its_group_is_loading() -> None:
     bench = await Bench().start()
     (leader,) = await bench.stable_group(b"a")
     bench.coordinator.on_resigned(0, 1)

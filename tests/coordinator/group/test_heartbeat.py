@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.bench import CLIENT, SESSION_MS, Bench, transcript
 
-from signalbox.coordinator.group.states import HEARTBEAT_ANSWER, GroupState
+from signalbox.coordinator.group.states import HEARTBEAT_ERRORS, GroupState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spec("D8")
 
 
 @transcript
-async def test_a_member_lives_as_long_as_it_is_heard_of() -> None:
+async def test_a_member_stays_while_it_sends_heartbeats() -> None:
     bench = await Bench().start()
     (leader,) = await bench.stable_group(b"a")
     for _ in range(10):
@@ -23,7 +23,7 @@ async def test_a_member_lives_as_long_as_it_is_heard_of() -> None:
 
 
 @transcript
-async def test_the_others_are_told_to_rebalance_when_one_falls_silent() -> None:
+async def test_the_other_members_rebalance_when_the_session_of_one_expires() -> None:
     bench = await Bench().start()
     leader, follower = await bench.stable_group(b"a", b"b")
     await bench.pass_time(SESSION_MS - 500)
@@ -39,7 +39,7 @@ async def test_what_is_checked() -> None:
     (leader,) = await bench.stable_group(b"a")
     assert bench.heartbeat(leader.member_id, 1, group="") == Error.INVALID_GROUP_ID
     assert bench.heartbeat(leader.member_id, 1, group="other") == Error.UNKNOWN_MEMBER_ID
-    assert bench.heartbeat("nobody", 1) == Error.UNKNOWN_MEMBER_ID
+    assert bench.heartbeat("unknown", 1) == Error.UNKNOWN_MEMBER_ID
     assert bench.heartbeat(leader.member_id, 2) == Error.ILLEGAL_GENERATION
 
 
@@ -53,4 +53,4 @@ async def test_a_heartbeat_is_answered_without_waiting_for_the_loop() -> None:
 
 
 def test_every_state_has_its_answer() -> None:
-    assert set(HEARTBEAT_ANSWER) == set(GroupState)
+    assert set(HEARTBEAT_ERRORS) == set(GroupState)

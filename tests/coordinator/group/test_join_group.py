@@ -66,7 +66,7 @@ async def test_the_initial_wait_never_exceeds_the_rebalance_timeout() -> None:
         ({"group": ""}, Error.INVALID_GROUP_ID),
         ({"session_ms": 5_999}, Error.INVALID_SESSION_TIMEOUT),
         ({"session_ms": 1_800_001}, Error.INVALID_SESSION_TIMEOUT),
-        ({"member_id": "nobody"}, Error.UNKNOWN_MEMBER_ID),
+        ({"member_id": "unknown"}, Error.UNKNOWN_MEMBER_ID),
         ({"protocol_type": ""}, Error.INCONSISTENT_GROUP_PROTOCOL),
         ({"protocols": ()}, Error.INCONSISTENT_GROUP_PROTOCOL),
     ],
@@ -105,7 +105,7 @@ async def test_the_protocol_most_members_prefer_is_chosen_among_those_all_know()
 
 
 @transcript
-async def test_a_follower_that_joins_again_unchanged_is_told_the_generation_and_no_rebalance_follows() -> None:
+async def test_a_follower_that_rejoins_unchanged_gets_the_generation_without_a_rebalance() -> None:
     bench = await Bench().start()
     leader, follower = await bench.stable_group(b"a", b"b")
     again = bench.join(follower.member_id).response
@@ -143,7 +143,7 @@ async def test_joining_again_while_the_assignment_is_waited_for_gives_the_same_g
 
 
 @transcript
-async def test_whoever_does_not_join_again_in_time_is_out() -> None:
+async def test_a_member_that_does_not_rejoin_in_time_is_removed() -> None:
     bench = await Bench().start()
     leader, follower = await bench.stable_group(b"a", b"b", session_ms=100_000)
     again = bench.join(leader.member_id, session_ms=100_000)
@@ -197,11 +197,11 @@ async def test_of_an_oversized_rebalance_the_last_are_turned_away() -> None:
 async def test_a_new_members_parked_join_is_bounded_in_time() -> None:
     bench = await Bench(GroupSettings(new_member_join_timeout_ms=20_000)).start()
     leader, _ = await bench.stable_group(b"a", b"b", session_ms=500_000, rebalance_ms=500_000)
-    newcomer = bench.join(version=3, rebalance_ms=500_000)
+    new_member = bench.join(version=3, rebalance_ms=500_000)
     await bench.pass_time(19_500)
-    assert not newcomer.answered
+    assert not new_member.answered
     await bench.pass_time(500)
-    assert newcomer.response.error_code == Error.UNKNOWN_MEMBER_ID
+    assert new_member.response.error_code == Error.UNKNOWN_MEMBER_ID
     assert leader.member_id in bench.group().members
 
 
@@ -217,7 +217,7 @@ async def test_a_second_join_of_a_waiting_member_replaces_the_first() -> None:
 
 
 @transcript
-async def test_a_group_that_nobody_joined_in_the_end_is_empty_again() -> None:
+async def test_a_group_that_no_member_completed_joining_is_empty_again() -> None:
     bench = await Bench().start()
     join = bench.join(version=3)
     await settle()

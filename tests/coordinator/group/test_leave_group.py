@@ -43,10 +43,10 @@ async def test_the_last_that_leaves_leaves_an_empty_group_in_the_log() -> None:
 async def test_several_members_each_get_their_answer() -> None:
     bench = await Bench().start()
     leader, follower = await bench.stable_group(b"a", b"b")
-    response = bench.leave((leader.member_id, None), ("nobody", None), (follower.member_id, "i1")).response
+    response = bench.leave((leader.member_id, None), ("unknown", None), (follower.member_id, "i1")).response
     assert [(member.member_id, member.error_code) for member in response.members] == [
         (leader.member_id, Error.NONE),
-        ("nobody", Error.UNKNOWN_MEMBER_ID),
+        ("unknown", Error.UNKNOWN_MEMBER_ID),
         (follower.member_id, Error.UNKNOWN_MEMBER_ID),
     ]
 
@@ -103,7 +103,7 @@ async def test_groups_that_cannot_be_left(group: str, top: Error, members: list[
 async def test_before_version_3_the_members_error_is_the_responses() -> None:
     bench = await Bench().start()
     (leader,) = await bench.stable_group(b"a")
-    assert bench.leave(("nobody", None), version=2).response.error_code == Error.UNKNOWN_MEMBER_ID
+    assert bench.leave(("unknown", None), version=2).response.error_code == Error.UNKNOWN_MEMBER_ID
     left = bench.leave((leader.member_id, None), version=2)
     await settle()
     assert (left.response.error_code, left.response.members) == (Error.NONE, [])

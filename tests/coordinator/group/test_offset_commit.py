@@ -39,7 +39,7 @@ async def test_a_member_commits_with_its_generation() -> None:
     [
         ({"generation": -1}, Error.UNKNOWN_MEMBER_ID),
         ({"generation": 1}, Error.UNKNOWN_MEMBER_ID),
-        ({"generation": 1, "member_id": "nobody"}, Error.UNKNOWN_MEMBER_ID),
+        ({"generation": 1, "member_id": "unknown"}, Error.UNKNOWN_MEMBER_ID),
         ({"generation": 2, "member_id": "client-1"}, Error.ILLEGAL_GENERATION),
         ({"generation": -1, "member_id": "client-1"}, Error.ILLEGAL_GENERATION),
         ({"generation": 1, "member_id": "client-1", "instance": "i1"}, Error.UNKNOWN_MEMBER_ID),
@@ -103,7 +103,7 @@ async def test_a_commit_with_its_own_retention_is_written_with_its_expiry() -> N
 
 
 @transcript
-async def test_commits_of_one_turn_share_a_batch() -> None:
+async def test_commits_of_one_loop_iteration_share_a_batch() -> None:
     bench = await Bench().start()
     commits = [bench.commit({("t", partition): 1}, group=f"g{partition}") for partition in range(20)]
     await settle()
@@ -130,7 +130,7 @@ async def test_readers_see_a_commit_only_when_the_log_has_committed_it() -> None
 
 
 @pytest.mark.parametrize(
-    ("rejection", "told"),
+    ("rejection", "client_error"),
     [
         (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.COORDINATOR_NOT_AVAILABLE),
@@ -141,12 +141,12 @@ async def test_readers_see_a_commit_only_when_the_log_has_committed_it() -> None
     ],
 )
 @transcript
-async def test_a_log_that_rejects(rejection: Error, told: Error) -> None:
+async def test_a_log_that_rejects(rejection: Error, client_error: Error) -> None:
     bench = await Bench().start()
     bench.log.rejection = rejection
     commit = bench.commit({("t", 0): 5})
     await settle()
-    assert errors(commit) == [told]
+    assert errors(commit) == [client_error]
     assert bench.offsets() == {}
 
 
@@ -166,7 +166,7 @@ async def test_a_commit_that_is_not_confirmed_in_time_fails_but_counts_when_it_i
 
 @pytest.mark.parametrize("late", [Error.REQUEST_TIMED_OUT, Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND])
 @transcript
-async def test_a_batch_that_is_in_the_log_counts_whatever_the_client_is_told(late: Error) -> None:
+async def test_a_batch_in_the_log_is_replayed_although_the_client_gets_an_error(late: Error) -> None:
     bench = await Bench().start()
     bench.log.held = True
     commit = bench.commit({("t", 0): 5})

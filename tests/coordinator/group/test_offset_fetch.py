@@ -114,6 +114,6 @@ async def test_a_classic_group_does_not_look_at_member_id_and_epoch() -> None:
     bench = await Bench().start()
     (leader,) = await bench.stable_group(b"a")
     asked = group_of("g", {"t": [0]})
-    for member_id in (leader.member_id, "nobody"):
+    for member_id in (leader.member_id, "unknown"):
         asked.member_id, asked.member_epoch = member_id, 1
         assert ask(bench, OffsetFetchRequest(groups=[asked]), 9).response.groups[0].error_code == Error.NONE

@@ -35,7 +35,7 @@ async def test_a_member_whose_join_waits_is_not_out_for_want_of_heartbeats() -> 
 
 
 @transcript
-async def test_sessions_begin_anew_when_assignments_are_handed_out() -> None:
+async def test_session_timeouts_restart_when_assignments_are_sent() -> None:
     bench = await Bench().start()
     bench.log.held = True
     joins = [bench.join(version=3), bench.join(version=3)]
@@ -51,7 +51,7 @@ async def test_sessions_begin_anew_when_assignments_are_handed_out() -> None:
 
 
 @transcript
-async def test_without_initial_delay_the_first_member_is_answered_in_the_next_turn() -> None:
+async def test_without_initial_delay_the_first_join_completes_in_the_next_loop_iteration() -> None:
     bench = await Bench(GroupSettings(initial_rebalance_delay_ms=0)).start()
     join = bench.join(version=3)
     await bench.pass_time(1, step_ms=1)

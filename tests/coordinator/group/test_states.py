@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from signalbox.coordinator.group.classic_group import ClassicGroup
-from signalbox.coordinator.group.states import DELETE_ANSWER, TRANSITIONS, GroupState
+from signalbox.coordinator.group.states import DELETE_ERRORS, TRANSITIONS, GroupState
 from signalbox.protocol.error_table import Error
 
 
 def test_the_tables_know_every_state() -> None:
-    assert set(TRANSITIONS) == set(DELETE_ANSWER) == set(GroupState)
+    assert set(TRANSITIONS) == set(DELETE_ERRORS) == set(GroupState)
 
 
 def test_every_living_state_can_die_and_the_dead_stay_dead() -> None:
@@ -25,7 +25,7 @@ def test_every_state_can_be_reached_from_an_empty_group() -> None:
 
 
 def test_only_empty_groups_may_be_deleted() -> None:
-    assert [state for state, error in DELETE_ANSWER.items() if error is Error.NONE] == [GroupState.EMPTY]
+    assert [state for state, error in DELETE_ERRORS.items() if error is Error.NONE] == [GroupState.EMPTY]
 
 
 def test_a_step_outside_the_table_is_rejected() -> None:

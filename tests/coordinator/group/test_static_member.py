@@ -37,7 +37,7 @@ async def test_a_static_member_needs_no_second_join() -> None:
 
 
 @transcript
-async def test_a_follower_that_returns_keeps_its_assignment_and_nobody_rebalances() -> None:
+async def test_a_follower_that_returns_keeps_its_assignment_without_a_rebalance() -> None:
     bench = await Bench().start()
     one, two = await static_pair(bench)
     back = bench.join(instance="i2")
@@ -57,7 +57,7 @@ async def test_a_follower_that_returns_keeps_its_assignment_and_nobody_rebalance
 
 
 @transcript
-async def test_a_leader_that_returns_is_told_to_skip_the_assignment() -> None:
+async def test_a_leader_that_returns_gets_skip_assignment() -> None:
     bench = await Bench().start()
     await static_pair(bench)
     back = bench.join(instance="i1", version=9)
@@ -68,7 +68,7 @@ async def test_a_leader_that_returns_is_told_to_skip_the_assignment() -> None:
 
 
 @transcript
-async def test_an_older_leader_that_returns_is_told_that_its_former_self_leads() -> None:
+async def test_an_older_leader_that_returns_gets_its_former_member_id_as_leader() -> None:
     bench = await Bench().start()
     one, _ = await static_pair(bench)
     back = bench.join(instance="i1", version=8)
@@ -147,17 +147,17 @@ async def test_static_members_that_miss_a_rebalance_stay_until_their_session_end
 
 
 @transcript
-async def test_when_nobody_joins_static_members_are_waited_for_once_more() -> None:
+async def test_when_no_member_joins_static_members_are_waited_for_once_more() -> None:
     bench = await Bench().start()
     one, _ = await static_pair(bench)
     group = bench.group()
     for member_id, instance in (("i1-1", "i1"), ("i2-2", "i2")):
         group.members[member_id].timeouts = group.members[member_id].timeouts._replace(session_timeout_ms=200_000)
         assert bench.heartbeat(member_id, 1, instance=instance) == Error.NONE
-    newcomer = bench.join(version=3)
+    new_member = bench.join(version=3)
     bench.leave(("client-3", None))
     await bench.pass_time(120_000)
-    assert newcomer.response.error_code == Error.UNKNOWN_MEMBER_ID
+    assert new_member.response.error_code == Error.UNKNOWN_MEMBER_ID
     assert group.state is GroupState.PREPARING_REBALANCE
     again = bench.join(one, instance="i1")
     await bench.pass_time(60_000)

@@ -26,6 +26,6 @@ def test_anything_else_is_rejected_with_a_word(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\0\0\xff\xff\xff\xff", b"\0\0\0\0\0\x01\0\x05abc", b"\0\0\0\0\0\x02\0\x01a", b"\xff\xff\0\0\0\0"]
 )
-def test_damaged_subscriptions(data: bytes) -> None:
+def test_corrupt_subscriptions(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"subscription"):
         subscribed_topics(data)

@@ -57,7 +57,7 @@ async def test_a_member_the_leader_forgot_gets_an_empty_assignment() -> None:
 
 
 @transcript
-async def test_in_a_stable_group_the_assignment_is_told_again() -> None:
+async def test_in_a_stable_group_the_assignment_is_returned_again() -> None:
     bench = await Bench().start()
     _, follower = await bench.stable_group(b"one", b"two")
     assert bench.sync(follower).response.assignment == b"two"
@@ -97,17 +97,17 @@ async def test_a_join_during_the_sync_phase_sends_those_that_wait_back_to_join()
     bench = await Bench().start()
     leader, follower = await joined_pair(bench)
     waiting = bench.sync(follower)
-    newcomer = bench.join(version=3)
+    new_member = bench.join(version=3)
     await settle()
     assert waiting.response.error_code == Error.REBALANCE_IN_PROGRESS
     for member_id in (leader.member_id, follower.member_id):
         bench.join(member_id)
     await settle()
-    assert newcomer.response.generation_id == 2
+    assert new_member.response.generation_id == 2
 
 
 @pytest.mark.parametrize(
-    ("rejection", "told"),
+    ("rejection", "client_error"),
     [
         (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_COORDINATOR),
@@ -117,7 +117,7 @@ async def test_a_join_during_the_sync_phase_sends_those_that_wait_back_to_join()
 )
 @transcript
 async def test_an_assignment_that_cannot_be_written_is_rejected_and_the_group_rebalances(
-    rejection: Error, told: Error
+    rejection: Error, client_error: Error
 ) -> None:
     bench = await Bench().start()
     leader, follower = await joined_pair(bench)
@@ -125,7 +125,7 @@ async def test_an_assignment_that_cannot_be_written_is_rejected_and_the_group_re
     bench.log.rejection = rejection
     given = bench.sync(leader, {leader.member_id: b"one", follower.member_id: b"two"})
     await settle()
-    assert given.response.error_code == waiting.response.error_code == told
+    assert given.response.error_code == waiting.response.error_code == client_error
     assert bench.group().state is GroupState.PREPARING_REBALANCE
     bench.log.rejection = None
     again = [bench.join(leader.member_id), bench.join(follower.member_id)]
@@ -140,7 +140,7 @@ async def test_an_assignment_of_a_generation_that_is_over_is_not_handed_out() ->
     leader, follower = await joined_pair(bench)
     late = bench.sync(leader, {leader.member_id: b"one", follower.member_id: b"two"})
     await settle()
-    newcomer = bench.join(version=3)
+    new_member = bench.join(version=3)
     await settle()
     assert late.response.error_code == Error.REBALANCE_IN_PROGRESS
     bench.log.commit_all()
@@ -148,7 +148,7 @@ async def test_an_assignment_of_a_generation_that_is_over_is_not_handed_out() ->
     group = bench.group()
     assert group.state is GroupState.PREPARING_REBALANCE
     assert {member.assignment for member in group.members.values()} == {b""}
-    assert not newcomer.answered
+    assert not new_member.answered
 
 
 @transcript

@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.common.ids import TopicPartition
 from signalbox.testing.chaos.broker_logs import logged_losses, noisiest, troubles
-from signalbox.testing.chaos.destroyed_verdict import LoggedLoss
+from signalbox.testing.chaos.destroyed_topics import LoggedLoss
 
 LOG = """2026-11-21T12:30:04.397Z INFO    node=3 signalbox.a: Ending sessions [1]
 2026-11-21T12:30:04.398Z INFO    node=3 signalbox.a: Ending sessions [22]

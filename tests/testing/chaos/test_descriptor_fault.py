@@ -9,7 +9,7 @@ import pytest
 
 from signalbox.testing.chaos.broker_logs import troubles
 from signalbox.testing.chaos.descriptor_fault import descriptor_faults
-from signalbox.testing.chaos.faults import Inflictor
+from signalbox.testing.chaos.faults import FaultInjector
 from signalbox.testing.chaos.plan import Fault, Kind, Target
 from signalbox.testing.chaos.power import Power
 from signalbox.testing.chaos.state_reader import StateReader
@@ -20,8 +20,8 @@ def test_the_broker_goes_on(power: Power, state: StateReader) -> None:
     broker = power.cluster.brokers[2]
     assert broker.process is not None
     pid, limits = broker.process.pid, resource.prlimit(broker.process.pid, resource.RLIMIT_NOFILE)
-    inflictor = Inflictor(power.cluster, state, "no-topic", time.monotonic(), descriptor_faults(power.cluster))
-    inflictor.inflict(Fault(Kind.DESCRIPTORS, Target.ANY, 0.0, 0.0, 0.5))
+    injector = FaultInjector(power.cluster, state, "no-topic", time.monotonic(), descriptor_faults(power.cluster))
+    injector.inject(Fault(Kind.DESCRIPTORS, Target.ANY, 0.0, 0.0, 0.5))
     assert (broker.running, broker.process.pid) == (True, pid)
     assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == limits
     assert "Connections of clients wait" in broker.log_file.read_text()

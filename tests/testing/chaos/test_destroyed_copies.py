@@ -10,8 +10,8 @@ import pytest
 
 from signalbox.testing.chaos.broker_logs import logged_losses, troubles
 from signalbox.testing.chaos.destroyed_copies import PARTITIONS, RECORDS, REMOVED, TRUNCATED, DestroyedCopies
-from signalbox.testing.chaos.destroyed_verdict import judge_destroyed
-from signalbox.testing.chaos.faults import Inflictor
+from signalbox.testing.chaos.destroyed_topics import check_destroyed
+from signalbox.testing.chaos.faults import FaultInjector
 from signalbox.testing.chaos.group import read_everything
 from signalbox.testing.chaos.plan import Fault, Kind, Target
 from signalbox.testing.chaos.power import Power
@@ -22,8 +22,8 @@ from signalbox.testing.chaos.still_topics import StillTopics
 @pytest.mark.spec("D3")
 def test_what_is_lost_stands_in_the_log(power: Power, state: StateReader) -> None:
     copies = DestroyedCopies(power, StillTopics([], state), Random(1))
-    inflictor = Inflictor(power.cluster, state, "no-topic", time.monotonic(), copies.acts())
-    done = inflictor.inflict(Fault(Kind.COPIES_DESTROYED, Target.STORE, 0.1, 0.0, 0.0))
+    injector = FaultInjector(power.cluster, state, "no-topic", time.monotonic(), copies.acts())
+    done = injector.inject(Fault(Kind.COPIES_DESTROYED, Target.STORE, 0.1, 0.0, 0.0))
     assert (done.kind, done.broker, state.what_is_missing(3)) == ("all copies destroyed", 0, "")
     (topic,) = copies.topics
     assert len(topic.before) == PARTITIONS * RECORDS
@@ -33,13 +33,13 @@ def test_what_is_lost_stands_in_the_log(power: Power, state: StateReader) -> Non
     losses = [loss for log in logs for loss in logged_losses(log)]
     lost = {partition: 2 * RECORDS - len(topic.found[partition]) for partition in range(PARTITIONS)}
     assert 0 < lost[TRUNCATED] <= RECORDS == lost[REMOVED]
-    verdict = judge_destroyed(copies.topics, losses)
-    assert (verdict.lost, verdict.lost_and_said, verdict.examples) == (0, sum(lost.values()), ())
+    check = check_destroyed(copies.topics, losses)
+    assert (check.lost, check.lost_and_logged, check.examples) == (0, sum(lost.values()), ())
     (truncated,) = [loss for loss in losses if loss.topic_partition == (topic.name, TRUNCATED)]
     assert (truncated.first, truncated.last) == (RECORDS - lost[TRUNCATED], RECORDS - 1)
     (removed,) = [loss for loss in losses if loss.topic_partition == (topic.name, REMOVED)]
     assert (removed.first, removed.last) == (0, None)
-    assert judge_destroyed(copies.topics, []).lost == sum(lost.values())
+    assert check_destroyed(copies.topics, []).lost == sum(lost.values())
     about = [line for log in logs for line in troubles(log) if topic.name in line]
     assert len(about) == 1, "one error, of the new leader"
     assert not [line for log in logs for line in troubles(log, {Kind.COPIES_DESTROYED.value}) if topic.name in line]

@@ -1,4 +1,4 @@
-"""A log directory is damaged as its fault says; all brokers are killed together and restart, the damaged one first."""
+"""A log directory is changed as its fault says; all brokers are killed together and restart, the faulty one first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from signalbox.common.ids import TopicPartition
 from signalbox.storage.log_config import LogConfig
 from signalbox.testing.chaos.directory_faults import copied, directory_faults, flip, truncate, wipe
-from signalbox.testing.chaos.faults import Inflictor
+from signalbox.testing.chaos.faults import FaultInjector
 from signalbox.testing.chaos.plan import Fault, Kind, Target
 from signalbox.testing.chaos.power import Power
 from signalbox.testing.chaos.state_reader import StateReader
@@ -65,12 +65,12 @@ def test_flipped_is_one_bit_of_the_last_segment(tmp_path: Path) -> None:
     assert 1 <= bits <= 4
 
 
-def test_a_copy_is_put_back_as_it_was(tmp_path: Path) -> None:
+def test_a_copy_is_restored_as_it_was(tmp_path: Path) -> None:
     before = bytes_of(directory(tmp_path / "data"))
-    put_back = copied(tmp_path / "data")
+    restore = copied(tmp_path / "data")
     (tmp_path / "data" / "other-0" / "00000000000000000000.log").write_bytes(b"later")
     (tmp_path / "data" / "new").mkdir()
-    put_back(tmp_path / "data")
+    restore(tmp_path / "data")
     assert bytes_of(tmp_path / "data") == before
     wipe(tmp_path / "data")
     assert not (tmp_path / "data").exists()
@@ -81,8 +81,8 @@ def test_a_copy_is_put_back_as_it_was(tmp_path: Path) -> None:
 def test_brokers_come_back(power: Power, state: StateReader, kind: Kind) -> None:
     acts = directory_faults(power, StillTopics([], state), TOPIC, Random(1))
     before = processes(power)
-    inflictor = Inflictor(power.cluster, state, TOPIC, time.monotonic(), acts)
-    done = inflictor.inflict(Fault(kind, Target.ANY, 0.2, 0.0, 0.5))
+    injector = FaultInjector(power.cluster, state, TOPIC, time.monotonic(), acts)
+    done = injector.inject(Fault(kind, Target.ANY, 0.2, 0.0, 0.5))
     assert (done.kind, done.broker) == (kind.value, 2)
     same = [one == other for one, other in zip(before, processes(power), strict=True)]
     assert same == ([True, False, True] if kind is Kind.WIPED else [False] * 3)

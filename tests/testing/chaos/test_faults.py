@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.testing.chaos.faults import Inflictor, NotWhole
+from signalbox.testing.chaos.faults import ClusterUnhealthy, FaultInjector
 from signalbox.testing.chaos.plan import Fault, Kind, Target
 from signalbox.testing.chaos.state_reader import StateReader, state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
@@ -36,8 +36,8 @@ def pid(cluster: ProcessCluster, broker_id: int) -> int:
 def test_the_killed_controller_is_another_process_afterwards(cluster: ProcessCluster, state: StateReader) -> None:
     controller_id = state.controller_id()
     before = pid(cluster, controller_id)
-    inflictor = Inflictor(cluster, state, "no-topic", time.monotonic())
-    done = inflictor.inflict(Fault(Kind.KILL, Target.CONTROLLER, 0.0, 0.0, 0.5))
+    injector = FaultInjector(cluster, state, "no-topic", time.monotonic())
+    done = injector.inject(Fault(Kind.KILL, Target.CONTROLLER, 0.0, 0.0, 0.5))
     assert (done.kind, done.broker, done.was_controller, done.led) == ("SIGKILL", controller_id, True, 0)
     assert pid(cluster, controller_id) != before
     assert state.controller_id() not in (-1, controller_id)
@@ -46,14 +46,14 @@ def test_the_killed_controller_is_another_process_afterwards(cluster: ProcessClu
 
 def test_a_stopped_broker_goes_on(cluster: ProcessCluster, state: StateReader) -> None:
     before = {broker_id: pid(cluster, broker_id) for broker_id in cluster.brokers}
-    done = Inflictor(cluster, state, "no-topic", time.monotonic()).inflict(
+    done = FaultInjector(cluster, state, "no-topic", time.monotonic()).inject(
         Fault(Kind.PAUSE, Target.BYSTANDER, 0.3, 0.0, 0.9)
     )
     assert (done.kind, done.was_controller, done.killed_by_peers) == ("SIGSTOP", False, False)
     assert {broker_id: pid(cluster, broker_id) for broker_id in cluster.brokers} == before
 
 
-def test_a_cluster_that_stays_broken_is_told(state: StateReader, tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_recover_is_reported(state: StateReader, tmp_path: Path) -> None:
     four = ProcessCluster(tmp_path, 4)
-    with pytest.raises(NotWhole, match=r"only the brokers 1, 2, 3 are registered"):
-        Inflictor(four, state, "no-topic", time.monotonic(), whole_timeout_s=0.2).wait_until_whole()
+    with pytest.raises(ClusterUnhealthy, match=r"only the brokers 1, 2, 3 are registered"):
+        FaultInjector(four, state, "no-topic", time.monotonic(), recovery_timeout_s=0.2).wait_until_healthy()

@@ -1,4 +1,4 @@
-"""The same verdict in one process: brokers of a `testing.Cluster` stop and start while records are in flight.
+"""The same check in one process: brokers of a `testing.Cluster` stop and start while records are in flight.
 
 Hypothesis chooses the brokers, the order and the number of records in between; a failing case shrinks to a short one.
 """
@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from signalbox.testing.chaos.group import read_everything
 from signalbox.testing.chaos.ledger import Ledger, RecordId
 from signalbox.testing.chaos.load import SETTINGS
+from signalbox.testing.chaos.record_check import check_records
 from signalbox.testing.chaos.replicas import compare_replicas
-from signalbox.testing.chaos.verdict import judge
 from signalbox.testing.cluster import Cluster
 
 TOPIC, PARTITIONS = "story", 3
@@ -58,14 +58,14 @@ class Sender:
                 TOPIC,
                 record.encode() + b"-",
                 partition=record.number % PARTITIONS,
-                on_delivery=partial(self._heard, record),
+                on_delivery=partial(self._on_delivery, record),
             )
             self._producer.poll(0)
 
     def settle(self) -> int:
         return int(self._producer.flush(60))
 
-    def _heard(self, record: RecordId, error: Any, message: Any) -> None:
+    def _on_delivery(self, record: RecordId, error: Any, message: Any) -> None:
         if error is None:
             self.ledger.acknowledge(record, message.partition(), message.offset(), time.monotonic())
         else:
@@ -93,16 +93,16 @@ def tell(story: list[Absence], cluster: Cluster) -> Sender:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(STORIES)
-def test_whoever_goes_and_comes_nothing_acknowledged_is_lost_doubled_or_moved(story: list[Absence]) -> None:
+def test_brokers_stop_and_start_without_lost_duplicated_or_moved_records(story: list[Absence]) -> None:
     with tempfile.TemporaryDirectory(prefix="signalbox-story-") as name:
         folder = Path(name)
         with Cluster(3, folder) as cluster:
             sender = tell(story, cluster)
             found = read_everything(cluster.bootstrap_servers, TOPIC, PARTITIONS, 30)
         seen = {(partition, offset): record for partition, rows in found.items() for offset, record in rows}
-        verdict = judge(sender.ledger.acknowledged, found, seen)
+        check = check_records(sender.ledger.acknowledged, found, seen)
         comparison = compare_replicas({f"broker-{number}": folder / f"broker-{number}" for number in (1, 2, 3)})
     assert sender.ledger.rejected == []
     assert len(sender.ledger.acknowledged) == sender.sent
-    assert verdict.examples == ()
+    assert check.examples == ()
     assert comparison.differences == ()

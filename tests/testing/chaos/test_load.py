@@ -5,7 +5,7 @@ from __future__ import annotations
 from signalbox.testing.chaos.group import read_everything
 from signalbox.testing.chaos.ledger import Ledger, RecordId
 from signalbox.testing.chaos.load import SteadyProducer
-from signalbox.testing.chaos.verdict import judge
+from signalbox.testing.chaos.record_check import check_records
 from tests.testing.chaos.conftest import PARTITIONS
 from tests.waiting import until
 
@@ -22,5 +22,5 @@ def test_every_record_sent_is_acknowledged_where_it_is_found(signalbox_bootstrap
     assert ledger.rejected == []
     found = read_everything(signalbox_bootstrap, topic, PARTITIONS, 20)
     seen = {(partition, offset): record for partition, rows in found.items() for offset, record in rows}
-    assert judge(ledger.acknowledged, found, seen).holds
+    assert check_records(ledger.acknowledged, found, seen).holds
     assert sum(len(rows) for rows in found.values()) == len(sent)

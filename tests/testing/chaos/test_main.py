@@ -26,7 +26,7 @@ def brokers_of(folder: Path) -> list[str]:
     return found
 
 
-def test_told_to_stop_it_takes_its_brokers_along(tmp_path: Path) -> None:
+def test_sigterm_stops_its_brokers_too(tmp_path: Path) -> None:
     folder = tmp_path / "brokers"
     command = [sys.executable, "-m", "signalbox.testing.chaos", "--seed", "1", "--duration", "60"]
     with subprocess.Popen(

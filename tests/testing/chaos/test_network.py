@@ -57,7 +57,7 @@ def test_or_a_rejection(network: tuple[Network, str]) -> None:
     made, address = network
     with Caller(address, 5) as caller:
         assert answers(caller)
-        made.refuse(1)
+        made.refuse_connections(1)
         with pytest.raises(AnswerLost):
             answers(caller)
     with pytest.raises(NotSent):

@@ -11,13 +11,13 @@ from signalbox.testing.chaos.power import Power
 
 def test_all_are_gone_and_back(power: Power) -> None:
     addresses = [broker.address("CLIENT").rpartition(":") for broker in power.cluster.brokers.values()]
-    power.off(power.everybody)
+    power.off(power.broker_ids)
     assert not any(broker.running for broker in power.cluster.brokers.values())
     for host, _, port in addresses:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((host, int(port)), 5)
-    power.on(power.everybody)
+    power.on(power.broker_ids)
     assert all(broker.running for broker in power.cluster.brokers.values())
     for host, _, port in addresses:
         socket.create_connection((host, int(port)), 5).close()
-    assert all((power.directory(each) / "meta.properties").exists() for each in power.everybody)
+    assert all((power.directory(each) / "meta.properties").exists() for each in power.broker_ids)

@@ -6,20 +6,20 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from signalbox.testing.chaos.changes.verdict import ChangeVerdict
-from signalbox.testing.chaos.destroyed_verdict import DestroyedVerdict
-from signalbox.testing.chaos.faults import Inflicted
+from signalbox.testing.chaos.changes.change_check import ChangeCheck
+from signalbox.testing.chaos.destroyed_topics import DestroyedCheck
+from signalbox.testing.chaos.faults import InjectedFault
+from signalbox.testing.chaos.record_check import RecordCheck
 from signalbox.testing.chaos.replicas import Comparison
 from signalbox.testing.chaos.report import Report
-from signalbox.testing.chaos.verdict import Verdict
 from signalbox.testing.chaos.writers.one_writer import Writers
 
-NOTHING_WRONG = Verdict(0, 0, 0, 0, 0, 0, ())
-KILL = Inflicted("SIGKILL", 1, True, 2, 1.0, 0.5, False, silences_s=(0.31, 0.1))
-PAUSE = Inflicted("SIGSTOP", 2, False, 2, 1.0, 7.0, False)
-CUT = Inflicted("stalled", 2, False, 2, 1.0, 7.0, False)
-OUTAGE = Inflicted("store outage", 0, False, 0, 1.0, 7.0, False)
-CHANGES = ChangeVerdict("topic", 4, 30, 2, 1, 0, 0, 0, 2, ())
+NOTHING_WRONG = RecordCheck(0, 0, 0, 0, 0, 0, ())
+KILL = InjectedFault("SIGKILL", 1, True, 2, 1.0, 0.5, False, silences_s=(0.31, 0.1))
+PAUSE = InjectedFault("SIGSTOP", 2, False, 2, 1.0, 7.0, False)
+CUT = InjectedFault("stalled", 2, False, 2, 1.0, 7.0, False)
+OUTAGE = InjectedFault("store outage", 0, False, 0, 1.0, 7.0, False)
+CHANGES = ChangeCheck("topic", 4, 30, 2, 1, 0, 0, 0, 2, ())
 WRITERS = Writers((1, 2), 30, ())
 
 
@@ -30,8 +30,8 @@ def full() -> Report:
         seconds=60.0,
         faults=[KILL, KILL, PAUSE, PAUSE, CUT, OUTAGE],
         acknowledged=30_000,
-        verdict=NOTHING_WRONG,
-        destroyed=DestroyedVerdict(0, (), ()),
+        records=NOTHING_WRONG,
+        destroyed=DestroyedCheck(0, (), ()),
         comparison=Comparison(1, 3, 100, (), {}),
         changes=[CHANGES],
         writers=WRITERS,
@@ -52,7 +52,7 @@ def test_each_thing_that_a_run_may_fail_to_show() -> None:
     long = {"seconds": 300.0, "acknowledged": 150_000, "faults": full().faults * 5}
     assert missing(**long, every_kind=frozenset({"wiped", "SIGKILL", "cut"}), changes=[]) == [
         "no cut, no wiped",
-        "no metadata change was judged",
+        "no metadata change was checked",
     ]
     assert missing(faults=[replace(KILL, was_controller=False)] * 2 + [replace(PAUSE, hold_s=5.9)] * 2 + [CUT] * 2) == [
         "0 controller kills",
@@ -62,11 +62,11 @@ def test_each_thing_that_a_run_may_fail_to_show() -> None:
     assert missing(faults=[KILL, KILL, PAUSE, PAUSE, OUTAGE, OUTAGE]) == ["no cut of the network"]
     assert missing(acknowledged=29_999) == ["29999 records acknowledged in 60 s"]
     assert missing(changes=[replace(CHANGES, acknowledged=11)]) == ["11 changes of topics"]
-    assert missing(changes=[], writers=None) == ["no metadata change was judged", "no writer was seen"]
+    assert missing(changes=[], writers=None) == ["no metadata change was checked", "no writer was seen"]
     destroyed = [*full().faults, replace(OUTAGE, kind="all copies destroyed")]
-    assert missing(faults=destroyed, destroyed=DestroyedVerdict(3, (NOTHING_WRONG,), ())) == []
+    assert missing(faults=destroyed, destroyed=DestroyedCheck(3, (NOTHING_WRONG,), ())) == []
     assert missing(faults=destroyed) == ["no record whose copies were all destroyed is lost and said"]
-    assert len(missing(verdict=None, comparison=None)) == 2
+    assert len(missing(records=None, comparison=None)) == 2
 
 
 def test_the_report_file_has_the_fields_that_others_read() -> None:
@@ -80,16 +80,16 @@ def test_the_report_file_has_the_fields_that_others_read() -> None:
 
 def test_both_kinds_of_loss_are_counted() -> None:
     assert [full().as_json()[key] for key in ("lost", "lost_and_said")] == [0, 0]
-    unread = replace(full(), verdict=None, destroyed=None)
+    unread = replace(full(), records=None, destroyed=None)
     assert [unread.as_json()[key] for key in ("lost", "lost_and_said")] == [None, None]
     one = replace(NOTHING_WRONG, lost=1)
-    report = replace(full(), verdict=replace(NOTHING_WRONG, lost=2), destroyed=DestroyedVerdict(5, (one,), ()))
+    report = replace(full(), records=replace(NOTHING_WRONG, lost=2), destroyed=DestroyedCheck(5, (one,), ()))
     assert [report.as_json()[key] for key in ("lost", "lost_and_said")] == [3, 5]
-    said = "lost 3, lost and said (every copy was destroyed, and a broker's log names the offsets) 5; duplicated 0"
-    assert any(line.startswith(said) for line in report.lines())
+    counts = "lost 3, lost and said (every copy was destroyed, and a broker's log names the offsets) 5; duplicated 0"
+    assert any(line.startswith(counts) for line in report.lines())
 
 
-def test_a_violation_is_told_last_but_one() -> None:
+def test_violations_come_before_the_last_line() -> None:
     assert list(replace(full(), violations=["lost: one"]).lines())[-2:] == [
         "VIOLATION lost: one",
         "chaos: 1 violations",

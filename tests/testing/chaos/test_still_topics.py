@@ -13,7 +13,7 @@ from signalbox.testing.chaos.changes.kind import Kind
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.changes.quota import Quotas
 from signalbox.testing.chaos.changes.topic import Topics
-from signalbox.testing.chaos.faults import NotWhole
+from signalbox.testing.chaos.faults import ClusterUnhealthy
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.chaos.still_topics import StillTopics
 
@@ -42,7 +42,7 @@ def changers() -> list[SteadyChanger]:
     return [SteadyChanger(number, kind, lambda: (), 1) for number, kind in enumerate(kinds)]
 
 
-def test_those_who_change_topics_are_held_and_nobody_else() -> None:
+def test_only_changers_of_topics_are_held() -> None:
     three = changers()
     still = StillTopics(three, StateReader(Deletions(["a", "b"])))
     assert still.others == [three[1]]
@@ -57,18 +57,18 @@ def test_those_who_change_topics_are_held_and_nobody_else() -> None:
     assert not any(changer.held.locked() for changer in three)
 
 
-def test_a_deletion_that_does_not_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_that_does_not_complete_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("signalbox.testing.chaos.still_topics._TIMEOUT_S", 0.1)
     three = changers()
     with (
-        pytest.raises(NotWhole, match="still being deleted: x"),
+        pytest.raises(ClusterUnhealthy, match="still being deleted: x"),
         StillTopics(three, StateReader(Deletions(["x"] * 100))).held(),
     ):
         pass
     assert not any(changer.held.locked() for changer in three)
 
 
-def test_a_change_waits_until_nobody_holds() -> None:
+def test_a_change_waits_until_it_is_released() -> None:
     asked = threading.Event()
 
     def addresses() -> tuple[str, ...]:

@@ -70,4 +70,4 @@ def test_a_broker_stopped_in_a_commit_is_ended_by_its_peers_who_write_on(tmp_pat
 
 def set_a_quota(caller: Caller) -> Error:
     kind, user = Quotas(), "changed-user-w"
-    return kind.heard(user, caller.ask(kind.draw(user, NOT_THERE, Random()).request))
+    return kind.on_response(user, caller.ask(kind.draw(user, NOT_THERE, Random()).request))

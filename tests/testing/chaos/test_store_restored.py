@@ -9,7 +9,7 @@ import pytest
 
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.changes.quota import Quotas
-from signalbox.testing.chaos.faults import Inflictor, NotWhole
+from signalbox.testing.chaos.faults import ClusterUnhealthy, FaultInjector
 from signalbox.testing.chaos.plan import Fault, Kind, Target
 from signalbox.testing.chaos.power import Power
 from signalbox.testing.chaos.state_reader import StateReader
@@ -27,7 +27,7 @@ def test_the_cluster_goes_on_from_the_older_store(power: Power, state: StateRead
         power, state, partial(back_up_file, power.cluster.folder / "metadata.db"), StillTopics([changer], state)
     )
     epoch = state.controller_epoch()
-    done = Inflictor(power.cluster, state, "no-topic", time.monotonic(), restored.acts()).inflict(FAULT)
+    done = FaultInjector(power.cluster, state, "no-topic", time.monotonic(), restored.acts()).inject(FAULT)
     assert (done.kind, done.broker) == ("store restored", 0)
     assert state.what_is_missing(3) == ""
     assert state.controller_epoch() > epoch + 1
@@ -35,11 +35,11 @@ def test_the_cluster_goes_on_from_the_older_store(power: Power, state: StateRead
     assert not set(map(id, made)) & set(map(id, changer.histories))
 
 
-def test_a_broker_that_follows_it_without_a_word_is_told_of(power: Power, state: StateReader) -> None:
+def test_a_broker_that_accepts_the_older_store_is_reported(power: Power, state: StateReader) -> None:
     """Here the store is not changed, so that the brokers do not reject it."""
     restored = StoreRestored(power, state, lambda: lambda: None, StillTopics([], state))
-    inflictor = Inflictor(power.cluster, state, "no-topic", time.monotonic(), restored.acts())
-    with pytest.raises(NotWhole, match="follows a store that is older than its logs"):
-        inflictor.inflict(FAULT)
-    power.on([each for each in power.everybody if not power.cluster.brokers[each].running])
-    inflictor.wait_until_whole()
+    injector = FaultInjector(power.cluster, state, "no-topic", time.monotonic(), restored.acts())
+    with pytest.raises(ClusterUnhealthy, match="follows a store that is older than its logs"):
+        injector.inject(FAULT)
+    power.on([each for each in power.broker_ids if not power.cluster.brokers[each].running])
+    injector.wait_until_healthy()

@@ -6,5 +6,7 @@ from subprocess import run
 
 
 def test_help_names_the_options(tmp_path: Path) -> None:
-    told = run([sys.executable, "-m", "signalbox.testing.fuzz", "--help"], capture_output=True, text=True, check=True)
-    assert all(option in told.stdout for option in ("--frames", "--seed", "--folder"))
+    completed = run(
+        [sys.executable, "-m", "signalbox.testing.fuzz", "--help"], capture_output=True, text=True, check=True
+    )
+    assert all(option in completed.stdout for option in ("--frames", "--seed", "--folder"))

@@ -7,7 +7,7 @@ from itertools import cycle
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
-from signalbox.testing.fuzz.attack import Attack, Tally
+from signalbox.testing.fuzz.attack import Attack, FrameStats
 from signalbox.testing.fuzz.frame_stream import Fuzzed
 from tests.network.serving import EchoSink, serving
 from tests.transport.loopback import framed
@@ -27,28 +27,28 @@ class Sink(EchoSink):
             self.echo(request)
 
 
-def attack(frames: Iterator[Fuzzed], count: int) -> Tally:
-    async def main() -> Tally:
+def attack(frames: Iterator[Fuzzed], count: int) -> FrameStats:
+    async def main() -> FrameStats:
         async with serving(sink=Sink()) as served:
             attacking = Attack([("127.0.0.1", served.ports["PLAINTEXT"])])
             await asyncio.to_thread(attacking.run, frames, count)
-            return attacking.tally
+            return attacking.stats
 
     return asyncio.run(main())
 
 
-def test_what_becomes_of_frames_is_told_apart() -> None:
-    tally = attack(cycle([GOOD, BAD, GOOD, SILENT]), 400)
-    assert tally.sent >= 400
-    assert tally.answered > 100
-    assert tally.closed > 50
-    assert tally.parked > 0
-    assert tally.misanswered == []
-    assert set(tally.by_mutation) == {"good", "bad", "silent"}
+def test_the_results_of_frames_are_counted_by_kind() -> None:
+    stats = attack(cycle([GOOD, BAD, GOOD, SILENT]), 400)
+    assert stats.sent >= 400
+    assert stats.answered > 100
+    assert stats.closed > 50
+    assert stats.parked > 0
+    assert stats.misanswered == []
+    assert set(stats.by_mutation) == {"good", "bad", "silent"}
 
 
 def test_an_answer_for_another_request_is_noticed() -> None:
     wrong = Fuzzed("wrong", framed(encode_request_header(int(ApiKey.HEARTBEAT), 1, 7, "x")))
-    tally = attack(cycle([wrong]), 60)
-    assert tally.misanswered
-    assert tally.misanswered[0].startswith("wrong: ")
+    stats = attack(cycle([wrong]), 60)
+    assert stats.misanswered
+    assert stats.misanswered[0].startswith("wrong: ")

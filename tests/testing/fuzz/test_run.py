@@ -9,11 +9,11 @@ from signalbox.testing.fuzz.run import _tracebacks, fuzz_broker
 
 @pytest.mark.parametrize("name", ["open", "guarded"])
 def test_a_broker_bears_some_hundreds(name: str, tmp_path: Path) -> None:
-    said: list[str] = []
-    checks = fuzz_broker(name, 7, 600, tmp_path, said.append)
+    output: list[str] = []
+    checks = fuzz_broker(name, 7, 600, tmp_path, output.append)
     assert [check for check in checks if not check.passed] == []
     assert len(checks) == 7
-    assert any("frames" in line for line in said)
+    assert any("frames" in line for line in output)
 
 
 def test_tracebacks_are_counted_by_where_they_began() -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.group.member import NO_ASSIGNMENT, Member, Timeouts
 from signalbox.coordinator.group.states import TRANSITIONS, GroupState
 from signalbox.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
+from signalbox.coordinator.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 
@@ -80,7 +80,7 @@ class ClassicGroup:
     def static_member_id(self, group_instance_id: str) -> str | None:
         return self._static_members.get(group_instance_id)
 
-    def add(self, member: Member, answer: Answer[JoinGroupResponse] | None = None) -> None:
+    def add(self, member: Member, promise: Promise[JoinGroupResponse] | None = None) -> None:
         """Add a member; the first one sets the protocol type and becomes the leader."""
         if member.group_instance_id is not None:
             self._static_members[member.group_instance_id] = member.member_id
@@ -90,7 +90,7 @@ class ClassicGroup:
         self.members[member.member_id] = member
         self._votes.update(member.protocol_names)
         self.pending_join.discard(member.member_id)
-        self._park(member, answer)
+        self._park(member, promise)
 
     def update(self, member: Member, protocols: tuple[tuple[str, bytes], ...], timeouts: Timeouts) -> None:
         self._votes.subtract(member.protocol_names)
@@ -139,16 +139,16 @@ class ClassicGroup:
 
     # --- parked joins
 
-    def await_join(self, member: Member, answer: Answer[JoinGroupResponse]) -> None:
+    def await_join(self, member: Member, promise: Promise[JoinGroupResponse]) -> None:
         """Park a JoinGroup. An earlier parked request of this member gets REBALANCE_IN_PROGRESS; its connection is
         closed, because a client sends no second JoinGroup before the response to the first."""
         if member.awaiting_join is not None:
-            self.answer_join(
+            self.complete_join(
                 member, JoinGroupResponse(member_id=member.member_id, error_code=Error.REBALANCE_IN_PROGRESS)
             )
-        self._park(member, answer)
+        self._park(member, promise)
 
-    def answer_join(self, member: Member, response: JoinGroupResponse) -> bool:
+    def complete_join(self, member: Member, response: JoinGroupResponse) -> bool:
         """Complete the parked JoinGroup with `response`. Returns False if there is none."""
         if member.awaiting_join is None:
             return False
@@ -157,9 +157,9 @@ class ClassicGroup:
         parked.complete(response)
         return True
 
-    def _park(self, member: Member, answer: Answer[JoinGroupResponse] | None) -> None:
-        member.awaiting_join = answer
-        if answer is not None:
+    def _park(self, member: Member, promise: Promise[JoinGroupResponse] | None) -> None:
+        member.awaiting_join = promise
+        if promise is not None:
             self._awaiting_join += 1
 
     # --- generations
@@ -168,8 +168,8 @@ class ClassicGroup:
         """Whether a member with these protocols can join the group."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(protocol_names)
-        everybody = len(self.members)
-        return protocol_type == self.protocol_type and any(self._votes[name] == everybody for name in protocol_names)
+        member_count = len(self.members)
+        return protocol_type == self.protocol_type and any(self._votes[name] == member_count for name in protocol_names)
 
     def choose_protocol(self) -> str:
         """The protocol that most members prefer, of those that all members support."""

@@ -17,7 +17,7 @@ from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import group_tombstone, offset_tombstone
 from signalbox.coordinator.group.offset_store import NO_EXPIRY, CommittedOffset, OffsetStore
-from signalbox.coordinator.group.states import DELETE_ANSWER, GroupState
+from signalbox.coordinator.group.states import DELETE_ERRORS, GroupState
 from signalbox.protocol.error_table import Error, KafkaError
 
 SinceWhen = Callable[[CommittedOffset], int]
@@ -32,7 +32,7 @@ class GroupExpiry:
     def delete(self, group_id: str) -> Decision[Error]:
         """DeleteGroups for one group. Raises KafkaError if it cannot be deleted."""
         group = self._groups.get(group_id)
-        error = Error.GROUP_ID_NOT_FOUND if group is None else DELETE_ANSWER[group.state]
+        error = Error.GROUP_ID_NOT_FOUND if group is None else DELETE_ERRORS[group.state]
         if group is None or error is not Error.NONE:
             raise KafkaError(error)
         return self._remove(group)
@@ -45,13 +45,13 @@ class GroupExpiry:
         records.append(group_tombstone(group.group_id))
         self._groups.remove(group.group_id)
 
-        def outcome(error: Error) -> None:
+        def on_completion(error: Error) -> None:
             if error is Error.NONE:
                 group.transition_to(GroupState.DEAD)
             else:
                 self._groups.restore(group)
 
-        return Decision(Error.NONE, records, on_outcome=outcome, atomic=False)
+        return Decision(Error.NONE, records, on_completion=on_completion, atomic=False)
 
     def expire(self, now_ms: int) -> Iterator[Decision[None]]:
         """Removes expired offsets and groups: one decision per group."""
@@ -70,7 +70,7 @@ class GroupExpiry:
         coming = any(self._offsets.is_coming(group.group_id, p) for p in self._offsets.known_or_coming(group.group_id))
         if group.state is GroupState.EMPTY and not group.pending_join and not left and not coming:
             removal = self._remove(group)
-            return Decision(None, removal.records, removal.on_outcome, atomic=False)
+            return Decision(None, removal.records, removal.on_completion, atomic=False)
         records: list[CoordinatorRecord] = [offset_tombstone(group.group_id, *partition) for partition in expired]
         return Decision(None, records, atomic=False)
 

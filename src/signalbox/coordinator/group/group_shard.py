@@ -20,7 +20,7 @@ from signalbox.coordinator.group.heartbeat import Heartbeat
 from signalbox.coordinator.group.join_group import JoinGroup
 from signalbox.coordinator.group.leave_group import LeaveGroup
 from signalbox.coordinator.group.member import Member, Timeouts
-from signalbox.coordinator.group.membership_answers import rejected_join, rejected_sync
+from signalbox.coordinator.group.membership_responses import rejected_join, rejected_sync
 from signalbox.coordinator.group.offset_commit import OffsetCommit
 from signalbox.coordinator.group.offset_delete import OffsetDelete
 from signalbox.coordinator.group.offset_fetch import OffsetFetch
@@ -88,8 +88,8 @@ class GroupShard:
             self.groups.remove(group_id)
 
     def _is_vacant(self, group: ClassicGroup) -> bool:
-        nobody = group.state is GroupState.EMPTY and not group.pending_join
-        return nobody and not self.offsets.of_group(group.group_id)
+        is_empty = group.state is GroupState.EMPTY and not group.pending_join
+        return is_empty and not self.offsets.of_group(group.group_id)
 
     def _group_of(self, group_id: str, value: GroupMetadataValue) -> ClassicGroup:
         group = ClassicGroup(group_id, self._clock.now_ms)
@@ -123,7 +123,7 @@ class GroupShard:
         self._loaded = True
         for group in self.groups:
             for member in group.members.values():
-                self._rebalance.heard_of(group, member)
+                self._rebalance.reset_session_timeout(group, member)
             if len(group.members) > self._settings.max_size:
                 logger.info("group %s has more members than group.max.size: it rebalances", group.group_id)
                 self._rebalance.prepare(group)
@@ -134,9 +134,9 @@ class GroupShard:
         for group in self.groups:
             group.transition_to(GroupState.DEAD)
             for member in group.members.values():
-                group.answer_join(member, rejected_join(member.member_id, Error.NOT_COORDINATOR))
-                member.answer_sync(rejected_sync(Error.NOT_COORDINATOR))
+                group.complete_join(member, rejected_join(member.member_id, Error.NOT_COORDINATOR))
+                member.complete_sync(rejected_sync(Error.NOT_COORDINATOR))
             yield
 
-    def chores(self) -> Iterator[Decision[None]]:
+    def maintenance(self) -> Iterator[Decision[None]]:
         return self.expiry.expire(self._clock.now_ms())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.rebalance import Rebalance
-from signalbox.coordinator.group.states import HEARTBEAT_ANSWER, GroupState
+from signalbox.coordinator.group.states import HEARTBEAT_ERRORS, GroupState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 
@@ -19,11 +19,11 @@ class Heartbeat:
         if group is None:
             return Error.UNKNOWN_MEMBER_ID
         if group.state is GroupState.DEAD:
-            return HEARTBEAT_ANSWER[group.state]
+            return HEARTBEAT_ERRORS[group.state]
         error = group.check_member(request.member_id, request.group_instance_id)
         if error is not Error.NONE:
             return error
         if request.generation_id != group.generation_id:
             return Error.ILLEGAL_GENERATION
-        self._rebalance.heard_of(group, group.members[request.member_id])
-        return HEARTBEAT_ANSWER[group.state]
+        self._rebalance.reset_session_timeout(group, group.members[request.member_id])
+        return HEARTBEAT_ERRORS[group.state]

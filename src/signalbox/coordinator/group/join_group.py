@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.member import Member
-from signalbox.coordinator.group.membership_answers import (
+from signalbox.coordinator.group.membership_responses import (
     UNKNOWN_MEMBER_ID,
     joined,
     protocols_of,
@@ -27,6 +26,7 @@ from signalbox.coordinator.group.membership_answers import (
 from signalbox.coordinator.group.rebalance import Rebalance
 from signalbox.coordinator.group.states import GroupState
 from signalbox.coordinator.group.static_member import StaticMemberReturn
+from signalbox.coordinator.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 MEMBER_ID_REQUIRED_FROM = 4
 
-JoinAnswer = Answer[JoinGroupResponse]
+JoinPromise = Promise[JoinGroupResponse]
 
 
 class JoinGroup:
@@ -49,26 +49,26 @@ class JoinGroup:
         self._new_suffix = new_suffix
         self._static_return = StaticMemberReturn(rebalance)
 
-    def join(self, request: JoinGroupRequest, client: ClientContext, answer: JoinAnswer) -> Decision[None]:
-        """Completes `answer` with the response, now or when the join phase ends."""
+    def join(self, request: JoinGroupRequest, client: ClientContext, promise: JoinPromise) -> Decision[None]:
+        """Completes `promise` with the response, now or when the join phase ends."""
         unknown = request.member_id == UNKNOWN_MEMBER_ID
         group = self._groups.get_or_create(request.group_id) if unknown else self._groups.get(request.group_id)
         if group is None:
-            answer.complete(rejected_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
+            promise.complete(rejected_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
             return nothing()
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
             self._rebalance.forget_session(group, request.member_id)
-            answer.complete(rejected_join(UNKNOWN_MEMBER_ID, Error.GROUP_MAX_SIZE_REACHED))
+            promise.complete(rejected_join(UNKNOWN_MEMBER_ID, Error.GROUP_MAX_SIZE_REACHED))
             return nothing()
         if not group.supports(request.protocol_type, [protocol.name for protocol in request.protocols]):
-            answer.complete(rejected_join(request.member_id, Error.INCONSISTENT_GROUP_PROTOCOL))
+            promise.complete(rejected_join(request.member_id, Error.INCONSISTENT_GROUP_PROTOCOL))
             return nothing()
         if unknown:
-            return self._join_new(group, request, client, answer)
+            return self._join_new(group, request, client, promise)
         if request.member_id in group.pending_join:
-            return self._join_pending(group, request, client, answer)
-        return self._join_again(group, request, answer)
+            return self._join_pending(group, request, client, promise)
+        return self._join_again(group, request, promise)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
         """Whether `group.max.size` allows the member. In the join phase only members that have joined count, so that
@@ -82,29 +82,29 @@ class JoinGroup:
         return member is not None or len(group.members) < self._settings.max_size
 
     def _join_new(
-        self, group: ClassicGroup, request: JoinGroupRequest, client: ClientContext, answer: JoinAnswer
+        self, group: ClassicGroup, request: JoinGroupRequest, client: ClientContext, promise: JoinPromise
     ) -> Decision[None]:
         instance_id = request.group_instance_id
         member_id = f"{client.client_id if instance_id is None else instance_id}-{self._new_suffix()}"
         if instance_id is not None:
             old_member_id = group.static_member_id(instance_id)
             if old_member_id is not None:
-                return self._static_return.replace(group, old_member_id, member_id, request, (client, answer))
+                return self._static_return.replace(group, old_member_id, member_id, request, (client, promise))
         elif client.api_version >= MEMBER_ID_REQUIRED_FROM:
             group.pending_join.add(member_id)
             self._rebalance.watch_session(group, member_id, request.session_timeout_ms)
-            answer.complete(rejected_join(member_id, Error.MEMBER_ID_REQUIRED))
+            promise.complete(rejected_join(member_id, Error.MEMBER_ID_REQUIRED))
             return nothing()
-        return self._add(group, member_id, request, client, answer)
+        return self._add(group, member_id, request, client, promise)
 
     def _join_pending(
-        self, group: ClassicGroup, request: JoinGroupRequest, client: ClientContext, answer: JoinAnswer
+        self, group: ClassicGroup, request: JoinGroupRequest, client: ClientContext, promise: JoinPromise
     ) -> Decision[None]:
         """A member that rejoins with the id from MEMBER_ID_REQUIRED. Only dynamic members get an id this way."""
         if request.group_instance_id is not None:
-            answer.complete(rejected_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
+            promise.complete(rejected_join(request.member_id, Error.UNKNOWN_MEMBER_ID))
             return nothing()
-        return self._add(group, request.member_id, request, client, answer)
+        return self._add(group, request.member_id, request, client, promise)
 
     def _add(
         self,
@@ -112,7 +112,7 @@ class JoinGroup:
         member_id: str,
         request: JoinGroupRequest,
         client: ClientContext,
-        answer: JoinAnswer,
+        promise: JoinPromise,
     ) -> Decision[None]:
         member = Member(
             member_id,
@@ -125,31 +125,31 @@ class JoinGroup:
         )
         if group.state is GroupState.PREPARING_REBALANCE and group.previous_state is GroupState.EMPTY:
             group.new_member_added = True
-        group.add(member, answer)
+        group.add(member, promise)
         # During a parked JoinGroup there are no heartbeats and the connection is muted: a client that disconnected
         # would stay in the group for ever. So the join of a new member has a timeout; a live client retries.
         self._rebalance.watch_session(group, member_id, self._settings.new_member_join_timeout_ms)
         logger.info("group %s: member %s joins (%s)", group.group_id, member_id, request.reason or "no reason given")
         return self._rebalance.begin_or_complete(group)
 
-    def _join_again(self, group: ClassicGroup, request: JoinGroupRequest, answer: JoinAnswer) -> Decision[None]:
+    def _join_again(self, group: ClassicGroup, request: JoinGroupRequest, promise: JoinPromise) -> Decision[None]:
         error = group.check_member(request.member_id, request.group_instance_id)
         if error is Error.NONE and group.state in (GroupState.EMPTY, GroupState.DEAD):
             error = Error.UNKNOWN_MEMBER_ID
         if error is not Error.NONE:
-            answer.complete(rejected_join(request.member_id, error))
+            promise.complete(rejected_join(request.member_id, error))
             return nothing()
         member = group.members[request.member_id]
         unchanged = member.protocols == protocols_of(request)
         leads = group.is_leader(member.member_id)
         if unchanged and group.state is GroupState.COMPLETING_REBALANCE:
             # It may not have received the first response: return the same generation.
-            answer.complete(joined(group, member, with_members=leads))
+            promise.complete(joined(group, member, with_members=leads))
             return nothing()
         if unchanged and group.state is GroupState.STABLE and not leads:
-            answer.complete(joined(group, member, with_members=False))
+            promise.complete(joined(group, member, with_members=False))
             return nothing()
         # Changed metadata, a join phase in progress, or a leader that rejoins to trigger a rebalance.
         group.update(member, protocols_of(request), timeouts_of(request))
-        group.await_join(member, answer)
+        group.await_join(member, promise)
         return self._rebalance.begin_or_complete(group)

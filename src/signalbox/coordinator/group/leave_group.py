@@ -10,7 +10,7 @@ import logging
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.group.membership_answers import UNKNOWN_MEMBER_ID
+from signalbox.coordinator.group.membership_responses import UNKNOWN_MEMBER_ID
 from signalbox.coordinator.group.rebalance import Rebalance
 from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
@@ -28,11 +28,11 @@ def leaving_members(request: LeaveGroupRequest, api_version: int) -> list[LeaveG
     return [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
 
 
-def leave_response(answers: list[LeaveGroupResponse.MemberResponse], api_version: int) -> LeaveGroupResponse:
+def leave_response(responses: list[LeaveGroupResponse.MemberResponse], api_version: int) -> LeaveGroupResponse:
     """Before version 3 the member's error is in `error_code` of the response."""
     if api_version >= BATCHED_FROM:
-        return LeaveGroupResponse(members=answers)
-    return LeaveGroupResponse(error_code=answers[0].error_code)
+        return LeaveGroupResponse(members=responses)
+    return LeaveGroupResponse(error_code=responses[0].error_code)
 
 
 class LeaveGroup:
@@ -45,7 +45,7 @@ class LeaveGroup:
         members = leaving_members(request, api_version)
         if group is not None and group.state is GroupState.DEAD:
             return Decision(LeaveGroupResponse(error_code=Error.COORDINATOR_NOT_AVAILABLE))
-        answers = [
+        responses = [
             LeaveGroupResponse.MemberResponse(
                 member_id=member.member_id,
                 group_instance_id=member.group_instance_id,
@@ -53,11 +53,11 @@ class LeaveGroup:
             )
             for member in members
         ]
-        response = leave_response(answers, api_version)
-        if group is None or all(answer.error_code for answer in answers):
+        response = leave_response(responses, api_version)
+        if group is None or all(response.error_code for response in responses):
             return Decision(response)
         after = self._after_leaving(group)
-        return Decision(response, after.records, after.on_outcome, replayed=after.replayed)
+        return Decision(response, after.records, after.on_completion, replayed=after.replayed)
 
     def _leave_one(self, group: ClassicGroup, leaving: LeaveGroupRequest.MemberIdentity) -> Error:
         member_id = leaving.member_id

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.promise import Promise
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 from signalbox.protocol.messages.sync_group import SyncGroupResponse
 
@@ -30,8 +30,8 @@ class Member:
     protocols: tuple[tuple[str, bytes], ...]
     assignment: bytes = NO_ASSIGNMENT
     is_new: bool = False
-    awaiting_join: Answer[JoinGroupResponse] | None = None
-    awaiting_sync: Answer[SyncGroupResponse] | None = None
+    awaiting_join: Promise[JoinGroupResponse] | None = None
+    awaiting_sync: Promise[SyncGroupResponse] | None = None
 
     @property
     def is_static(self) -> bool:
@@ -60,7 +60,7 @@ class Member:
         new member: its client may have disconnected and rejoined with another id, so its join has a timeout."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
-    def answer_sync(self, response: SyncGroupResponse) -> bool:
+    def complete_sync(self, response: SyncGroupResponse) -> bool:
         """Complete the parked SyncGroup with `response`. Returns False if there is none."""
         if self.awaiting_sync is None:
             return False

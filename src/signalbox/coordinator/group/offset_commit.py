@@ -84,7 +84,7 @@ class OffsetCommit:
         if not records:
             return Decision(response)
         self._offsets.begin(request.group_id, written)
-        return Decision(response, records, on_outcome=lambda error: self._offsets.settle(request.group_id, written))
+        return Decision(response, records, on_completion=lambda error: self._offsets.settle(request.group_id, written))
 
     def _is_too_long(self, metadata: str | None) -> bool:
         return metadata is not None and utf16_length(metadata) > self._settings.offset_metadata_max_size
@@ -116,7 +116,7 @@ class OffsetCommit:
             raise KafkaError(error)
         member = group.members.get(request.member_id)
         if member is not None and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
-            self._rebalance.heard_of(group, member)
+            self._rebalance.reset_session_timeout(group, member)
 
 
 def _check_membership(group: ClassicGroup, request: OffsetCommitRequest) -> Error:

@@ -52,6 +52,6 @@ class OffsetDelete:
         """Delete all groups' offsets of deleted topics; one group at a time."""
         for topic in topics:
             for group_id in self._offsets.groups_with_topic(topic):
-                gone = [p for p in self._offsets.known_or_coming(group_id) if p.topic == topic] if group_id else []
-                records = [offset_tombstone(group_id, *partition) for partition in gone]
+                deleted = [p for p in self._offsets.known_or_coming(group_id) if p.topic == topic] if group_id else []
+                records = [offset_tombstone(group_id, *partition) for partition in deleted]
                 yield Decision(None, records, atomic=False) if records else nothing()

@@ -18,10 +18,10 @@ TOP_LEVEL_ERROR_FROM = 2
 NO_OFFSET = CommittedOffset(-1, -1, "", -1)
 
 Group = OffsetFetchRequest.OffsetFetchRequestGroup
-GroupAnswer = OffsetFetchResponse.OffsetFetchResponseGroup
+GroupResponse = OffsetFetchResponse.OffsetFetchResponseGroup
 
 
-def asked_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
+def requested_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
     """The request's groups; before version 8 there is one, in fields of the request itself."""
     if api_version >= GROUPS_FROM:
         return request.groups
@@ -34,11 +34,11 @@ def asked_groups(request: OffsetFetchRequest, api_version: int) -> list[Group]:
     return [Group(group_id=request.group_id, topics=topics)]
 
 
-def fetch_response(answers: list[GroupAnswer], api_version: int) -> OffsetFetchResponse:
-    """The response with `answers`, in the form of the request's version."""
+def fetch_response(responses: list[GroupResponse], api_version: int) -> OffsetFetchResponse:
+    """The response with `responses`, in the form of the request's version."""
     if api_version >= GROUPS_FROM:
-        return OffsetFetchResponse(groups=answers)
-    (answer,) = answers
+        return OffsetFetchResponse(groups=responses)
+    (response,) = responses
     topics = [
         OffsetFetchResponse.OffsetFetchResponseTopic(
             name=topic.name,
@@ -53,16 +53,16 @@ def fetch_response(answers: list[GroupAnswer], api_version: int) -> OffsetFetchR
                 for partition in topic.partitions
             ],
         )
-        for topic in answer.topics
+        for topic in response.topics
     ]
-    return OffsetFetchResponse(topics=topics, error_code=answer.error_code)
+    return OffsetFetchResponse(topics=topics, error_code=response.error_code)
 
 
-def rejected_fetch(group: Group, error: Error, api_version: int) -> GroupAnswer:
+def rejected_fetch(group: Group, error: Error, api_version: int) -> GroupResponse:
     """`error` for a whole group; version 1 can return it per partition only."""
     if api_version >= TOP_LEVEL_ERROR_FROM:
-        return GroupAnswer(group_id=group.group_id, error_code=error)
-    return GroupAnswer(group_id=group.group_id, topics=_topics(group, {}, error))
+        return GroupResponse(group_id=group.group_id, error_code=error)
+    return GroupResponse(group_id=group.group_id, topics=_topics(group, {}, error))
 
 
 class OffsetFetch:
@@ -70,14 +70,14 @@ class OffsetFetch:
         self._groups = groups
         self._offsets = offsets
 
-    def fetch(self, asked: Group) -> GroupAnswer:
+    def fetch(self, asked: Group) -> GroupResponse:
         """Member id and epoch are for groups of KIP-848; a classic group ignores them, as in Kafka."""
         group = self._groups.get(asked.group_id)
         alive = group is not None and group.state is not GroupState.DEAD
         offsets = self._offsets.of_group(asked.group_id) if alive else {}
         if asked.topics is None:
-            return GroupAnswer(group_id=asked.group_id, topics=_all_topics(offsets))
-        return GroupAnswer(group_id=asked.group_id, topics=_topics(asked, offsets, Error.NONE))
+            return GroupResponse(group_id=asked.group_id, topics=_all_topics(offsets))
+        return GroupResponse(group_id=asked.group_id, topics=_topics(asked, offsets, Error.NONE))
 
 
 def _topics(

@@ -16,7 +16,7 @@ from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.group_records import empty_group_record
 from signalbox.coordinator.group.member import Member
-from signalbox.coordinator.group.membership_answers import UNKNOWN_MEMBER_ID, joined, rejected_join
+from signalbox.coordinator.group.membership_responses import UNKNOWN_MEMBER_ID, joined, rejected_join
 from signalbox.coordinator.group.states import GroupState
 from signalbox.coordinator.ports import Timer
 from signalbox.protocol.error_table import Error
@@ -40,7 +40,7 @@ class Rebalance:
             ("session", group.group_id, member_id), timeout_ms, lambda: self._session_expired(group, member_id)
         )
 
-    def heard_of(self, group: ClassicGroup, member: Member) -> None:
+    def reset_session_timeout(self, group: ClassicGroup, member: Member) -> None:
         self.watch_session(group, member.member_id, member.timeouts.session_timeout_ms)
 
     def forget_session(self, group: ClassicGroup, member_id: str) -> None:
@@ -64,8 +64,8 @@ class Rebalance:
     def remove_member(self, group: ClassicGroup, member: Member) -> None:
         """Remove a member. Its parked requests get UNKNOWN_MEMBER_ID, so that a live client rejoins."""
         self.forget_session(group, member.member_id)
-        group.answer_join(member, rejected_join(UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID))
-        member.answer_sync(SyncGroupResponse(error_code=Error.UNKNOWN_MEMBER_ID))
+        group.complete_join(member, rejected_join(UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID))
+        member.complete_sync(SyncGroupResponse(error_code=Error.UNKNOWN_MEMBER_ID))
         group.remove(member.member_id)
 
     def after_removal(self, group: ClassicGroup) -> Decision[None]:
@@ -144,16 +144,16 @@ class Rebalance:
         if group.state is GroupState.EMPTY:
             logger.info("group %s: empty with generation %d", group.group_id, group.generation_id)
             return Decision(None, [empty_group_record(group)], replayed=False)
-        self._answer_joins(group)
+        self._complete_joins(group)
         return nothing()
 
-    def _answer_joins(self, group: ClassicGroup) -> None:
+    def _complete_joins(self, group: ClassicGroup) -> None:
         logger.info(
             "group %s: stabilized (generation=%d, members=%d)", group.group_id, group.generation_id, len(group.members)
         )
         for member in list(group.members.values()):
-            group.answer_join(member, joined(group, member, with_members=group.is_leader(member.member_id)))
-            self.heard_of(group, member)
+            group.complete_join(member, joined(group, member, with_members=group.is_leader(member.member_id)))
+            self.reset_session_timeout(group, member)
             member.is_new = False
             group.pending_sync.add(member.member_id)
         generation_id = group.generation_id
@@ -181,13 +181,13 @@ class Rebalance:
 
     def propagate_assignment(self, group: ClassicGroup, error: Error = Error.NONE) -> None:
         """Complete every parked SyncGroup and restart those sessions: they could not expire while parked."""
-        told = error == Error.NONE
+        succeeded = error == Error.NONE
         for member in group.members.values():
             response = SyncGroupResponse(
                 error_code=error,
-                protocol_type=group.protocol_type if told else None,
-                protocol_name=group.protocol_name if told else None,
+                protocol_type=group.protocol_type if succeeded else None,
+                protocol_name=group.protocol_name if succeeded else None,
                 assignment=member.assignment,
             )
-            if member.answer_sync(response):
-                self.heard_of(group, member)
+            if member.complete_sync(response):
+                self.reset_session_timeout(group, member)

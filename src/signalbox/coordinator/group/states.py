@@ -35,7 +35,7 @@ TRANSITIONS: dict[GroupState, frozenset[GroupState]] = {
 }
 
 # The error of Heartbeat for a known member with the current generation.
-HEARTBEAT_ANSWER: dict[GroupState, Error] = {
+HEARTBEAT_ERRORS: dict[GroupState, Error] = {
     GroupState.EMPTY: Error.UNKNOWN_MEMBER_ID,
     GroupState.PREPARING_REBALANCE: Error.REBALANCE_IN_PROGRESS,
     GroupState.COMPLETING_REBALANCE: Error.NONE,
@@ -44,7 +44,7 @@ HEARTBEAT_ANSWER: dict[GroupState, Error] = {
 }
 
 # The error of DeleteGroups; NONE if a group in this state can be deleted.
-DELETE_ANSWER: dict[GroupState, Error] = {
+DELETE_ERRORS: dict[GroupState, Error] = {
     GroupState.EMPTY: Error.NONE,
     GroupState.PREPARING_REBALANCE: Error.NON_EMPTY_GROUP,
     GroupState.COMPLETING_REBALANCE: Error.NON_EMPTY_GROUP,

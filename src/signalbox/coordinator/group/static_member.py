@@ -6,13 +6,12 @@ the log and the member keeps its assignment. Otherwise the group rebalances.
 
 from __future__ import annotations
 
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_records import group_record
 from signalbox.coordinator.group.member import Member, Timeouts
-from signalbox.coordinator.group.membership_answers import (
+from signalbox.coordinator.group.membership_responses import (
     UNKNOWN_MEMBER_ID,
     joined,
     protocols_of,
@@ -22,14 +21,15 @@ from signalbox.coordinator.group.membership_answers import (
 )
 from signalbox.coordinator.group.rebalance import Rebalance
 from signalbox.coordinator.group.states import GroupState
-from signalbox.coordinator.write_errors import answer_for
+from signalbox.coordinator.promise import Promise
+from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 SKIP_ASSIGNMENT_FROM = 9
 
 Former = tuple[tuple[tuple[str, bytes], ...], Timeouts]
-Asker = tuple[ClientContext, Answer[JoinGroupResponse]]
+JoiningClient = tuple[ClientContext, Promise[JoinGroupResponse]]
 
 
 class StaticMemberReturn:
@@ -37,51 +37,56 @@ class StaticMemberReturn:
         self._rebalance = rebalance
 
     def replace(
-        self, group: ClassicGroup, old_member_id: str, new_member_id: str, request: JoinGroupRequest, asker: Asker
+        self,
+        group: ClassicGroup,
+        old_member_id: str,
+        new_member_id: str,
+        request: JoinGroupRequest,
+        joining: JoiningClient,
     ) -> Decision[None]:
-        client, answer = asker
+        client, promise = joining
         former_leader_id = group.leader_id
         member = group.members[old_member_id]
         former = (member.protocols, member.timeouts)
         self._fence(group, member)
         group.replace_static(old_member_id, new_member_id)
         group.update(member, protocols_of(request), timeouts_of(request))
-        group.await_join(member, answer)
+        group.await_join(member, promise)
         self._rebalance.forget_session(group, old_member_id)
-        self._rebalance.heard_of(group, member)
+        self._rebalance.reset_session_timeout(group, member)
         if group.state is GroupState.COMPLETING_REBALANCE:
             # The leader may be making an assignment for the old id.
             return self._rebalance.prepare(group)
         if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol_name:
             return self._rebalance.begin_or_complete(group)
 
-        def outcome(error: Error) -> None:
-            if member.awaiting_join is not answer:
+        def on_completion(error: Error) -> None:
+            if member.awaiting_join is not promise:
                 return  # completed meanwhile: replaced again, removed, or the partition was unloaded
             if error is Error.NONE:
-                self._answer(group, member, client.api_version, former_leader_id)
+                self._complete(group, member, client.api_version, former_leader_id)
                 return
-            self._take_back(group, member, old_member_id, former)
-            group.answer_join(member, rejected_join(UNKNOWN_MEMBER_ID, answer_for(error)))
+            self._restore_member(group, member, old_member_id, former)
+            group.complete_join(member, rejected_join(UNKNOWN_MEMBER_ID, client_error_for(error)))
 
         assignment = {one.member_id: one.assignment for one in group.members.values()}
-        return Decision(None, [group_record(group, assignment)], on_outcome=outcome, replayed=False)
+        return Decision(None, [group_record(group, assignment)], on_completion=on_completion, replayed=False)
 
     def _fence(self, group: ClassicGroup, member: Member) -> None:
-        group.answer_join(member, rejected_join(member.member_id, Error.FENCED_INSTANCE_ID))
-        member.answer_sync(rejected_sync(Error.FENCED_INSTANCE_ID))
+        group.complete_join(member, rejected_join(member.member_id, Error.FENCED_INSTANCE_ID))
+        member.complete_sync(rejected_sync(Error.FENCED_INSTANCE_ID))
 
-    def _answer(self, group: ClassicGroup, member: Member, api_version: int, former_leader_id: str | None) -> None:
+    def _complete(self, group: ClassicGroup, member: Member, api_version: int, former_leader_id: str | None) -> None:
         leads = group.is_leader(member.member_id)
         if api_version >= SKIP_ASSIGNMENT_FROM:
-            group.answer_join(member, joined(group, member, with_members=leads, skip_assignment=leads))
+            group.complete_join(member, joined(group, member, with_members=leads, skip_assignment=leads))
             return
         # An older client that is the leader would make a new assignment: the response names the old id as leader.
         response = joined(group, member, with_members=False)
         response.leader = former_leader_id or ""
-        group.answer_join(member, response)
+        group.complete_join(member, response)
 
-    def _take_back(
+    def _restore_member(
         self,
         group: ClassicGroup,
         member: Member,
@@ -92,4 +97,4 @@ class StaticMemberReturn:
         group.update(member, protocols, timeouts)
         self._rebalance.forget_session(group, member.member_id)
         group.replace_static(member.member_id, old_member_id)
-        self._rebalance.heard_of(group, member)
+        self._rebalance.reset_session_timeout(group, member)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.coordinator.answer import Answer
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic_group import ClassicGroup
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import group_record
 from signalbox.coordinator.group.member import NO_ASSIGNMENT
-from signalbox.coordinator.group.membership_answers import rejected_sync
+from signalbox.coordinator.group.membership_responses import rejected_sync
 from signalbox.coordinator.group.rebalance import Rebalance
 from signalbox.coordinator.group.states import GroupState
-from signalbox.coordinator.write_errors import answer_for
+from signalbox.coordinator.promise import Promise
+from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -29,20 +29,20 @@ class SyncGroup:
         self._groups = groups
         self._rebalance = rebalance
 
-    def sync(self, request: SyncGroupRequest, answer: Answer[SyncGroupResponse]) -> Decision[None]:
-        """Completes `answer` with the response, now or when the assignment is committed."""
+    def sync(self, request: SyncGroupRequest, promise: Promise[SyncGroupResponse]) -> Decision[None]:
+        """Completes `promise` with the response, now or when the assignment is committed."""
         group = self._groups.get(request.group_id)
         if group is None:
-            answer.complete(rejected_sync(Error.UNKNOWN_MEMBER_ID))
+            promise.complete(rejected_sync(Error.UNKNOWN_MEMBER_ID))
             return nothing()
         error = self._check(group, request)
         if error is not Error.NONE:
-            answer.complete(rejected_sync(error))
+            promise.complete(rejected_sync(error))
             return nothing()
         member = group.members[request.member_id]
         self._rebalance.has_synced(group, member.member_id)
         if group.state is GroupState.STABLE:
-            answer.complete(
+            promise.complete(
                 SyncGroupResponse(
                     protocol_type=group.protocol_type,
                     protocol_name=group.protocol_name,
@@ -51,8 +51,8 @@ class SyncGroup:
             )
             return nothing()
         # A member has one parked SyncGroup: the connection of an earlier one is closed.
-        member.answer_sync(rejected_sync(Error.REBALANCE_IN_PROGRESS))
-        member.awaiting_sync = answer
+        member.complete_sync(rejected_sync(Error.REBALANCE_IN_PROGRESS))
+        member.awaiting_sync = promise
         if not group.is_leader(member.member_id):
             return nothing()
         return self._store(group, {one.member_id: bytes(one.assignment) for one in request.assignments})
@@ -80,13 +80,13 @@ class SyncGroup:
                 group.group_id, generation_id, ", ".join(sorted(missing)),
             )  # fmt: skip
 
-        def outcome(error: Error) -> None:
+        def on_completion(error: Error) -> None:
             # If a member joined or left while the record was being written, this assignment is obsolete.
             if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != generation_id:
                 return
             if error is not Error.NONE:
                 group.clear_assignments()
-                self._rebalance.propagate_assignment(group, answer_for(error))
+                self._rebalance.propagate_assignment(group, client_error_for(error))
                 self._rebalance.prepare(group)
                 return
             for member in group.members.values():
@@ -94,4 +94,4 @@ class SyncGroup:
             self._rebalance.propagate_assignment(group)
             group.transition_to(GroupState.STABLE)
 
-        return Decision(None, [group_record(group, assignment)], on_outcome=outcome, replayed=False)
+        return Decision(None, [group_record(group, assignment)], on_completion=on_completion, replayed=False)

@@ -8,7 +8,7 @@ from collections.abc import Set
 from pathlib import Path
 
 from signalbox.common.ids import TopicPartition
-from signalbox.testing.chaos.destroyed_verdict import TOPIC_PREFIX, LoggedLoss
+from signalbox.testing.chaos.destroyed_topics import TOPIC_PREFIX, LoggedLoss
 from signalbox.testing.chaos.plan import Kind
 
 _LINE = re.compile(r"^\S+Z (?P<level>[A-Z]+) +node=\S+ (?P<logger>\S+): (?P<text>.*)$")

@@ -1,8 +1,8 @@
-"""Every copy of acknowledged records destroyed: all brokers killed, the logs of all replicas damaged, all started.
+"""Every copy of acknowledged records destroyed: all brokers killed, all logs truncated or removed, all started.
 
 It uses a topic of its own with two partitions, on all brokers. One partition loses the end of its log on every broker:
 when all have registered, the longest log leads. The other loses the whole log: it stays offline until the operator
-accepts the loss (`elect --unclean`), as happens here. Then both accept records again. Before the damage every broker
+accepts the loss (`elect --unclean`), as happens here. Then both accept records again. Before that every broker
 has saved the high watermarks, from which it can detect the loss.
 """
 
@@ -17,9 +17,9 @@ from typing import Any
 from signalbox.common.ids import TopicPartition
 from signalbox.storage.checkpoint_file import read_offsets
 from signalbox.storage.file_names import HIGH_WATERMARK_FILE
-from signalbox.testing.chaos.destroyed_verdict import TOPIC_PREFIX, DestroyedTopic
+from signalbox.testing.chaos.destroyed_topics import TOPIC_PREFIX, DestroyedTopic
 from signalbox.testing.chaos.directory_faults import truncate
-from signalbox.testing.chaos.faults import Act, NotWhole
+from signalbox.testing.chaos.faults import Act, ClusterUnhealthy
 from signalbox.testing.chaos.ledger import RecordId
 from signalbox.testing.chaos.load import SETTINGS
 from signalbox.testing.chaos.plan import Kind
@@ -28,10 +28,10 @@ from signalbox.testing.chaos.still_topics import StillTopics
 
 TRUNCATED, REMOVED = 0, 1
 PARTITIONS = 2
-RECORDS = 100  # of each partition, before the damage and once more after it
+RECORDS = 100  # of each partition, before the fault and once more after it
 _BATCH = 10
 _BEFORE, _AFTER = 0, 1  # producer ids in RecordId
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 _TIMEOUT_S = 60.0
 _ANSWER_TIMEOUT_MS = 20_000
 
@@ -55,13 +55,13 @@ class DestroyedCopies:
         self._produce(topic, _BEFORE)
         _wait(lambda: self._high_watermarks_saved(topic.name), f"high watermarks of {topic.name} are not saved")
         with self._still_topics.held():
-            power.off(power.everybody)
+            power.off(power.broker_ids)
             topic.before = frozenset(topic.ledger.acknowledged)
-            for each in power.everybody:
+            for each in power.broker_ids:
                 truncate(TopicPartition(topic.name, TRUNCATED), self._random, power.directory(each))
                 shutil.rmtree(power.directory(each) / str(TopicPartition(topic.name, REMOVED)))
             time.sleep(hold_s)
-            power.on(power.everybody)
+            power.on(power.broker_ids)
         _wait(lambda: self._loss_accepted(topic.name), f"no unclean election of {topic.name}-{REMOVED}")
         self._produce(topic, _AFTER)
         return False
@@ -73,19 +73,19 @@ class DestroyedCopies:
         return AdminClient({"bootstrap.servers": bootstrap, "socket.timeout.ms": _ANSWER_TIMEOUT_MS, "log_level": 2})
 
     def _create(self, name: str) -> None:
-        """NotWhole if a healthy cluster cannot create it."""
+        """ClusterUnhealthy if a healthy cluster cannot create it."""
         from confluent_kafka import KafkaException
         from confluent_kafka.cimpl import NewTopic
 
-        new = NewTopic(name, PARTITIONS, len(self._power.everybody), config={"min.insync.replicas": "2"})
+        new = NewTopic(name, PARTITIONS, len(self._power.broker_ids), config={"min.insync.replicas": "2"})
         admin = self._admin()
         try:
             admin.create_topics([new])[name].result(_TIMEOUT_S)
         except KafkaException as error:
-            raise NotWhole(f"topic {name} is not created: {error}") from error
+            raise ClusterUnhealthy(f"topic {name} is not created: {error}") from error
 
     def _produce(self, topic: DestroyedTopic, producer_id: int) -> None:
-        """Several batches to each partition, so that a truncation leaves some of them. NotWhole if one is not
+        """Several batches to each partition, so that a truncation leaves some of them. ClusterUnhealthy if one is not
         acknowledged."""
         from confluent_kafka import Producer
 
@@ -95,12 +95,12 @@ class DestroyedCopies:
             partition, reported = number % PARTITIONS, topic.ledger.reported(record)
             producer.produce(topic.name, record.encode(), partition=partition, on_delivery=reported)
             if number % (PARTITIONS * _BATCH) == PARTITIONS * _BATCH - 1 and producer.flush(_TIMEOUT_S):
-                raise NotWhole(f"a record of {topic.name} had no answer in {_TIMEOUT_S:.0f} s")
+                raise ClusterUnhealthy(f"a record of {topic.name} had no answer in {_TIMEOUT_S:.0f} s")
         if topic.ledger.rejected:
-            raise NotWhole(f"a record of {topic.name} was given up by its producer: {topic.ledger.rejected[0]}")
+            raise ClusterUnhealthy(f"a record of {topic.name} was given up by its producer: {topic.ledger.rejected[0]}")
 
     def _high_watermarks_saved(self, name: str) -> bool:
-        files = [str(self._power.directory(each) / HIGH_WATERMARK_FILE) for each in self._power.everybody]
+        files = [str(self._power.directory(each) / HIGH_WATERMARK_FILE) for each in self._power.broker_ids]
         saved = [read_offsets(file).get(TopicPartition(name, each)) for file in files for each in range(PARTITIONS)]
         return all(high_watermark == RECORDS for high_watermark in saved)
 
@@ -121,5 +121,5 @@ def _wait(holds: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + _TIMEOUT_S
     while not holds():
         if time.monotonic() > deadline:
-            raise NotWhole(f"{what} in {_TIMEOUT_S:.0f} s")
-        time.sleep(_LOOK_S)
+            raise ClusterUnhealthy(f"{what} in {_TIMEOUT_S:.0f} s")
+        time.sleep(_POLL_INTERVAL_S)

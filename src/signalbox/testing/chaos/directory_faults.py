@@ -1,7 +1,7 @@
 """Faults of the log directory of a broker that is down: wiped, truncated, bits flipped, an older copy restored.
 
-Either only this broker is down; or all brokers are killed at once, and the damaged one starts first, while the others
-hold the records that it has lost. One broker of three is damaged, and only if all replicas are in sync: at least two
+Either only this broker is down; or all brokers are killed at once, and the faulty one starts first, while the others
+hold the records that it has lost. One directory of three is faulty, and only if all replicas are in sync: at least two
 have every acknowledged record (min.insync.replicas), so that one of them still has it.
 """
 
@@ -21,16 +21,16 @@ from signalbox.testing.chaos.plan import Kind
 from signalbox.testing.chaos.power import Power
 from signalbox.testing.chaos.still_topics import StillTopics
 
-Damage = Callable[[Path], None]
-"""Damages a log directory while its broker is down."""
+DirectoryFault = Callable[[Path], None]
+"""Changes a log directory while its broker is down."""
 
 _FLIPPED_SHARE = 0.7  # share of the partitions
 
 
 def directory_faults(power: Power, topics: StillTopics, topic: str, random: Random) -> Mapping[Kind, Act]:
-    """Records are damaged in `topic`, whose records are checked; wiped and restored is the whole directory. No topic is
-    deleted between a copy and its return: its old replica would block a new topic of that name."""
-    one, first = partial(_one_damaged, power), partial(_first_damaged, power)
+    """Truncated and flipped are logs of `topic`, whose records are checked; wiped and restored is the whole directory.
+    No topic is deleted between a copy and its return: its old replica would block a new topic of that name."""
+    one, first = partial(_on_one_broker, power), partial(_on_first_of_all, power)
     truncated, flipped = partial(truncate, topic, random), partial(flip, topic, random)
     return {
         Kind.KILL_ALL: partial(_all_killed, power),
@@ -46,35 +46,34 @@ def directory_faults(power: Power, topics: StillTopics, topic: str, random: Rand
 
 
 def _all_killed(power: Power, broker_id: int, hold_s: float) -> bool:
-    everybody = list(power.cluster.brokers)
-    power.off(everybody)
+    power.off(power.broker_ids)
     time.sleep(hold_s)
-    power.on(everybody)
+    power.on(power.broker_ids)
     return False
 
 
-def _one_damaged(power: Power, prepare: Callable[[Path], Damage]) -> Act:
+def _on_one_broker(power: Power, prepare: Callable[[Path], DirectoryFault]) -> Act:
     """`prepare` receives the directory while its broker still runs."""
 
     def act(broker_id: int, hold_s: float) -> bool:
-        damage = prepare(power.directory(broker_id))
+        apply = prepare(power.directory(broker_id))
         time.sleep(hold_s)
         power.off([broker_id])
-        damage(power.directory(broker_id))
+        apply(power.directory(broker_id))
         power.on([broker_id])
         return False
 
     return act
 
 
-def _first_damaged(power: Power, prepare: Callable[[Path], Damage]) -> Act:
+def _on_first_of_all(power: Power, prepare: Callable[[Path], DirectoryFault]) -> Act:
     def act(broker_id: int, hold_s: float) -> bool:
-        damage = prepare(power.directory(broker_id))
+        apply = prepare(power.directory(broker_id))
         time.sleep(hold_s)
         others = [each for each in power.cluster.brokers if each != broker_id]
-        # The damaged broker is killed first, so that no other broker falls out of sync because of the kills.
+        # The faulty broker is killed first, so that no other broker falls out of sync because of the kills.
         power.off([broker_id, *others])
-        damage(power.directory(broker_id))
+        apply(power.directory(broker_id))
         power.on([broker_id])
         time.sleep(hold_s)
         power.on(others)
@@ -88,17 +87,17 @@ def wipe(directory: Path) -> None:
     shutil.rmtree(directory)
 
 
-def copied(directory: Path) -> Damage:
+def copied(directory: Path) -> DirectoryFault:
     """Copies the directory now, while it is written to; the returned function restores the copy later."""
     backup = directory.with_name("backup")
     shutil.rmtree(backup, ignore_errors=True)
     _copy(directory, backup)
 
-    def put_back(damaged: Path) -> None:
-        shutil.rmtree(damaged)
-        backup.rename(damaged)
+    def restore(faulty: Path) -> None:
+        shutil.rmtree(faulty)
+        backup.rename(faulty)
 
-    return put_back
+    return restore
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -13,22 +13,22 @@ from functools import partial
 from typing import Any
 
 from signalbox.testing.chaos.network import Network
-from signalbox.testing.chaos.plan import DAMAGING, Fault, Kind
+from signalbox.testing.chaos.plan import NEED_ALL_IN_SYNC, Fault, Kind
 from signalbox.testing.chaos.state_reader import StateReader
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 
 Act = Callable[[int, float], bool]
 """Applies a fault to this broker for this number of seconds; returns whether its peers killed the broker meanwhile."""
 
 
-class NotWhole(RuntimeError):
+class ClusterUnhealthy(RuntimeError):
     """The cluster did not recover from a fault."""
 
 
 @dataclass(slots=True)
-class Inflicted:
+class InjectedFault:
     """The fault, its time (seconds of the run), and how long the cluster took to be healthy again."""
 
     kind: str
@@ -57,14 +57,14 @@ class Inflicted:
             which = "(all brokers)"
         silences = " ".join(f"{silence:.2f}" for silence in self.silences_s)
         ended = ", ended by its peers" if self.killed_by_peers else ""
-        back = "back" if self.is_hasty else "whole again"
+        back = "back" if self.is_hasty else "healthy"
         return (
             f"{self.at_s:6.1f} s  {self.kind} {which:<34} for {self.hold_s:4.1f} s{ended}; {back} after "
             f"{self.back_s:4.1f} s; silence by partition {silences}; {acknowledged:,} acknowledged"
         )
 
 
-class Inflictor:
+class FaultInjector:
     """`started_s` is the monotonic time at which the run began."""
 
     def __init__(
@@ -74,23 +74,23 @@ class Inflictor:
         topic: str,
         started_s: float,
         acts: Mapping[Kind, Act] | None = None,
-        whole_timeout_s: float = 45.0,
+        recovery_timeout_s: float = 45.0,
     ) -> None:
         self._cluster = cluster
         self._state = state
         self._topic = topic
         self._started_s = started_s
-        self._whole_timeout_s = whole_timeout_s
+        self._recovery_timeout_s = recovery_timeout_s
         own: dict[Kind, Act] = {Kind.KILL: self._kill, Kind.PAUSE: partial(paused, cluster)}
         self._acts = own | dict(acts or {})
 
-    def inflict(self, fault: Fault) -> Inflicted:
-        """Applies the fault, reverts it, waits for the cluster. NotWhole, ClusterFailed."""
-        if fault.kind in DAMAGING:
-            self.wait_until_whole()
+    def inject(self, fault: Fault) -> InjectedFault:
+        """Applies the fault, reverts it, waits for the cluster. ClusterUnhealthy, ClusterFailed."""
+        if fault.kind in NEED_ALL_IN_SYNC:
+            self.wait_until_healthy()
         controller_id = self._state.controller_id()
         broker_id = fault.choose(list(self._cluster.brokers), controller_id)
-        done = Inflicted(
+        done = InjectedFault(
             kind=fault.kind.value,
             broker=broker_id,
             was_controller=broker_id == controller_id,
@@ -104,17 +104,17 @@ class Inflictor:
         if broker_id and not self._cluster.brokers[broker_id].running:
             self._cluster.start_broker(broker_id)
         if not fault.is_hasty:
-            self.wait_until_whole()
+            self.wait_until_healthy()
         done.back_s = time.monotonic() - ended_s
         return done
 
-    def wait_until_whole(self) -> None:
-        """Waits until all brokers are registered and all replicas in sync. NotWhole names what is missing."""
-        deadline = time.monotonic() + self._whole_timeout_s
+    def wait_until_healthy(self) -> None:
+        """Waits until all brokers are registered and all replicas in sync. ClusterUnhealthy names what is missing."""
+        deadline = time.monotonic() + self._recovery_timeout_s
         while missing := self._state.what_is_missing(len(self._cluster.brokers)):
             if time.monotonic() > deadline:
-                raise NotWhole(f"not whole after {self._whole_timeout_s:.0f} s: {missing}")
-            time.sleep(_LOOK_S)
+                raise ClusterUnhealthy(f"not healthy after {self._recovery_timeout_s:.0f} s: {missing}")
+            time.sleep(_POLL_INTERVAL_S)
 
     def _kill(self, broker_id: int, hold_s: float) -> bool:
         self._cluster.kill(broker_id)
@@ -147,11 +147,11 @@ def network_faults(network: Network, cluster: ProcessCluster) -> Mapping[Kind, A
 
     def kill(broker_id: int) -> None:
         cluster.kill(broker_id)
-        network.refuse(broker_id)  # as the kernel does at the ports of a dead process
+        network.refuse_connections(broker_id)  # as the kernel does at the ports of a dead process
 
     return {
         Kind.KILL: act(kill),
-        Kind.REFUSE: act(network.refuse),
+        Kind.CUT_OFF: act(network.refuse_connections),
         Kind.STALL: act(network.stall),
         Kind.MUTE: act(network.mute),
     }

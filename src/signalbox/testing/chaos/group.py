@@ -83,8 +83,8 @@ def read_everything(
     from confluent_kafka import Consumer, KafkaError, TopicPartition
 
     consumer = Consumer(
-        {**_SETTINGS, "bootstrap.servers": bootstrap, "group.id": "chaos-judge", "enable.partition.eof": True}
-        | {"enable.auto.commit": False, "client.id": "chaos-judge"}
+        {**_SETTINGS, "bootstrap.servers": bootstrap, "group.id": "chaos-check", "enable.partition.eof": True}
+        | {"enable.auto.commit": False, "client.id": "chaos-check"}
     )
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
     found: dict[int, list[tuple[int, RecordId]]] = defaultdict(list)

@@ -48,9 +48,9 @@ class Network:
     def ports_needed(brokers: int) -> int:
         return brokers * len(LISTENERS)
 
-    def refuse(self, broker_id: int) -> None:
-        """Open connections are cut, new ones refused (TCP)."""
-        self._each(broker_id, self._board.refuse)
+    def refuse_connections(self, broker_id: int) -> None:
+        """Open connections are cut, new connections refused (TCP)."""
+        self._each(broker_id, self._board.refuse_connections)
 
     def stall(self, broker_id: int) -> None:
         """Connections are accepted and stay open; no byte is passed on, in either direction."""

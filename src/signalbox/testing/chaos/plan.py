@@ -21,7 +21,7 @@ class Kind(Enum):
     KILL = "SIGKILL"
     PAUSE = "SIGSTOP"
     PAUSE_IN_COMMIT = "SIGSTOP in a commit"  # while it holds the file's write lock
-    REFUSE = "cut off"
+    CUT_OFF = "cut off"
     STALL = "stalled"
     MUTE = "answers cut off"
     STORE_KILL = "store SIGKILL"
@@ -29,17 +29,18 @@ class Kind(Enum):
     STORE_CUT = "cut from the store"
     STORE_RESTORED = "store restored"  # all brokers down, the store restored from an older copy
     KILL_ALL = "all SIGKILL"
-    # A broker is killed, and its log directory is damaged meanwhile (`directory_faults.py`).
+    # A broker is killed, and its log directory gets a fault meanwhile (`directory_faults.py`).
     WIPED = "wiped"
     TRUNCATED = "truncated"
     FLIPPED = "bits flipped"
     RESTORED = "restored"
-    # The same, but all brokers are killed at once, and the damaged one starts first.
+    # The same, but all brokers are killed at once, and the faulty one starts first.
     ALL_WIPED = "all SIGKILL, first wiped"
     ALL_TRUNCATED = "all SIGKILL, first truncated"
     ALL_FLIPPED = "all SIGKILL, first flipped"
     ALL_RESTORED = "all SIGKILL, first restored"
-    COPIES_DESTROYED = "all copies destroyed"  # all brokers killed, a topic damaged on each (`destroyed_copies.py`)
+    # All brokers are killed, and on each one log of a topic is truncated, another is removed (`destroyed_copies.py`).
+    COPIES_DESTROYED = "all copies destroyed"
     DESCRIPTORS = "out of descriptors"  # connections to all its client-facing ports
 
 
@@ -52,8 +53,8 @@ ALL_DOWN = frozenset(
     }
 )
 """Faults that stop every broker."""
-_ONE_DAMAGED = frozenset({Kind.WIPED, Kind.TRUNCATED, Kind.FLIPPED, Kind.RESTORED})
-DAMAGING = ALL_DOWN | _ONE_DAMAGED
+_ONE_DIRECTORY = frozenset({Kind.WIPED, Kind.TRUNCATED, Kind.FLIPPED, Kind.RESTORED})
+NEED_ALL_IN_SYNC = ALL_DOWN | _ONE_DIRECTORY
 """Faults after which all replicas but one may be needed: one begins, and the next fault, when all are in sync."""
 
 
@@ -99,8 +100,8 @@ _FIRST_OF_ALL: tuple[Card, ...] = (
     (Kind.KILL, Target.CONTROLLER, False),
     (Kind.PAUSE, Target.CONTROLLER, True),
     (Kind.PAUSE, Target.ANY, False),
-    (Kind.REFUSE, Target.CONTROLLER, False),
-    (Kind.REFUSE, Target.ANY, False),
+    (Kind.CUT_OFF, Target.CONTROLLER, False),
+    (Kind.CUT_OFF, Target.ANY, False),
     (Kind.STALL, Target.ANY, False),
     (Kind.MUTE, Target.ANY, False),
     (Kind.MUTE, Target.CONTROLLER, False),
@@ -122,7 +123,7 @@ _HEAVIER: tuple[Card, ...] = (
 _SECOND: tuple[Card, ...] = (
     *(*_LIGHTER, *_HEAVIER, (Kind.STORE_RESTORED, Target.STORE, False)),
     (Kind.PAUSE, Target.ANY, False),
-    (Kind.REFUSE, Target.ANY, False),
+    (Kind.CUT_OFF, Target.ANY, False),
     (Kind.STALL, Target.CONTROLLER, False),
     (Kind.MUTE, Target.ANY, False),
 )
@@ -133,10 +134,10 @@ _LATER_OF_ALL: tuple[Card, ...] = (
     (Kind.KILL, Target.BYSTANDER, False),
     (Kind.PAUSE, Target.ANY, False),
     (Kind.PAUSE, Target.ANY, True),
-    (Kind.REFUSE, Target.ANY, True),
+    (Kind.CUT_OFF, Target.ANY, True),
     (Kind.STALL, Target.CONTROLLER, False),
     (Kind.MUTE, Target.CONTROLLER, True),
-    (Kind.REFUSE, Target.ANY, False),
+    (Kind.CUT_OFF, Target.ANY, False),
     (Kind.STALL, Target.ANY, False),
     (Kind.MUTE, Target.ANY, False),
 )
@@ -174,13 +175,13 @@ def plan_faults(seed: int, session_s: float, store: str, *, is_long: bool = Fals
     while True:
         for kind, target, is_long in random.sample(hand, len(hand)):
             hold_s, gap_s = _hold_s(random, kind, is_long, session_s), random.uniform(0.2, 1.2)
-            is_hasty = random.random() < haste and kind not in DAMAGING
+            is_hasty = random.random() < haste and kind not in NEED_ALL_IN_SYNC
             yield Fault(kind, target, hold_s, gap_s, random.random(), is_hasty)
         hand, haste = next(next_hands), _HASTE
 
 
 def _hold_s(random: Random, kind: Kind, is_long: bool, session_s: float) -> float:
-    if kind in DAMAGING or kind in (Kind.KILL, Kind.KILL_ALL, Kind.STORE_KILL):
+    if kind in NEED_ALL_IN_SYNC or kind in (Kind.KILL, Kind.KILL_ALL, Kind.STORE_KILL):
         return random.choice((_SHORTEST_S, random.uniform(_SHORTEST_S, 2.5)))
     if is_long:
         return session_s + random.uniform(0.7, 2.0)

@@ -18,14 +18,14 @@ class Power:
     network: Network
 
     @property
-    def everybody(self) -> list[int]:
+    def broker_ids(self) -> list[int]:
         return list(self.cluster.brokers)
 
     def off(self, broker_ids: Sequence[int]) -> None:
         """Kills them in this order, before any of the others can notice."""
         self.cluster.kill_at_once(broker_ids)
         for each in broker_ids:
-            self.network.refuse(each)
+            self.network.refuse_connections(each)
 
     def on(self, broker_ids: Sequence[int]) -> None:
         """Starts them and waits until they are ready."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from signalbox.testing.chaos.changes.verdict import ChangeVerdict
-from signalbox.testing.chaos.destroyed_verdict import DestroyedVerdict
-from signalbox.testing.chaos.faults import Inflicted
+from signalbox.testing.chaos.changes.change_check import ChangeCheck
+from signalbox.testing.chaos.destroyed_topics import DestroyedCheck
+from signalbox.testing.chaos.faults import InjectedFault
 from signalbox.testing.chaos.plan import LONG_RUN_S, Kind
+from signalbox.testing.chaos.record_check import RecordCheck
 from signalbox.testing.chaos.replicas import Comparison
-from signalbox.testing.chaos.verdict import Verdict
 from signalbox.testing.chaos.writers.one_writer import Writers
 
 MIN_RATE = 500.0  # acknowledged records a second, on average
@@ -20,7 +20,7 @@ _CONTROLLER_KILLS = 2
 _LONG_PAUSES = 2
 MIN_CHANGES = 2.0  # acknowledged changes of each kind per fault: some must happen during a fault
 _STOPS = {kind.value for kind in (Kind.PAUSE, Kind.PAUSE_IN_COMMIT)}
-_NETWORK = {kind.value for kind in (Kind.REFUSE, Kind.STALL, Kind.MUTE)}
+_NETWORK = {kind.value for kind in (Kind.CUT_OFF, Kind.STALL, Kind.MUTE)}
 _STORE = {kind.value for kind in (Kind.PAUSE_IN_COMMIT, Kind.STORE_KILL, Kind.STORE_OUTAGE, Kind.STORE_CUT)}
 
 
@@ -32,14 +32,14 @@ class Report:
     session_s: float
     every_kind: frozenset[str] = frozenset()
     seconds: float = 0.0
-    faults: list[Inflicted] = field(default_factory=list)
+    faults: list[InjectedFault] = field(default_factory=list)
     acknowledged: int = 0
     group_saw: int = 0
     group_repeats: int = 0
-    verdict: Verdict | None = None
-    destroyed: DestroyedVerdict | None = None
+    records: RecordCheck | None = None
+    destroyed: DestroyedCheck | None = None
     comparison: Comparison | None = None
-    changes: list[ChangeVerdict] = field(default_factory=list)
+    changes: list[ChangeCheck] = field(default_factory=list)
     writers: Writers | None = None
     noise: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
@@ -66,15 +66,15 @@ class Report:
             ),
             (kinds & _NETWORK, "no cut of the network"),
             (kinds & _STORE, "no fault of the store"),
-            (self.changes, "no metadata change was judged"),
+            (self.changes, "no metadata change was checked"),
             *(
                 (each.acknowledged >= MIN_CHANGES * len(self.faults), f"{each.acknowledged} changes of {each.kind}s")
                 for each in self.changes
             ),
             (self.writers is not None and self.writers.commits > 0, "no writer was seen"),
-            (self.verdict is not None, "the topic was not read to its end"),
+            (self.records is not None, "the topic was not read to its end"),
             (
-                Kind.COPIES_DESTROYED.value not in kinds or (self.destroyed and self.destroyed.lost_and_said),
+                Kind.COPIES_DESTROYED.value not in kinds or (self.destroyed and self.destroyed.lost_and_logged),
                 "no record whose copies were all destroyed is lost and said",
             ),
             (self.comparison is not None and self.comparison.replicas > 0, "no replicas were compared"),
@@ -84,22 +84,22 @@ class Report:
     @property
     def lost(self) -> int | None:
         """Acknowledged records that are missing without an accepted reason."""
-        if self.verdict is None:
+        if self.records is None:
             return None
-        return self.verdict.lost + (self.destroyed.lost if self.destroyed else 0)
+        return self.records.lost + (self.destroyed.lost if self.destroyed else 0)
 
     def as_json(self) -> dict[str, Any]:
         """`build/chaos.json`; counts that could not be made are null."""
-        verdict, comparison = self.verdict, self.comparison
+        records, comparison = self.records, self.comparison
         return {
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
             "faults": len(self.faults),
             "acknowledged": self.acknowledged,
             "lost": self.lost,
-            "lost_and_said": self.destroyed.lost_and_said if self.destroyed else None,
-            "duplicated": verdict.duplicated if verdict else None,
-            "reordered": verdict.reordered if verdict else None,
+            "lost_and_said": self.destroyed.lost_and_logged if self.destroyed else None,
+            "duplicated": records.duplicated if records else None,
+            "reordered": records.reordered if records else None,
             "acknowledged_per_second": round(self.acknowledged / self.seconds) if self.seconds else 0,
             "changes": {
                 each.kind: {
@@ -130,11 +130,11 @@ class Report:
             f"seed {self.seed}: {self.seconds:.1f} s, {len(self.faults)} faults, {self.acknowledged:,} records "
             f"acknowledged ({rate:,.0f} a second)"
         )
-        if self.verdict is not None:
+        if self.records is not None:
             yield (
                 f"lost {self.lost}, lost and said (every copy was destroyed, and a broker's log names the offsets) "
-                f"{self.destroyed.lost_and_said if self.destroyed else 'not judged'}; "
-                f"duplicated {self.verdict.duplicated}, reordered {self.verdict.reordered}; "
+                f"{self.destroyed.lost_and_logged if self.destroyed else 'not checked'}; "
+                f"duplicated {self.records.duplicated}, reordered {self.records.reordered}; "
                 f"the group saw {self.group_saw:,} records, {self.group_repeats:,} of them again"
             )
         if self.comparison is not None:

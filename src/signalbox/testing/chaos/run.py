@@ -1,4 +1,4 @@
-"""One run from the empty folder to the verdict: cluster, clients, faults, checks."""
+"""One run from the empty folder to the report: cluster, clients, faults, checks."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typing import Any
 
 from signalbox.testing.chaos.broker_logs import logged_losses, noisiest, troubles
 from signalbox.testing.chaos.changes.caller import LOGIN_SETTINGS, USER
-from signalbox.testing.chaos.changes.final_look import look
+from signalbox.testing.chaos.changes.final_check import check_until_consistent
 from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.descriptor_fault import descriptor_faults
 from signalbox.testing.chaos.destroyed_copies import PARTITIONS as DESTROYED_PARTITIONS
 from signalbox.testing.chaos.destroyed_copies import DestroyedCopies
-from signalbox.testing.chaos.destroyed_verdict import DestroyedTopic, judge_destroyed
+from signalbox.testing.chaos.destroyed_topics import DestroyedTopic, check_destroyed
 from signalbox.testing.chaos.directory_faults import directory_faults
-from signalbox.testing.chaos.faults import Inflictor, NotWhole, network_faults
+from signalbox.testing.chaos.faults import ClusterUnhealthy, FaultInjector, network_faults
 from signalbox.testing.chaos.group import GroupMember, Seen, read_everything
 from signalbox.testing.chaos.ledger import Ledger, longest_silences
 from signalbox.testing.chaos.load import SteadyProducer
 from signalbox.testing.chaos.network import Network
 from signalbox.testing.chaos.plan import LONG_RUN_S, Kind, every_kind, least_faults, plan_faults
 from signalbox.testing.chaos.power import Power
+from signalbox.testing.chaos.record_check import check_records
 from signalbox.testing.chaos.replicas import compare_replicas
 from signalbox.testing.chaos.report import MIN_RATE, Report
 from signalbox.testing.chaos.still_topics import StillTopics
 from signalbox.testing.chaos.store_restored import StoreRestored
 from signalbox.testing.chaos.stores import STORES, Store
-from signalbox.testing.chaos.verdict import judge
-from signalbox.testing.chaos.writers.one_writer import judge_writers
+from signalbox.testing.chaos.writers.one_writer import check_writers
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
@@ -99,9 +99,9 @@ class Run:
                 with cluster:
                     self._create_topic(cluster)
                     self._under_load(cluster, store, network)
-            except (ClusterFailed, NotWhole, TimeoutError) as error:
+            except (ClusterFailed, ClusterUnhealthy, TimeoutError) as error:
                 self._violated(str(error))
-            self._judge(cluster, store)
+            self._check(cluster, store)
         return self._report
 
     def _create_topic(self, cluster: ProcessCluster) -> None:
@@ -144,12 +144,12 @@ class Run:
                 **destroyed.acts(),
                 **StoreRestored(power, state, store.back_up, topics).acts(),
             }
-            inflictor = Inflictor(cluster, state, TOPIC, started_s, acts)
+            injector = FaultInjector(cluster, state, TOPIC, started_s, acts)
             answer_timeout_s = _ANSWER_TIMEOUT_S
             try:
-                self._inflict(inflictor, started_s)
+                self._inject_faults(injector, started_s)
             except (KeyboardInterrupt, SystemExit):
-                answer_timeout_s = 0.0  # no verdict is needed any more
+                answer_timeout_s = 0.0  # no report is needed any more
                 raise
             finally:
                 for changer in changers:
@@ -159,25 +159,25 @@ class Run:
                 self._report.acknowledged = len(self._ledger.acknowledged)
                 if unanswered:
                     self._violated(f"{unanswered} records had no answer {_ANSWER_TIMEOUT_S:.0f} s after the last fault")
-            inflictor.wait_until_whole()
+            injector.wait_until_healthy()
             self._found = read_everything(cluster.bootstrap(), TOPIC, PARTITIONS, _READ_TIMEOUT_S)
             for topic in self._destroyed:
                 topic.found = read_everything(cluster.bootstrap(), topic.name, DESTROYED_PARTITIONS, _READ_TIMEOUT_S)
             self._wait_for_group(members)
             brokers = {node_id: broker.address("LOGIN") for node_id, broker in cluster.brokers.items()}
-            self._report.changes = look(changers, state, brokers, _AGREE_TIMEOUT_S)
+            self._report.changes = check_until_consistent(changers, state, brokers, _AGREE_TIMEOUT_S)
 
-    def _inflict(self, inflictor: Inflictor, started_s: float) -> None:
+    def _inject_faults(self, injector: FaultInjector, started_s: float) -> None:
         """Injects faults as long as the run lasts, and in any case until all required faults have occurred."""
         time.sleep(1.0)
-        inflictor.wait_until_whole()
+        injector.wait_until_healthy()
         least = least_faults(self._store, is_long=self._is_long)
         faults = plan_faults(self._report.seed, SESSION_S, self._store, is_long=self._is_long)
         for number, fault in enumerate(faults):
             if number >= least and time.monotonic() - started_s > self._duration_s:
                 return
             begun_s = time.monotonic()
-            done = inflictor.inflict(fault)
+            done = injector.inject(fault)
             time.sleep(fault.gap_s)
             done.silences_s = tuple(
                 longest_silences(
@@ -208,25 +208,25 @@ class Run:
 
     # Checks
 
-    def _judge(self, cluster: ProcessCluster, store: Store) -> None:
+    def _check(self, cluster: ProcessCluster, store: Store) -> None:
         report = self._report
         for text in self._ledger.rejected[:5]:
             self._violated(f"a record was given up by its producer: {text}")
         if self._found:
-            verdict = report.verdict = judge(self._ledger.acknowledged, self._found, self._seen)
+            records = report.records = check_records(self._ledger.acknowledged, self._found, self._seen)
             losses = [loss for broker in cluster.brokers.values() for loss in logged_losses(broker.log_file)]
-            report.destroyed = judge_destroyed(self._destroyed, losses)
-            for example in (*verdict.examples, *report.destroyed.examples):
+            report.destroyed = check_destroyed(self._destroyed, losses)
+            for example in (*records.examples, *report.destroyed.examples):
                 self._violated(example)
         for changes in report.changes:
             for example in changes.examples:
                 self._violated(example)
-        report.writers = judge_writers(
+        report.writers = check_writers(
             store.history(), Kind.STORE_RESTORED.value in {each.kind for each in report.faults}
         )
         for intruder in report.writers.intruders:
             self._violated(f"two writers: {intruder}")
-        self._judge_disks(cluster)
+        self._check_disks(cluster)
         report.violations += report.shortfalls()
         for node_id, broker in cluster.brokers.items():
             if broker.running:
@@ -235,7 +235,7 @@ class Run:
                 self._violated(f"broker {node_id}'s log: {trouble}")
             report.noise[node_id] = noisiest(broker.log_file)
 
-    def _judge_disks(self, cluster: ProcessCluster) -> None:
+    def _check_disks(self, cluster: ProcessCluster) -> None:
         comparison = compare_replicas(
             {broker.folder.name: broker.folder / "data" for broker in cluster.brokers.values()}
         )

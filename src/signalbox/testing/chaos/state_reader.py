@@ -16,7 +16,7 @@ from signalbox.metadata.store.port import Entry
 from signalbox.metadata.store.sqlite.database import Database
 from signalbox.metadata.topic_assignment import decode_topic_assignment
 
-NOBODY = -1
+NO_BROKER = -1
 
 
 class Entries(Protocol):
@@ -43,7 +43,7 @@ class StateReader:
     def controller_id(self) -> int:
         """The active controller, -1 if there is none."""
         entry = self._entries.read(layout.CONTROLLER)
-        return NOBODY if entry is None else decode_claim(entry.data)
+        return NO_BROKER if entry is None else decode_claim(entry.data)
 
     def controller_epoch(self) -> int:
         """The current controller epoch, 0 before the first election."""
@@ -80,7 +80,7 @@ class StateReader:
 
     def what_is_missing(self, brokers: int) -> str:
         """What is missing (a controller, a registered broker, an in-sync replica); "" if the cluster is healthy."""
-        if self.controller_id() == NOBODY:
+        if self.controller_id() == NO_BROKER:
             return "no controller"
         present = self._entries.children(layout.BROKER_IDS)
         if len(present) < brokers:
@@ -95,7 +95,7 @@ class StateReader:
                 return f"{topic} was being deleted"  # ZooKeeper's tree is not read atomically
             assigned = decode_topic_assignment(topic, tree[layout.topic_path(topic)].data).replicas
             replicas = assigned.get(int(partition), ())
-            if state.leader == NOBODY or set(state.isr) != set(replicas):
+            if state.leader == NO_BROKER or set(state.isr) != set(replicas):
                 return f"{topic}-{partition}: leader {state.leader}, in sync {list(state.isr)} of {list(replicas)}"
         return ""
 

@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from signalbox.metadata import layout
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.changes.topic import Topics
-from signalbox.testing.chaos.faults import Act, NotWhole
+from signalbox.testing.chaos.faults import Act, ClusterUnhealthy
 from signalbox.testing.chaos.state_reader import StateReader
 
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 _TIMEOUT_S = 45.0
 
 
@@ -40,13 +40,13 @@ class StillTopics:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """NotWhole if the last deletion does not complete."""
+        """ClusterUnhealthy if the last deletion does not complete."""
         with ExitStack() as stack:
             for changer in self._changers:
                 stack.enter_context(changer.held)
             deadline = time.monotonic() + _TIMEOUT_S
             while names := self._state.names(layout.DELETE_TOPICS):
                 if time.monotonic() > deadline:
-                    raise NotWhole(f"still being deleted: {', '.join(names)}")
-                time.sleep(_LOOK_S)
+                    raise ClusterUnhealthy(f"still being deleted: {', '.join(names)}")
+                time.sleep(_POLL_INTERVAL_S)
             yield

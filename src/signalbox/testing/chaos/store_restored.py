@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from signalbox.testing.chaos.faults import Act, NotWhole
+from signalbox.testing.chaos.faults import Act, ClusterUnhealthy
 from signalbox.testing.chaos.plan import Kind
 from signalbox.testing.chaos.power import Power
-from signalbox.testing.chaos.state_reader import NOBODY, StateReader
+from signalbox.testing.chaos.state_reader import NO_BROKER, StateReader
 from signalbox.testing.chaos.still_topics import StillTopics
 from signalbox.testing.chaos.store_copies import PutBack
 from signalbox.testing.process_cluster import ClusterFailed
 
 _COMMAND = "store accept-older"
-_LOOK_S = 0.05
+_POLL_INTERVAL_S = 0.05
 _TIMEOUT_S = 45.0
 
 
@@ -43,29 +43,29 @@ class StoreRestored:
         put_back = self.back_up()
         controller_id = self.state.controller_id()
         self.power.off([controller_id])
-        self._wait(lambda: self.state.controller_id() not in (NOBODY, controller_id), "no other controller")
+        self._wait(lambda: self.state.controller_id() not in (NO_BROKER, controller_id), "no other controller")
         time.sleep(hold_s)
-        self.power.off([each for each in self.power.everybody if each != controller_id])
+        self.power.off([each for each in self.power.broker_ids if each != controller_id])
         for changer in self.topics.others:
             changer.go_back()
         put_back()
         self.state.reconnect()
         self._start_is_rejected(controller_id)
         self._wait(self._is_accepted, f"signalbox {_COMMAND} does not accept the store")
-        self.power.on(self.power.everybody)
+        self.power.on(self.power.broker_ids)
         return False
 
     def _start_is_rejected(self, but: int) -> None:
-        """Starts a broker that has seen the state after the copy. NotWhole if it starts; its error must name the
-        remedy."""
-        broker_id = next(each for each in self.power.everybody if each != but)
+        """Starts a broker that has seen the state after the copy. ClusterUnhealthy if it starts; its error must name
+        the remedy."""
+        broker_id = next(each for each in self.power.broker_ids if each != but)
         try:
             self.power.on([broker_id])
         except ClusterFailed as rejected:
             if _COMMAND not in str(rejected):
                 raise
             return
-        raise NotWhole(f"broker {broker_id} follows a store that is older than its logs")
+        raise ClusterUnhealthy(f"broker {broker_id} follows a store that is older than its logs")
 
     def _is_accepted(self) -> bool:
         """True if the command accepted the older store: not before the sessions in the copy have expired."""
@@ -78,5 +78,5 @@ class StoreRestored:
         deadline = time.monotonic() + _TIMEOUT_S
         while not holds():
             if time.monotonic() > deadline:
-                raise NotWhole(f"{what} in {_TIMEOUT_S:.0f} s")
-            time.sleep(_LOOK_S)
+                raise ClusterUnhealthy(f"{what} in {_TIMEOUT_S:.0f} s")
+            time.sleep(_POLL_INTERVAL_S)

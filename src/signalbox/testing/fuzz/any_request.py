@@ -13,7 +13,7 @@ from signalbox.protocol.records.record_batch import Record, encode_batch
 
 TOPIC = "fuzz"
 CLIENT_ID = "fuzz"
-_STRINGS = (TOPIC, "fuzz-group", "", "nobody", "__consumer_offsets", "range", "consumer", "é" * 40, "x" * 200)
+_STRINGS = (TOPIC, "fuzz-group", "", "unknown", "__consumer_offsets", "range", "consumer", "é" * 40, "x" * 200)
 _INTEGERS = (0, 0, 0, 1, 1, 2, 3, 5, 100, -1, -1, -2)
 _COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 _WAIT_MS = 20  # for every field that is a time: a request must not be parked for long

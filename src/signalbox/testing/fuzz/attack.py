@@ -27,7 +27,7 @@ Address = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Tally:
+class FrameStats:
     """The results of the frames."""
 
     sent: int = 0
@@ -61,22 +61,22 @@ class Attack:
         self._addresses = addresses
         self._poll = select.epoll()
         self._peers: dict[int, _Peer] = {}
-        self.tally = Tally()
+        self.stats = FrameStats()
 
     def run(self, frames: Iterator[Fuzzed], count: int) -> None:
         """Sends `count` frames and awaits their results. ConnectionError if the broker accepts no connection."""
-        until = self.tally.sent + count
+        until = self.stats.sent + count
         for number in range(_CONNECTIONS):
             self._next(self._connect(self._addresses[number % len(self._addresses)]), frames)
         swept_at = time.monotonic()
-        while self.tally.sent < until:
+        while self.stats.sent < until:
             for descriptor, _ in self._poll.poll(_SWEEP_SECONDS):
                 self._receive(self._peers[descriptor], frames)
             now = time.monotonic()
             if now - swept_at > _SWEEP_SECONDS:
                 swept_at = now
                 for peer in [peer for peer in self._peers.values() if peer.deadline < now]:
-                    self.tally.parked += 1
+                    self.stats.parked += 1
                     self._replace(peer, frames)
         for peer in list(self._peers.values()):
             self._drop(peer)
@@ -100,8 +100,8 @@ class Attack:
         peer.fuzzed = fuzzed = next(frames)
         peer.received.clear()
         peer.deadline = time.monotonic() + _PATIENCE_SECONDS
-        self.tally.sent += 1
-        self.tally.by_mutation[fuzzed.mutation] += 1
+        self.stats.sent += 1
+        self.stats.by_mutation[fuzzed.mutation] += 1
         try:
             peer.sock.send(fuzzed.wire + SENTINEL)  # far less than the send buffer of a new socket
         except OSError:
@@ -115,12 +115,12 @@ class Attack:
         except OSError:
             data = b""
         if not data:
-            self.tally.closed += 1
+            self.stats.closed += 1
             self._replace(peer, frames)
             return
         peer.received += data
         if self._sentinel_answered(peer):
-            self.tally.answered += 1
+            self.stats.answered += 1
             self._next(peer, frames)
 
     def _sentinel_answered(self, peer: _Peer) -> bool:
@@ -136,5 +136,5 @@ class Attack:
                 return True
             assert peer.fuzzed is not None
             if correlation_id != int.from_bytes(peer.fuzzed.wire[8:12]):
-                self.tally.misanswered.append(f"{peer.fuzzed.mutation}: {peer.fuzzed.wire[:40].hex()}")
+                self.stats.misanswered.append(f"{peer.fuzzed.mutation}: {peer.fuzzed.wire[:40].hex()}")
         return False

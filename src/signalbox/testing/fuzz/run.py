@@ -92,14 +92,14 @@ def _attack(
             return [Check(f"{name}: broker serves", False, f"{error}; the end of its log:\n{broker.tail()}")]
         resident.append(_resident_bytes(broker))
         if (step + 1) % 5 == 0:
-            rate = attack.tally.sent / (time.monotonic() - started)
-            say(f"{name}: {attack.tally.sent} frames, {rate:.0f}/s, broker {resident[-1] >> 20} MiB")
-    tally = attack.tally
+            rate = attack.stats.sent / (time.monotonic() - started)
+            say(f"{name}: {attack.stats.sent} frames, {rate:.0f}/s, broker {resident[-1] >> 20} MiB")
+    stats = attack.stats
     growth = resident[-1] - resident[_STEPS // 4]
     seconds = time.monotonic() - started
     log = broker.log_file.read_text(errors="replace")
     lines = log.count("\n")
-    say(f"{name}: {tally.answered} answered, {tally.closed} closed, {tally.parked} parked; {dict(tally.by_mutation)}")
+    say(f"{name}: {stats.answered} answered, {stats.closed} closed, {stats.parked} parked; {dict(stats.by_mutation)}")
     return [
         Check(f"{name}: the broker lives", broker.running, broker.tail(5) if not broker.running else ""),
         Check(
@@ -111,9 +111,9 @@ def _attack(
             f"{growth / (1 << 20):+.1f} MiB",
         ),
         Check(
-            f"{name}: few frames park a connection", tally.parked <= tally.sent * MAX_PARKED_SHARE, str(tally.parked)
+            f"{name}: few frames park a connection", stats.parked <= stats.sent * MAX_PARKED_SHARE, str(stats.parked)
         ),
-        Check(f"{name}: every answer is for its request", not tally.misanswered, "\n".join(tally.misanswered[:5])),
+        Check(f"{name}: every answer is for its request", not stats.misanswered, "\n".join(stats.misanswered[:5])),
         Check(f"{name}: the log stays short", lines < 200 + MAX_LOG_LINES_PER_SECOND * seconds, f"{lines} lines"),
         Check(f"{name}: no traceback in the log", "Traceback" not in log, _tracebacks(log)),
     ]

@@ -11,7 +11,7 @@ import pytest
 
 from signalbox.protocol.error_table import Error
 from signalbox.testing.chaos.changes.caller import LOGIN_SETTINGS, USER, AnswerLost, Caller, NotSent
-from signalbox.testing.chaos.changes.final_look import look
+from signalbox.testing.chaos.changes.final_check import check_until_consistent
 from signalbox.testing.chaos.changes.kind import Kind
 from signalbox.testing.chaos.changes.kinds import all_kinds
 from signalbox.testing.chaos.changes.load import SteadyChanger
@@ -44,7 +44,7 @@ def addresses(cluster: Cluster) -> dict[int, str]:
 
 def moves(change: Change, state: State) -> bool:
     """True if the change would be acknowledged and lead to another state."""
-    made = [after for after, error in change.outcomes(state) if error == Error.NONE]
+    made = [after for after, error in change.transitions(state) if error == Error.NONE]
     return bool(made) and state not in made
 
 
@@ -59,10 +59,10 @@ def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) 
     until(lambda: sum(each.acknowledged for each in changer.histories) >= ENOUGH, "changes enough")
     changer.stop()
     with state_in_file(store_of(cluster)) as state:
-        [verdict] = look([changer], state, addresses(cluster), 10)
-        assert verdict.examples == ()
-        assert verdict.acknowledged >= ENOUGH
-        assert verdict.unanswered == 0
+        [check] = check_until_consistent([changer], state, addresses(cluster), 10)
+        assert check.examples == ()
+        assert check.acknowledged >= ENOUGH
+        assert check.unanswered == 0
         # The check can fail, too: a change that the ledger has as acknowledged, but that was never requested.
         history, unheard = next(
             (history, change)
@@ -72,20 +72,20 @@ def test_in_peace_every_change_is_made_everywhere(cluster: Cluster, kind: Kind) 
             if change is not None and moves(change, state)
         )
         history.answer(unheard, Error.NONE)
-        [verdict] = look([changer], state, addresses(cluster), 0)
-        assert verdict.lost == 1
-        assert history.entity in verdict.examples[0]
+        [check] = check_until_consistent([changer], state, addresses(cluster), 0)
+        assert check.lost == 1
+        assert history.entity in check.examples[0]
 
 
 def test_an_answer_that_does_not_come_is_lost_and_a_broker_that_is_not_there_was_not_asked(cluster: Cluster) -> None:
     [kind] = [each for each in all_kinds() if each.name == "quota"]
-    nobody = f"127.0.0.1:{neighbouring_ports(1, Random())}"
+    closed_address = f"127.0.0.1:{neighbouring_ports(1, Random())}"
     with pytest.raises(NotSent):
-        Caller(nobody, 1.0)
+        Caller(closed_address, 1.0)
     with Caller(addresses(cluster)[1], 10.0, logs_in=True) as caller:
         change = kind.draw("changed-user-x", NOT_THERE, Random(1))
         assert change is not None
-        assert kind.heard("changed-user-x", caller.ask(change.request)) == Error.NONE
+        assert kind.on_response("changed-user-x", caller.ask(change.request)) == Error.NONE
         caller.close()
         with pytest.raises(AnswerLost):
             caller.ask(change.request)

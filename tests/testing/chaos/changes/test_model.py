@@ -28,10 +28,10 @@ def write(number: int) -> Change:
 
 
 def remove() -> Change:
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         yield (GONE, Error.NONE) if fact(state, "value") else (state, Error.RESOURCE_NOT_FOUND)
 
-    return Change("remove", None, outcomes)
+    return Change("remove", None, transitions)
 
 
 def test_what_was_acknowledged_is_the_only_state() -> None:
@@ -89,7 +89,7 @@ def test_uncertain_answers_are_none() -> None:
     assert history.possible() == {NOT_THERE, value(0), value(1), value(2)}
 
 
-def test_who_was_never_told_an_entitys_name_leaves_it_alone() -> None:
+def test_an_entity_whose_name_was_in_a_lost_response_is_not_changed_again() -> None:
     history = History("x")
     history.lose(Change("make", None, lambda state: [(value(1), Error.NONE)], names_entity=True), "no answer")
     assert history.is_closed

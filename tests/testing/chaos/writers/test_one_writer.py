@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.testing.chaos.writers.one_writer import Writers, Written, judge_writers
+from signalbox.testing.chaos.writers.one_writer import Writers, Written, check_writers
 
 EPOCH, TOPIC = "/controller_epoch", "/brokers/topics/t"
 BEGIN = [
@@ -29,11 +29,11 @@ def test_one_writer_after_another() -> None:
         Written(10, 12, EPOCH),
         Written(11, 12, TOPIC),
     ]
-    assert judge_writers(history) == Writers((1, 2), 2, ())
+    assert check_writers(history) == Writers((1, 2), 2, ())
 
 
 def test_a_controller_that_writes_after_its_successor_is_an_intruder() -> None:
-    found = judge_writers([*BEGIN, Written(7, 12, EPOCH), Written(8, 11, TOPIC), Written(9, 12, TOPIC)])
+    found = check_writers([*BEGIN, Written(7, 12, EPOCH), Written(8, 11, TOPIC), Written(9, 12, TOPIC)])
     assert found.intruders == (
         "commit 8 to /brokers/topics/t by broker 1 (session b) in epoch 2, whose controller is broker 2 (session c)",
     )
@@ -41,9 +41,9 @@ def test_a_controller_that_writes_after_its_successor_is_an_intruder() -> None:
 
 
 def test_the_same_broker_with_another_session_is_another_writer() -> None:
-    again = judge_writers([*BEGIN, Written(7, 99, "/brokers/ids/1"), Written(8, 99, "/config/users/alice")])
+    again = check_writers([*BEGIN, Written(7, 99, "/brokers/ids/1"), Written(8, 99, "/config/users/alice")])
     assert len(again.intruders) == 1
-    many = judge_writers([*BEGIN, *(Written(number, 99, TOPIC) for number in range(7, 20))])
+    many = check_writers([*BEGIN, *(Written(number, 99, TOPIC) for number in range(7, 20))])
     assert many.intruders[-1] == "and 8 more"
 
 
@@ -57,7 +57,7 @@ def test_the_command_that_accepts_an_older_store_is_no_second_writer() -> None:
         Written(10, 13, EPOCH),
         Written(11, 13, TOPIC),
     ]
-    assert len(judge_writers(history).intruders) == 1
-    assert judge_writers(history, store_went_back=True) == Writers((1, -1, 2), 1, ())
+    assert len(check_writers(history).intruders) == 1
+    assert check_writers(history, store_went_back=True) == Writers((1, -1, 2), 1, ())
     stale = [*history, Written(12, 11, TOPIC)]
-    assert len(judge_writers(stale, store_went_back=True).intruders) == 1, "a broker's session is judged as ever"
+    assert len(check_writers(stale, store_went_back=True).intruders) == 1, "a broker's session is checked as before"

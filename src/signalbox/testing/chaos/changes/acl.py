@@ -33,7 +33,7 @@ class Acls:
             return _removal(entity, random.choice(there))
         return _addition(entity, f"User:user-{random.randrange(_USERS)}")
 
-    def heard(self, entity: str, response: Any) -> Error:
+    def on_response(self, entity: str, response: Any) -> Error:
         rows = getattr(response, "results", None) or getattr(response, "filter_results", None) or ()
         codes = [row.error_code for row in rows]
         return Error.of(max(codes, key=abs)) if codes else Error.UNKNOWN_SERVER_ERROR
@@ -79,10 +79,10 @@ def _addition(name: str, user: str) -> Change:
         for operation in _OPERATIONS
     ]  # fmt: skip
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         yield with_facts(state, _facts(user, "")), Error.NONE
 
-    return Change(f"let {user} read and write", CreateAclsRequest(creations=creations), outcomes)
+    return Change(f"let {user} read and write", CreateAclsRequest(creations=creations), transitions)
 
 
 def _removal(name: str, user: str) -> Change:
@@ -91,7 +91,7 @@ def _removal(name: str, user: str) -> Change:
         principal_filter=user, host_filter=None, operation=_ANY, permission_type=_ANY,
     )  # fmt: skip
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         yield with_facts(state, _facts(user, None)) or NOT_THERE, Error.NONE
 
-    return Change(f"take {user} its rights", DeleteAclsRequest(filters=[wanted]), outcomes)
+    return Change(f"take {user} its rights", DeleteAclsRequest(filters=[wanted]), transitions)

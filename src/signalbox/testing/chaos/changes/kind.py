@@ -34,7 +34,7 @@ class Kind(Protocol):
         """A change that is useful in a state; None when no further change of the entity is planned."""
         ...
 
-    def heard(self, entity: str, response: Any) -> Error:
+    def on_response(self, entity: str, response: Any) -> Error:
         """The error of the only entry in a change's response."""
         ...
 

@@ -91,5 +91,5 @@ class SteadyChanger:
                 self._callers.pop(address).close()
                 history.lose(change, str(error) or "no answer")
             else:
-                history.answer(change, self.kind.heard(history.entity, response))
+                history.answer(change, self.kind.on_response(history.entity, response))
             return

@@ -42,13 +42,13 @@ UNCERTAIN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`request` is what to send; `outcomes`: for a state, the states it may lead to, and the response with each.
+    """`request` is what to send; `transitions`: for a state, the states it may lead to, and the response with each.
 
     `names_entity`: without the response no further change of the entity can be requested (a token's id is in it)."""
 
     text: str
     request: Any
-    outcomes: Callable[[State], Iterable[tuple[State, Error]]]
+    transitions: Callable[[State], Iterable[tuple[State, Error]]]
     names_entity: bool = False
 
 
@@ -63,7 +63,7 @@ class History:
     acknowledged: int = 0
     rejected: int = 0
     contradictions: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
     _is_nameless: bool = False
     _unanswered: list[Change] = field(default_factory=list)
     _worlds: set[_World] = field(default_factory=lambda: {(NOT_THERE, frozenset())})
@@ -86,13 +86,15 @@ class History:
         if error in UNCERTAIN:
             self.lose(change, error.name)
             return
-        self.told.append(f"{change.text}: {error.name}")
+        self.events.append(f"{change.text}: {error.name}")
         self.acknowledged += error == Error.NONE
         self.rejected += error != Error.NONE
         if error in NO_CHANGE:
             return
         before = self._grown()
-        after = {(state, left) for world, left in before for state, answer in change.outcomes(world) if answer == error}
+        after = {
+            (state, left) for world, left in before for state, answer in change.transitions(world) if answer == error
+        }
         if not after:
             states = "; ".join(sorted(described(state) for state, _ in before))
             self.contradictions.append(f"{self.entity}: {change.text} was answered {error.name}, but it was {states}")
@@ -101,7 +103,7 @@ class History:
 
     def lose(self, change: Change, reason: str) -> None:
         """Records a change without a response: whether it was, or will be, made is unknown."""
-        self.told.append(f"{change.text}: {reason}")
+        self.events.append(f"{change.text}: {reason}")
         self._is_nameless = self._is_nameless or change.names_entity
         number = len(self._unanswered)
         self._unanswered.append(change)
@@ -113,7 +115,7 @@ class History:
         while fresh:
             state, left = fresh.pop()
             for number in left:
-                for after, _ in self._unanswered[number].outcomes(state):
+                for after, _ in self._unanswered[number].transitions(state):
                     world = (after, left - {number})
                     if world not in grown:
                         grown.add(world)

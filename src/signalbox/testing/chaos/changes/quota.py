@@ -28,7 +28,7 @@ class Quotas:
     def draw(self, entity: str, state: State, random: Random) -> Change:
         return _setting(entity, None if state and random.random() < 0.2 else float(random.randint(1, 1 << 30)))
 
-    def heard(self, entity: str, response: Any) -> Error:
+    def on_response(self, entity: str, response: Any) -> Error:
         return Error.of(response.entries[0].error_code)
 
     def stored(self, tree: Mapping[str, Entry]) -> dict[str, State]:
@@ -61,7 +61,7 @@ def _setting(name: str, rate: float | None) -> Change:
     request = AlterClientQuotasRequest(entries=[AlterClientQuotasRequest.EntryData(entity=entity, ops=operations)])
     text = None if rate is None else f"{rate:.0f}"
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         yield with_facts(state, dict.fromkeys(_KEYS, text)), Error.NONE
 
-    return Change(f"set rates to {text}", request, outcomes)
+    return Change(f"set rates to {text}", request, transitions)

@@ -36,7 +36,7 @@ class ScramUsers:
             return _deletion(entity, there if random.random() < 0.5 else [random.choice(there)])
         return _setting(entity, random)
 
-    def heard(self, entity: str, response: Any) -> Error:
+    def on_response(self, entity: str, response: Any) -> Error:
         return Error.of(response.results[0].error_code)
 
     def stored(self, tree: Mapping[str, Entry]) -> dict[str, State]:
@@ -77,11 +77,11 @@ def _setting(name: str, random: Random) -> Change:
         for mechanism, code in _CODES.items()
     ]
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         yield with_facts(state, dict.fromkeys(_CODES, str(iterations))), Error.NONE
 
     request = AlterUserScramCredentialsRequest(upsertions=upsertions, deletions=[])
-    return Change(f"set credentials of {iterations} iterations", request, outcomes)
+    return Change(f"set credentials of {iterations} iterations", request, transitions)
 
 
 def _deletion(name: str, mechanisms: list[str]) -> Change:
@@ -90,11 +90,11 @@ def _deletion(name: str, mechanisms: list[str]) -> Change:
         for mechanism in mechanisms
     ]
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         if any(fact(state, mechanism) is None for mechanism in mechanisms):
             yield state, Error.RESOURCE_NOT_FOUND
         else:
             yield with_facts(state, dict.fromkeys(mechanisms)), Error.NONE
 
     request = AlterUserScramCredentialsRequest(upsertions=[], deletions=deletions)
-    return Change(f"delete {' and '.join(mechanisms)}", request, outcomes)
+    return Change(f"delete {' and '.join(mechanisms)}", request, transitions)

@@ -49,7 +49,7 @@ class Tokens:
             return _end(hmac)
         return _renewal(hmac, days) if number < 0.65 else _other_end(hmac, days)
 
-    def heard(self, entity: str, response: Any) -> Error:
+    def on_response(self, entity: str, response: Any) -> Error:
         if hmac := getattr(response, "hmac", b""):
             self._hmacs[entity] = bytes(hmac)
         return Error.of(response.error_code)
@@ -92,11 +92,11 @@ def _creation(name: str, days: int) -> Change:
     )
     made = with_facts(NOT_THERE, {_LASTS: str(days), _EXPIRES: str(_FIRST_DAYS)})
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         if state == NOT_THERE:
             yield made, Error.NONE
 
-    return Change(f"create for {days} days", request, outcomes, names_entity=True)
+    return Change(f"create for {days} days", request, transitions, names_entity=True)
 
 
 def _renewal(hmac: bytes, days: int) -> Change:
@@ -117,7 +117,7 @@ def _ended_in(state: State, days: int) -> Iterable[tuple[State, Error]]:
 
 
 def _end(hmac: bytes) -> Change:
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         yield NOT_THERE, Error.DELEGATION_TOKEN_NOT_FOUND if state == NOT_THERE else Error.NONE
 
-    return Change("end", ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=_AT_ONCE), outcomes)
+    return Change("end", ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=_AT_ONCE), transitions)

@@ -49,7 +49,7 @@ class Topics:
             return _more_partitions(entity, partitions + 1)
         return _configs(entity, None if number > 0.9 else _drawn_number(random))
 
-    def heard(self, entity: str, response: Any) -> Error:
+    def on_response(self, entity: str, response: Any) -> Error:
         for field in ("topics", "responses", "results"):
             if rows := getattr(response, field, None):
                 return Error.of(rows[0].error_code)
@@ -100,14 +100,14 @@ def _creation(name: str, partitions: int, number: str) -> Change:
     )
     made = with_facts(NOT_THERE, {_PARTITIONS: str(partitions), **dict.fromkeys(_KEYS, number)})
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         if fact(state, _PARTITIONS) is None:
             yield made, Error.NONE
         if state != NOT_THERE:
             yield state, Error.TOPIC_ALREADY_EXISTS
 
     request = CreateTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
-    return Change(f"create with {partitions} partitions and {number}", request, outcomes)
+    return Change(f"create with {partitions} partitions and {number}", request, transitions)
 
 
 def _deletion(name: str) -> Change:
@@ -115,19 +115,19 @@ def _deletion(name: str) -> Change:
         topics=[DeleteTopicsRequest.DeleteTopicState(name=name)], topic_names=[name], timeout_ms=_TIMEOUT_MS
     )
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         if state != NOT_THERE:
             yield GONE, Error.NONE
         if fact(state, _PARTITIONS) is None:
             yield state, Error.UNKNOWN_TOPIC_OR_PARTITION
 
-    return Change("delete", request, outcomes)
+    return Change("delete", request, transitions)
 
 
 def _more_partitions(name: str, count: int) -> Change:
     topic = CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count, assignments=None)
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         if fact(state, _PARTITIONS) is None:
             yield state, Error.UNKNOWN_TOPIC_OR_PARTITION
         elif int(fact(state, _PARTITIONS) or 0) < count:
@@ -136,7 +136,7 @@ def _more_partitions(name: str, count: int) -> Change:
             yield state, Error.INVALID_PARTITIONS
 
     request = CreatePartitionsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
-    return Change(f"raise to {count} partitions", request, outcomes)
+    return Change(f"raise to {count} partitions", request, transitions)
 
 
 def _configs(name: str, number: str | None) -> Change:
@@ -149,13 +149,13 @@ def _configs(name: str, number: str | None) -> Change:
         resource_type=_RESOURCE, resource_name=name, configs=rows
     )
 
-    def outcomes(state: State) -> Iterable[tuple[State, Error]]:
+    def transitions(state: State) -> Iterable[tuple[State, Error]]:
         if fact(state, _PARTITIONS) is None:
             yield state, Error.UNKNOWN_TOPIC_OR_PARTITION
         else:
             yield with_facts(state, dict.fromkeys(_KEYS, number)), Error.NONE
 
-    return Change(f"set configs to {number}", IncrementalAlterConfigsRequest(resources=[resource]), outcomes)
+    return Change(f"set configs to {number}", IncrementalAlterConfigsRequest(resources=[resource]), transitions)
 
 
 def _stored_partitions(name: str, entry: Entry, tree: Mapping[str, Entry]) -> str:

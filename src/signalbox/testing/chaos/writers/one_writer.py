@@ -18,7 +18,7 @@ _OF_ALL = (
     *(layout.SALT_SECRET, layout.STORE_INCARNATION),
 )
 # Notifications of changes: the controller writes them together with the changes, every broker deletes old ones.
-_NEWS = (layout.CONFIG_CHANGES, layout.ACL_CHANGES, layout.EXTENDED_ACL_CHANGES, layout.TOKEN_CHANGES)
+_NOTIFICATIONS = (layout.CONFIG_CHANGES, layout.ACL_CHANGES, layout.EXTENDED_ACL_CHANGES, layout.TOKEN_CHANGES)
 _EXAMPLES = 5
 
 
@@ -40,7 +40,7 @@ class Writers:
     intruders: tuple[str, ...]
 
 
-def judge_writers(history: Iterable[Written], store_went_back: bool = False) -> Writers:
+def check_writers(history: Iterable[Written], store_went_back: bool = False) -> Writers:
     """Checks a store's history from its beginning, in order. If `store_went_back`, the history also holds the writes of
     the command that accepts the older store: its sessions never register, and no broker runs at that time."""
     rows = list(history)
@@ -71,7 +71,7 @@ def judge_writers(history: Iterable[Written], store_went_back: bool = False) -> 
 
 
 def _is_the_controllers(path: str) -> bool:
-    return not any(path == each or path.startswith(each + "/") for each in _OF_ALL + _NEWS)
+    return not any(path == each or path.startswith(each + "/") for each in _OF_ALL + _NOTIFICATIONS)
 
 
 def _named(brokers: Mapping[int, int], session_id: int) -> str:

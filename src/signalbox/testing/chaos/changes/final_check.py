@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 
 from signalbox.metadata.store.port import Entry
 from signalbox.testing.chaos.changes.caller import Caller
+from signalbox.testing.chaos.changes.change_check import ChangeCheck, States, check_changes
 from signalbox.testing.chaos.changes.kind import Kind
 from signalbox.testing.chaos.changes.load import SteadyChanger
 from signalbox.testing.chaos.changes.model import History
-from signalbox.testing.chaos.changes.verdict import ChangeVerdict, States, judge_changes
 from signalbox.testing.chaos.state_reader import StateReader
 
-_LOOK_S = 0.3
+_POLL_INTERVAL_S = 0.3
 _ANSWER_S = 10.0
 
 
-def look(
+def check_until_consistent(
     changers: Sequence[SteadyChanger], state: StateReader, brokers: Mapping[int, str], timeout_s: float
-) -> list[ChangeVerdict]:
-    """A verdict for each kind. A recent decision may not have reached every broker: compares again until all
+) -> list[ChangeCheck]:
+    """A result for each kind. A recent decision may not have reached every broker: compares again until all
     agree, for `timeout_s` at most. OSError when a broker does not respond."""
     deadline = time.monotonic() + timeout_s
     of_kind: dict[Kind, list[History]] = defaultdict(list)
@@ -30,13 +30,13 @@ def look(
         of_kind[changer.kind] += changer.histories
         set_back[changer.kind] += changer.set_back
     while True:
-        verdicts = [
-            judge_changes(kind.name, of_kind[kind], *_as_they_are(kind, state, brokers), set_back[kind])
+        checks = [
+            check_changes(kind.name, of_kind[kind], *_as_they_are(kind, state, brokers), set_back[kind])
             for kind in of_kind
         ]
-        if all(verdict.holds for verdict in verdicts) or time.monotonic() > deadline:
-            return verdicts
-        time.sleep(_LOOK_S)
+        if all(check.holds for check in checks) or time.monotonic() > deadline:
+            return checks
+        time.sleep(_POLL_INTERVAL_S)
 
 
 def _as_they_are(kind: Kind, state: StateReader, brokers: Mapping[int, str]) -> tuple[States, dict[int, States]]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from signalbox.testing.chaos.changes.model import NOT_THERE, History, State, described
 
 States = Mapping[str, State]
-_LAST_TOLD = 6
+_LAST_EVENTS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeVerdict:
-    """The verdict on one kind. `lost`: entities whose state in the store no history allows; `unlike`: brokers'
+class ChangeCheck:
+    """The result for one kind. `lost`: entities whose state in the store no history allows; `unlike`: brokers'
     descriptions that differ from the store; `contradicted`: entities with a false response; `set_back`: entities from
     before the store went back, which are not compared."""
 
@@ -38,13 +38,13 @@ class ChangeVerdict:
         return not (self.lost or self.unlike or self.contradicted)
 
 
-def judge_changes(
+def check_changes(
     kind: str,
     histories: Iterable[History],
     stored: States,
     described_by: Mapping[int, States],
     set_back: Iterable[History] = (),
-) -> ChangeVerdict:
+) -> ChangeCheck:
     """`stored` and `described_by` (by broker) hold the entities by name at the end of the run; those of `set_back` may
     be among them or not, but their responses must have been true."""
     counts: Counter[str] = Counter()
@@ -69,18 +69,18 @@ def judge_changes(
                 f"{kind} {history.entity}: the store has {described(state)}, expected {allowed}; {_past(history)}"
             )
         for broker_id, states in sorted(described_by.items()):
-            said = states.get(history.entity, NOT_THERE)
-            if said != state:
+            described_state = states.get(history.entity, NOT_THERE)
+            if described_state != state:
                 counts["unlike"] += 1
                 examples.append(
-                    f"{kind} {history.entity}: broker {broker_id} says {described(said)}, the store has "
+                    f"{kind} {history.entity}: broker {broker_id} says {described(described_state)}, the store has "
                     f"{described(state)}; {_past(history)}"
                 )
-    return ChangeVerdict(
+    return ChangeCheck(
         kind, counts["entities"], counts["acknowledged"], counts["rejected"], counts["unanswered"], counts["lost"],
         counts["unlike"], counts["contradicted"], counts["set_back"], tuple(examples),
     )  # fmt: skip
 
 
 def _past(history: History) -> str:
-    return "its last changes: " + ", ".join(history.told[-_LAST_TOLD:])
+    return "its last changes: " + ", ".join(history.events[-_LAST_EVENTS:])

@@ -16,7 +16,7 @@ Places = Mapping[int, Sequence[tuple[int, RecordId]]]  # partition → offset an
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RecordCheck:
     """The counts, and an example for each count that is not 0."""
 
     lost: int
@@ -32,9 +32,9 @@ class Verdict:
         return not any((self.lost, self.duplicated, self.reordered, self.misplaced, self.unseen, self.phantoms))
 
 
-def judge(
+def check_records(
     acknowledged: Mapping[RecordId, tuple[int, int]], found: Places, seen: Mapping[tuple[int, int], RecordId]
-) -> Verdict:
+) -> RecordCheck:
     """`acknowledged` and `seen` as the clients recorded them, `found` as read at the end."""
     place_of = {record: (partition, offset) for partition, rows in found.items() for offset, record in rows}
     counts = Counter(record for rows in found.values() for _, record in rows)
@@ -58,7 +58,7 @@ def judge(
         ("phantom", phantoms),
     )
     examples = tuple(f"{what}: {example}" for what, cases in rows for example in cases[:3])
-    return Verdict(len(lost), len(duplicated), len(reordered), len(misplaced), len(unseen), len(phantoms), examples)
+    return RecordCheck(len(lost), len(duplicated), len(reordered), len(misplaced), len(unseen), len(phantoms), examples)
 
 
 def _out_of_order(partition: int, rows: Sequence[tuple[int, RecordId]]) -> list[str]:

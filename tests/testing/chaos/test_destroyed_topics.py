@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.common.ids import TopicPartition
-from signalbox.testing.chaos.destroyed_verdict import DestroyedTopic, LoggedLoss, judge_destroyed
+from signalbox.testing.chaos.destroyed_topics import DestroyedTopic, LoggedLoss, check_destroyed
 from signalbox.testing.chaos.ledger import RecordId
 
 pytestmark = pytest.mark.spec("D3")
@@ -31,40 +31,40 @@ def loss(first: int, last: int | None, partition: int = 1, name: str = NAME) -> 
 
 
 @pytest.mark.parametrize("logged", [loss(2, 3), loss(2, None), loss(0, None)])
-def test_what_a_log_names_is_lost_and_said(logged: LoggedLoss) -> None:
-    verdict = judge_destroyed([topic(*BEFORE[:2], AFTER)], [logged])
-    assert (verdict.lost, verdict.lost_and_said, verdict.examples) == (0, 2, ())
+def test_what_a_log_names_is_lost_and_logged(logged: LoggedLoss) -> None:
+    check = check_destroyed([topic(*BEFORE[:2], AFTER)], [logged])
+    assert (check.lost, check.lost_and_logged, check.examples) == (0, 2, ())
 
 
 @pytest.mark.parametrize(
-    ("logged", "said"),
+    ("logged", "accepted"),
     [([], 0), ([loss(2, 2)], 1), ([loss(3, None)], 1), ([loss(2, 3, 0)], 0), ([loss(2, 3, name="chaos")], 0)],
 )
-def test_what_no_log_names_is_lost(logged: list[LoggedLoss], said: int) -> None:
-    verdict = judge_destroyed([topic(*BEFORE[:2], AFTER)], logged)
-    assert (verdict.lost, verdict.lost_and_said) == (2 - said, said)
-    assert verdict.examples[0].startswith(f"{NAME}: lost: RecordId(producer=0, number=")
+def test_what_no_log_names_is_lost(logged: list[LoggedLoss], accepted: int) -> None:
+    check = check_destroyed([topic(*BEFORE[:2], AFTER)], logged)
+    assert (check.lost, check.lost_and_logged) == (2 - accepted, accepted)
+    assert check.examples[0].startswith(f"{NAME}: lost: RecordId(producer=0, number=")
 
 
 def test_what_was_acknowledged_later_is_lost_whatever_a_log_says() -> None:
-    verdict = judge_destroyed([topic(*BEFORE[:2])], [loss(0, None)])
-    assert (verdict.lost, verdict.lost_and_said) == (1, 2)
-    assert verdict.examples == (f"{NAME}: lost: {AFTER} acknowledged at (1, 2)",)
+    check = check_destroyed([topic(*BEFORE[:2])], [loss(0, None)])
+    assert (check.lost, check.lost_and_logged) == (1, 2)
+    assert check.examples == (f"{NAME}: lost: {AFTER} acknowledged at (1, 2)",)
 
 
 def test_without_destroyed_copies_nothing_is_accepted() -> None:
-    whole = topic(*BEFORE[:2], AFTER)
-    whole.before = frozenset()
-    assert judge_destroyed([whole], [loss(0, None)]).lost == 2
+    without_destruction = topic(*BEFORE[:2], AFTER)
+    without_destruction.before = frozenset()
+    assert check_destroyed([without_destruction], [loss(0, None)]).lost == 2
 
 
 def test_what_is_there_stands_where_it_was_acknowledged() -> None:
-    verdict = judge_destroyed([topic(BEFORE[1], BEFORE[0], AFTER)], [loss(0, None)])
-    assert verdict.lost == 0
-    assert [example.split(": ")[1] for example in verdict.examples] == ["reordered", "misplaced", "misplaced"]
+    check = check_destroyed([topic(BEFORE[1], BEFORE[0], AFTER)], [loss(0, None)])
+    assert check.lost == 0
+    assert [example.split(": ")[1] for example in check.examples] == ["reordered", "misplaced", "misplaced"]
 
 
 def test_several_topics_are_counted_together() -> None:
-    verdict = judge_destroyed([topic(AFTER), topic(*BEFORE)], [loss(0, None)])
-    assert (verdict.lost, verdict.lost_and_said) == (1, 4)
-    assert judge_destroyed([], []).lost == 0
+    check = check_destroyed([topic(AFTER), topic(*BEFORE)], [loss(0, None)])
+    assert (check.lost, check.lost_and_logged) == (1, 4)
+    assert check_destroyed([], []).lost == 0

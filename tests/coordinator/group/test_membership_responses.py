@@ -4,7 +4,7 @@ import pytest
 from tests.coordinator.group.test_classic_group import group_of, member
 
 from signalbox.coordinator.group.client_context import ClientContext
-from signalbox.coordinator.group.membership_answers import (
+from signalbox.coordinator.group.membership_responses import (
     joined,
     protocols_of,
     rejected_join,
@@ -25,7 +25,7 @@ def test_version_0_has_no_rebalance_timeout_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("version", range(10))
-def test_every_answer_can_be_said_at_every_version(version: int) -> None:
+def test_every_response_can_be_encoded_at_every_version(version: int) -> None:
     group = group_of(member("a"), member("b"))
     group.next_generation()
     answers = [

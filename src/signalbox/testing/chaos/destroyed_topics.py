@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from signalbox.common.ids import TopicPartition
 from signalbox.testing.chaos.ledger import Ledger, RecordId
-from signalbox.testing.chaos.verdict import Places, Verdict, judge
+from signalbox.testing.chaos.record_check import Places, RecordCheck, check_records
 
 TOPIC_PREFIX = "copies-destroyed-"
 
@@ -43,33 +43,33 @@ class LoggedLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class DestroyedVerdict:
-    """The verdict on all such topics: violations, and the number of records that are lost and logged."""
+class DestroyedCheck:
+    """The result for all such topics: violations, and the number of records that are lost and logged."""
 
-    lost_and_said: int
-    verdicts: tuple[Verdict, ...]
+    lost_and_logged: int
+    checks: tuple[RecordCheck, ...]
     examples: tuple[str, ...]
 
     @property
     def lost(self) -> int:
-        return sum(verdict.lost for verdict in self.verdicts)
+        return sum(check.lost for check in self.checks)
 
 
-def judge_destroyed(topics: Iterable[DestroyedTopic], logged: Sequence[LoggedLoss]) -> DestroyedVerdict:
+def check_destroyed(topics: Iterable[DestroyedTopic], logged: Sequence[LoggedLoss]) -> DestroyedCheck:
     """`logged`: the losses from the logs of all brokers."""
-    lost_and_said, verdicts, examples = 0, [], []
+    lost_and_logged, checks, examples = 0, [], []
     for topic in topics:
-        said = _lost_and_said(topic, logged)
-        others = {record: place for record, place in topic.ledger.acknowledged.items() if record not in said}
+        accepted = _lost_and_logged(topic, logged)
+        others = {record: place for record, place in topic.ledger.acknowledged.items() if record not in accepted}
         seen = {(partition, offset): record for partition, rows in topic.found.items() for offset, record in rows}
-        verdict = judge(others, topic.found, seen)
-        verdicts.append(verdict)
-        examples += [f"{topic.name}: {example}" for example in verdict.examples]
-        lost_and_said += len(said)
-    return DestroyedVerdict(lost_and_said, tuple(verdicts), tuple(examples))
+        check = check_records(others, topic.found, seen)
+        checks.append(check)
+        examples += [f"{topic.name}: {example}" for example in check.examples]
+        lost_and_logged += len(accepted)
+    return DestroyedCheck(lost_and_logged, tuple(checks), tuple(examples))
 
 
-def _lost_and_said(topic: DestroyedTopic, logged: Sequence[LoggedLoss]) -> frozenset[RecordId]:
+def _lost_and_logged(topic: DestroyedTopic, logged: Sequence[LoggedLoss]) -> frozenset[RecordId]:
     present = {record for rows in topic.found.values() for _, record in rows}
     missing = topic.before - present
     return frozenset(

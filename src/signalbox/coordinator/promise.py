@@ -1,8 +1,8 @@
 """A promise of a response, without an event loop.
 
 The response to JoinGroup is sent when the last member has joined, that to OffsetCommit when its record is committed.
-Decisions hold an `Answer` and complete it at that time; only `runtime.py` makes an asyncio future of it.
-An `Answer` is completed exactly once: a second `complete` is a bug of the caller and raises RuntimeError.
+Decisions hold a `Promise` and complete it at that time; only `runtime.py` makes an asyncio future of it.
+A `Promise` is completed exactly once: a second `complete` is a bug of the caller and raises RuntimeError.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ U = TypeVar("U")
 _PENDING = object()
 
 
-class Answer(Generic[T]):
+class Promise(Generic[T]):
     """A value or `KafkaError` that is set once; callbacks run in the order of their registration."""
 
     __slots__ = ("_error", "_value", "_waiting")
@@ -29,18 +29,18 @@ class Answer(Generic[T]):
         self._waiting: list[Callable[[], None]] = []
 
     @classmethod
-    def of(cls, value: T) -> Answer[T]:
-        """An `Answer` that is complete."""
-        made: Answer[T] = cls()
-        made._value = value
-        return made
+    def of(cls, value: T) -> Promise[T]:
+        """A `Promise` that is complete."""
+        promise: Promise[T] = cls()
+        promise._value = value
+        return promise
 
     @classmethod
-    def failed(cls, error: KafkaError) -> Answer[T]:
-        """An `Answer` that has failed."""
-        made: Answer[T] = cls()
-        made._error = error
-        return made
+    def failed(cls, error: KafkaError) -> Promise[T]:
+        """A `Promise` that has failed."""
+        promise: Promise[T] = cls()
+        promise._error = error
+        return promise
 
     @property
     def done(self) -> bool:
@@ -55,7 +55,7 @@ class Answer(Generic[T]):
         if self._error is not None:
             raise self._error
         if self._value is _PENDING:
-            raise RuntimeError("the answer is still pending")
+            raise RuntimeError("the promise is still pending")
         return self._value  # type: ignore[return-value]
 
     def complete(self, value: T) -> None:
@@ -71,56 +71,56 @@ class Answer(Generic[T]):
         else:
             self._waiting.append(callback)
 
-    def map(self, make: Callable[[T], U]) -> Answer[U]:
-        """An `Answer` with `make` applied to this one's value; an error is passed on."""
-        made: Answer[U] = Answer()
+    def map(self, make: Callable[[T], U]) -> Promise[U]:
+        """A `Promise` with `make` applied to this one's value; an error is passed on."""
+        promise: Promise[U] = Promise()
 
         def settle() -> None:
             if self._error is not None:
-                made.fail(self._error)
+                promise.fail(self._error)
             else:
-                made.complete(make(self.value()))
+                promise.complete(make(self.value()))
 
         self.when_done(settle)
-        return made
+        return promise
 
-    def recover(self, make: Callable[[KafkaError], T]) -> Answer[T]:
-        """An `Answer` with this one's value, or `make` applied to its error."""
-        made: Answer[T] = Answer()
+    def recover(self, make: Callable[[KafkaError], T]) -> Promise[T]:
+        """A `Promise` with this one's value, or `make` applied to its error."""
+        promise: Promise[T] = Promise()
 
         def settle() -> None:
-            made.complete(self.value() if self._error is None else make(self._error))
+            promise.complete(self.value() if self._error is None else make(self._error))
 
         self.when_done(settle)
-        return made
+        return promise
 
     def _settle(self, value: object, error: KafkaError | None) -> None:
         if self.done:
-            raise RuntimeError("answered twice")
+            raise RuntimeError("the promise is completed twice")
         self._value, self._error = value, error
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback()
 
 
-def gather(answers: list[Answer[T]]) -> Answer[list[T]]:
-    """All values in the order of `answers`, when the last is done; the first error if any failed."""
-    made: Answer[list[T]] = Answer()
-    missing = len(answers)
+def gather(promises: list[Promise[T]]) -> Promise[list[T]]:
+    """All values in the order of `promises`, when the last is done; the first error if any failed."""
+    gathered: Promise[list[T]] = Promise()
+    missing = len(promises)
     if not missing:
-        return Answer.of([])
+        return Promise.of([])
 
     def count() -> None:
         nonlocal missing
         missing -= 1
         if missing:
             return
-        rejected = next((answer.error for answer in answers if answer.error is not None), None)
-        if rejected is not None:
-            made.fail(rejected)
+        error = next((promise.error for promise in promises if promise.error is not None), None)
+        if error is not None:
+            gathered.fail(error)
         else:
-            made.complete([answer.value() for answer in answers])
+            gathered.complete([promise.value() for promise in promises])
 
-    for answer in answers:
-        answer.when_done(count)
-    return made
+    for promise in promises:
+        promise.when_done(count)
+    return gathered

@@ -114,9 +114,7 @@ class Controller:
         self._cancel_watch: Callable[[], None] | None = None
         self._failure_detector = FailureDetector(store, dependencies.probe, self._spawn)
         self._cache_is_current = False  # whether the cache holds the metadata of this controller epoch
-        self._initial_broker_epochs: frozenset[int] = (
-            frozenset()
-        )  # broker epochs registered when the controller epoch began
+        self._initial_epochs: frozenset[int] = frozenset()  # broker epochs when the controller epoch began
         self._awaited: dict[TopicPartition, int] = {}  # elections that wait, with their leader epochs
         self._dead_claim: int | None = None  # creation id of a claim whose owner is confirmed dead
 
@@ -183,7 +181,7 @@ class Controller:
         known = self._context.brokers.get(broker_id) if self._context else None
         if known is None or self._claim is None or broker_id == self._node_id:
             return
-        if was_connected or known.broker_epoch in self._initial_broker_epochs:
+        if was_connected or known.broker_epoch in self._initial_epochs:
             self._failure_detector.look_at_broker(known, self._claim.fence, self._is_current_registration)
 
     def on_controller_connection_refused(self, node_id: int) -> None:
@@ -233,7 +231,7 @@ class Controller:
         if self._inputs.token_secret is not None:
             await layout.create_roots(self._store, TOKEN_FOLDERS)
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
-        self._initial_broker_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
+        self._initial_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
         self._queue.add_first(ControllerEvent(lambda now: take_over(now, self._inputs)))
         # The watches open after the load, followed by one read: it finds changes in between, nothing older.
         watcher.open(self._context.corrupt_topics)
@@ -296,7 +294,7 @@ class Controller:
         self._targets.follow(batch.context.brokers)
         await self._in_slices(partial(self._send_control_requests, batch, began))
         decisions = [decision for _, decision in batch.decided]
-        logged = partial(log_changes, context, decisions, self._node_stops, self._initial_broker_epochs)
+        logged = partial(log_changes, context, decisions, self._node_stops, self._initial_epochs)
         self.unclean_elections += await self._in_slices(logged)
         self._cache_is_current = True
         for event, decision in batch.decided:

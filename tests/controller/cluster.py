@@ -62,11 +62,11 @@ def inputs(token_secret: TokenSecret | None = None, **settings: Any) -> Inputs:
 async def register(store: MetadataStore, broker: BrokerRegistration) -> int:
     """Writes a broker's registration into the store; returns its epoch."""
     path = broker_id_path(broker.broker_id)
-    outcomes = await store.commit([Create(path, of_session=True), Write(path, broker.encode(), 0)])
-    return outcomes[0].creation_id
+    results = await store.commit([Create(path, of_session=True), Write(path, broker.encode(), 0)])
+    return results[0].creation_id
 
 
-def good_answer(request: Message) -> Message:
+def good_response(request: Message) -> Message:
     """The response of a broker without errors."""
     if isinstance(request, LeaderAndIsrRequest):
         error = LeaderAndIsrResponse.LeaderAndIsrPartitionError
@@ -90,26 +90,26 @@ class RecordingChannels:
 
     cache: MetadataCache
     cache_of: int
-    answer: Callable[[int, Message], Message] = lambda broker_id, request: good_answer(request)
+    answer: Callable[[int, Message], Message] = lambda broker_id, request: good_response(request)
     endpoints: dict[int, Endpoint] = field(default_factory=dict)
     sent: list[tuple[int, Message]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add_broker(self, broker_id: int, endpoint: Endpoint) -> None:
         self.endpoints[broker_id] = endpoint
         self.log.append(f"+{broker_id}")
-        self.news.set()
+        self.changed.set()
 
     def remove_broker(self, broker_id: int) -> None:
         del self.endpoints[broker_id]
         self.log.append(f"-{broker_id}")
-        self.news.set()
+        self.changed.set()
 
     async def send(self, broker_id: int, request: Message) -> Message:
         assert broker_id in self.endpoints
         self.sent.append((broker_id, request))
-        self.news.set()
+        self.changed.set()
         if isinstance(request, UpdateMetadataRequest) and broker_id == self.cache_of:
             self.cache.apply_update_metadata(request)
         await asyncio.sleep(0)
@@ -138,13 +138,13 @@ class ControllerNode:
     async def until(self, holds: Callable[[], object]) -> None:
         """Waits for a condition. It is checked after a request, a change of a channel or of topics, and every 5 ms,
         since a change of the controller epoch gives no event."""
-        loop, news = asyncio.get_running_loop(), self.channels.news
+        loop, changed = asyncio.get_running_loop(), self.channels.changed
         async with asyncio.timeout(10):
             while not holds():
-                looking = loop.call_later(0.005, news.set)
-                await news.wait()
+                looking = loop.call_later(0.005, changed.set)
+                await changed.wait()
                 looking.cancel()
-                news.clear()
+                changed.clear()
 
 
 async def start_node(
@@ -157,7 +157,7 @@ async def start_node(
     cache = MetadataCache()
     channels = RecordingChannels(cache, node_id)
     controller = Controller(node_id, store, Dependencies(channels, cache), inputs(**settings))
-    store.watch(TOPICS, channels.news.set)
+    store.watch(TOPICS, channels.changed.set)
     await controller.start()
     return ControllerNode(node_id, store, controller, channels, cache, broker_epoch)
 

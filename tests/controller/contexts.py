@@ -96,7 +96,7 @@ def placed(context: ControllerContext, number: int = 0, topic: str = "t") -> str
     return " ".join(words)
 
 
-def told(state: PartitionState | None) -> str:
+def state_text(state: PartitionState | None) -> str:
     """A state as text: `leader/leader epoch/partition epoch isr`."""
     if state is None:
         return "none"
@@ -106,7 +106,7 @@ def told(state: PartitionState | None) -> str:
 def states(decision: Decision) -> dict[str, str]:
     """The states that a decision gives to partitions, as text."""
     changes = (PartitionCreated, PartitionStateChanged)
-    return {str(each.partition): told(each.state) for each in decision.records if isinstance(each, changes)}
+    return {str(each.partition): state_text(each.state) for each in decision.records if isinstance(each, changes)}
 
 
 def after(context: ControllerContext, decision: Decision) -> ControllerContext:

@@ -133,9 +133,9 @@ def test_deleting_what_a_filter_means() -> None:
     assert found == [("t", PatternType.LITERAL, "User:a", 3), ("t", PatternType.PREFIXED, "User:a", 3)]
 
 
-def test_an_acl_is_told_under_the_first_filter_that_means_it() -> None:
+def test_an_acl_is_returned_under_the_first_filter_that_matches_it() -> None:
     literal = {"resource_type_filter": 2, "resource_name_filter": "t", "pattern_type_filter": 3}
-    decision, results = delete({"permission_type": 2}, literal, {"principal_filter": "User:nobody"}, {})
+    decision, results = delete({"permission_type": 2}, literal, {"principal_filter": "User:unknown"}, {})
     assert [[acl.principal for acl in result.matching_acls] for result in results] == [
         ["User:b"],
         ["User:a"],

@@ -150,13 +150,13 @@ def test_some_leave_and_others_change() -> None:
     assert decision.effects == (MetadataAnnounced((tp(0),)), LeadersAnnounced((tp(1),)))
 
 
-def test_unknown_topics_are_told_by_what_was_asked() -> None:
+def test_the_error_for_an_unknown_topic_depends_on_id_or_name_in_the_request() -> None:
     assert error_of(decide(wanted(0, [1]), topic=b"?" * 16)) is Error.UNKNOWN_TOPIC_ID
     assert error_of(decide(wanted(0, [1]), topic="none")) is Error.UNKNOWN_TOPIC_OR_PARTITION
     assert error_of(decide(wanted(0, [1]), topic=topic_id("going"))) is Error.UNKNOWN_TOPIC_ID
 
 
-def test_members_that_are_gone_or_going() -> None:
+def test_members_that_are_offline_or_shutting_down() -> None:
     context = make_context(1, 2, topics={"t": {0: "1* 2 3 isr 1"}}, shutting_down=frozenset({2}))
     for member in (2, 3):
         for topic, error in ((topic_id("t"), Error.INELIGIBLE_REPLICA), ("t", Error.OPERATION_NOT_ATTEMPTED)):
@@ -171,7 +171,7 @@ def test_member_epochs_of_version_3() -> None:
     assert states(decide(with_epochs(0, b1=-1, b3=-1))) == {"t-0": "1/7/4 isr 1 3"}
 
 
-def test_several_partitions_are_judged_one_by_one() -> None:
+def test_each_partition_of_a_request_gets_its_own_result() -> None:
     decision = decide(wanted(0, [1]), wanted(1, [1, 2]))
     assert [each.error_code for each in response_of(decision).topics[0].partitions] == [
         Error.NONE,

@@ -26,7 +26,7 @@ def test_a_broker_dies() -> None:
     assert (set(left.brokers), left.shutting_down) == ({2, 3}, frozenset())
 
 
-def test_a_broker_returns_and_is_told_everything() -> None:
+def test_a_broker_that_returns_gets_the_full_metadata() -> None:
     context = make_context(2, 3, topics={"t": {0: "1 2 isr 1", 1: "2* 1 isr 2", 2: "3* 2"}})
     decision = brokers_changed(context, inputs(), live(1, 2, 3))
     # Partition 0 waited for broker 1. Of partition 1 it only needs the state.
@@ -50,7 +50,7 @@ def test_a_restart_is_a_failure_and_a_start() -> None:
     assert (second.leader, second.isr, second.leader_epoch, second.partition_epoch) == (1, (1,), 9, 5)
 
 
-def test_a_new_address_is_only_told() -> None:
+def test_a_new_address_is_only_announced() -> None:
     context = make_context(1, 2, topics=TOPICS)
     moved = {**live(1, 2), 2: LiveBroker(registration(2, rack="new"), 200)}
     decision = brokers_changed(context, inputs(), moved)
@@ -59,7 +59,7 @@ def test_a_new_address_is_only_told() -> None:
     assert after(context, decision).brokers[2].registration.rack == "new"
 
 
-def test_new_partitions_get_their_first_leader_from_a_newcomer() -> None:
+def test_new_partitions_get_their_first_leader_when_a_broker_joins() -> None:
     context = make_context(2, topics={"t": {0: "1 isr new"}})
     decision = brokers_changed(context, inputs(), live(1, 2))
     assert states(decision) == {"t-0": "1/0/0 isr 1"}
@@ -73,7 +73,7 @@ def test_unclean_elections_follow_the_settings() -> None:
     assert states(decision) == {"t-0": "2/8/4 isr 2", "safe-0": "-1/8/4 isr 1"}
 
 
-def test_topics_on_their_way_out_are_left_alone_but_asked_for() -> None:
+def test_topics_under_deletion_get_no_leader_but_stop_replica() -> None:
     context = make_context(2, topics=TOPICS, deleting={"t": frozenset({ReplicaOfTopic(0, 1)})})
     decision = brokers_changed(context, inputs(), live(1, 2))
     assert states(decision) == {}
@@ -87,11 +87,11 @@ def test_a_failed_directory_moves_its_leaders() -> None:
     broken = after(context, decision)
     assert broken.offline_replicas[1] == {tp(0)}
     assert replicas_offline(broken, inputs(), 1, [tp(0)], []) == Decision()
-    mended = after(broken, replicas_offline(broken, inputs(), 1, [], [tp(0)]))
-    assert mended.offline_replicas[1] == frozenset()
+    repaired = after(broken, replicas_offline(broken, inputs(), 1, [], [tp(0)]))
+    assert repaired.offline_replicas[1] == frozenset()
 
 
-def test_a_mended_directory_brings_its_partition_back() -> None:
+def test_a_repaired_directory_brings_its_partition_back() -> None:
     context = make_context(1, topics={"t": {0: "1*"}})
     broken = after(context, replicas_offline(context, inputs(), 1, [tp(0)], []))
     state = broken.state(tp(0))

@@ -92,13 +92,13 @@ def test_a_broker_that_lost_its_directory_waits_for_the_others() -> None:
     assert (unverified(context), dict(context.log_ends)) == ((), {})
 
 
-def test_whoever_left_cleanly_leads_at_once() -> None:
+def test_a_broker_that_shut_down_cleanly_leads_at_once() -> None:
     """Last broker in a clean stop of the cluster: alone in the ISR, or with brokers that did not leave it in time."""
     for partition in ("1* 2 3 isr 1", "1* 2 3", "1 2* 3"):
         decision = take_over(all_dead(partition, came(1, 100, previous=10)), inputs())
-        told = after(all_dead(partition, came(1, 100, previous=10)), decision).state(tp(0))
-        assert told is not None
-        assert (told.leader, told.isr, told.unverified) == (1, (1,), ()), partition
+        state = after(all_dead(partition, came(1, 100, previous=10)), decision).state(tp(0))
+        assert state is not None
+        assert (state.leader, state.isr, state.unverified) == (1, (1,), ()), partition
 
 
 def test_a_clean_one_leads_although_an_unclean_one_came_first() -> None:
@@ -119,7 +119,7 @@ def test_a_directory_restored_from_an_older_copy_is_not_clean() -> None:
     assert states(take_over(context, inputs())) == {"t-0": "-1/9/5 isr 1 2 3"}
 
 
-def test_a_partition_that_no_broker_was_told_of_begins_empty(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_partition_that_was_never_announced_to_a_broker_begins_empty(caplog: pytest.LogCaptureFixture) -> None:
     """The brokers failed before they received LeaderAndIsr; none has lost its log directory."""
     context = all_dead("1* 2 3", *(came(each, each * 100) for each in (1, 2, 3)))
     context = after(context, take_over(context, inputs()))
@@ -191,7 +191,7 @@ def test_after_the_wait_the_first_that_returns_with_a_log_leads() -> None:
     assert states(decision) == {"t-0": "2/10/7 isr 2"}
 
 
-def test_a_member_that_dies_again_has_to_say_anew_where_its_log_ends() -> None:
+def test_a_member_that_fails_again_has_to_report_its_log_end_again() -> None:
     context = all_dead("1 2*", came(1, 100), came(2, 200))
     context = after(context, take_over(context, inputs()))
     _, context = reported(context, 1, CUT)

@@ -95,13 +95,13 @@ def test_an_own_claim_left_behind_is_replaced() -> None:
 def test_a_dead_controllers_claim_is_replaced_and_its_writes_are_rejected() -> None:
     """Its session has not expired, and it may still run: the commit that replaces the claim also fences it."""
 
-    async def scenario(shared: SharedEntries, dead: MemoryMetadataStore, heir: MemoryMetadataStore) -> None:
+    async def scenario(shared: SharedEntries, dead: MemoryMetadataStore, successor: MemoryMetadataStore) -> None:
         await dead.open_session()
-        await heir.open_session()
+        await successor.open_session()
         first = await claimed(dead, 1)
-        assert (await try_to_claim(heir, 2, 0)).claim is None
-        assert (await try_to_claim(heir, 2, 0, dead_claim=first.creation_id - 1)).claim is None
-        standing = await try_to_claim(heir, 2, 0, dead_claim=first.creation_id)
+        assert (await try_to_claim(successor, 2, 0)).claim is None
+        assert (await try_to_claim(successor, 2, 0, dead_claim=first.creation_id - 1)).claim is None
+        standing = await try_to_claim(successor, 2, 0, dead_claim=first.creation_id)
         assert standing.claim is not None
         assert standing.claim.controller_epoch == first.controller_epoch + 1
         assert not await still_holds(dead, first)
@@ -109,19 +109,19 @@ def test_a_dead_controllers_claim_is_replaced_and_its_writes_are_rejected() -> N
             with pytest.raises(FencedOut):
                 await dead.commit(operations, first.fence)
         await dead.close()
-        assert await still_holds(heir, standing.claim), "it does not go with the dead one's session"
+        assert await still_holds(successor, standing.claim), "it does not go with the dead one's session"
 
     run_with_stores(2, scenario)
 
 
-def test_of_several_heirs_one_wins() -> None:
-    async def scenario(shared: SharedEntries, dead: MemoryMetadataStore, *heirs: MemoryMetadataStore) -> None:
+def test_of_several_successors_one_wins() -> None:
+    async def scenario(shared: SharedEntries, dead: MemoryMetadataStore, *successors: MemoryMetadataStore) -> None:
         await dead.open_session()
         first = await claimed(dead, 1)
-        for heir in heirs:
-            await heir.open_session()
+        for successor in successors:
+            await successor.open_session()
         standings = await asyncio.gather(
-            *(try_to_claim(heir, number, 0, first.creation_id) for number, heir in enumerate(heirs, 2))
+            *(try_to_claim(successor, number, 0, first.creation_id) for number, successor in enumerate(successors, 2))
         )
         [winner] = [standing.claim for standing in standings if standing.claim is not None]
         assert winner.controller_epoch == 2
@@ -169,7 +169,7 @@ def test_a_claim_that_comes_between_is_not_replaced(own: bool) -> None:
     run_with_stores(3, scenario)
 
 
-def test_who_does_not_support_what_is_finalized_claims_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_node_that_does_not_support_the_finalized_features_does_not_claim(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.open_session()
         await store.commit([Create(FEATURE, encode_features({"f": 2}))])
@@ -179,7 +179,9 @@ def test_who_does_not_support_what_is_finalized_claims_nothing(caplog: pytest.Lo
         assert "Node 1 cannot become the controller: f is finalized at 2 and not supported" in caplog.text
         assert (await try_to_claim(store, 1, 0, supported={"f": (1, 2)})).claim is not None
         await store.commit([Write(FEATURE, b"torn")])
-        assert (await try_to_claim(store, 1, 0, supported={})).claim is not None, "what nobody can read stops nobody"
+        assert (await try_to_claim(store, 1, 0, supported={})).claim is not None, (
+            "a corrupt entry does not prevent the claim"
+        )
 
     run_with_stores(1, scenario)
 
@@ -206,7 +208,7 @@ def test_what_is_finalized_between_look_and_claim_stops_the_claim() -> None:
     run_with_stores(2, scenario)
 
 
-def test_without_a_session_nobody_claims() -> None:
+def test_without_a_session_there_is_no_claim() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         with pytest.raises(SessionLost):
             await try_to_claim(store, 1, 0)
@@ -214,15 +216,15 @@ def test_without_a_session_nobody_claims() -> None:
     run_with_stores(1, scenario)
 
 
-@pytest.mark.parametrize("damage", [b"?", b"", b'{"version":2}', b'{"brokerid":"one"}'])
-def test_a_claim_that_names_nobody_is_replaced(damage: bytes, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("payload", [b"?", b"", b'{"version":2}', b'{"brokerid":"one"}'])
+def test_a_claim_that_names_no_node_is_replaced(payload: bytes, caplog: pytest.LogCaptureFixture) -> None:
     """The new controller epoch fences the former controller, which sees that the entry no longer names it."""
 
     async def scenario(shared: SharedEntries, old: MemoryMetadataStore, new: MemoryMetadataStore) -> None:
         await old.open_session()
         await new.open_session()
         first = await claimed(old, 1)
-        await new.commit([Write(CONTROLLER, damage)])
+        await new.commit([Write(CONTROLLER, payload)])
         assert not await still_holds(old, first)
         second = await claimed(new, 2)
         assert second.controller_epoch == first.controller_epoch + 1
@@ -256,15 +258,17 @@ def test_a_claim_of_kafkas_kraft_controllers_stands() -> None:
     run_with_stores(1, scenario)
 
 
-@pytest.mark.parametrize("damage", [b"?", b"", b"-1", b"1e3", b"99999999999"])
-def test_an_epoch_that_is_none_is_counted_anew_from_above(damage: bytes, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("payload", [b"?", b"", b"-1", b"1e3", b"99999999999"])
+def test_a_corrupt_controller_epoch_is_replaced_by_a_higher_one(
+    payload: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
         await store.open_session()
         first = await claimed(store, 1)
         state = PartitionState(1, 0, (1,), controller_epoch=4_000, partition_epoch=0)
         folders = [Create(topic_path("t"), b"?"), Create(partitions_path("t")), Create(partition_path("t", 0))]
         await store.commit([*folders, Create(partition_state_path("t", 0), state.encode())])
-        await store.commit([Write(CONTROLLER_EPOCH, damage)])
+        await store.commit([Write(CONTROLLER_EPOCH, payload)])
         second = await claimed(store, 1)
         assert second.controller_epoch > 4_000, "that of a store that was copied from another"
         with pytest.raises(FencedOut):

@@ -87,7 +87,7 @@ def test_nothing_is_stored_when_nothing_changes(increments: list[Increment]) -> 
     assert (errors(decision), decision.records) == ([Error.NONE], ())
 
 
-def test_a_broker_hears_of_what_it_has_already() -> None:
+def test_a_broker_is_notified_of_configs_that_it_has_already() -> None:
     """KIP-226: the notification makes the broker reload a replaced key file of the same name."""
     key = "unclean.leader.election.enable"
     before = replace(CONTEXT, configs={**CONTEXT.configs, "brokers/1": {key: "true"}})

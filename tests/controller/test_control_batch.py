@@ -37,7 +37,7 @@ def summary(sent: list[tuple[int, Message]]) -> list[tuple[int, str]]:
     return [(broker_id, type(request).__name__.removesuffix("Request")) for broker_id, request in sent]
 
 
-def test_leaders_to_their_replicas_and_metadata_to_everybody() -> None:
+def test_leaders_to_their_replicas_and_metadata_to_all_brokers() -> None:
     sent = requests(LeadersAnnounced((tp(0),), is_new=True))
     assert summary(sent) == [
         (1, "LeaderAndIsr"), (2, "LeaderAndIsr"),
@@ -56,7 +56,7 @@ def test_leaders_to_their_replicas_and_metadata_to_everybody() -> None:
     assert (leader.broker_id, leader.host_name, leader.port) == (1, "host1", 9101)
 
 
-def test_metadata_tells_every_endpoint_and_offline_replicas() -> None:
+def test_metadata_has_every_endpoint_and_the_offline_replicas() -> None:
     update = requests(MetadataAnnounced((tp(0),)))[1][1]
     assert isinstance(update, UpdateMetadataRequest)
     assert (update.broker_epoch, update.controller_id) == (200, 1)
@@ -78,9 +78,9 @@ def test_brokers_come_before_leaders() -> None:
         (3, "LeaderAndIsr"), (2, "LeaderAndIsr"),
         (1, "UpdateMetadata"), (2, "UpdateMetadata"), (3, "UpdateMetadata"),
     ]  # fmt: skip
-    told = {broker_id: request for broker_id, request in sent[:3] if isinstance(request, UpdateMetadataRequest)}
-    assert (told[1].topic_states, told[3].topic_states) == ([], [])
-    assert sum(len(topic.partition_states) for topic in told[2].topic_states) == 3
+    updates = {broker_id: request for broker_id, request in sent[:3] if isinstance(request, UpdateMetadataRequest)}
+    assert (updates[1].topic_states, updates[3].topic_states) == ([], [])
+    assert sum(len(topic.partition_states) for topic in updates[2].topic_states) == 3
 
 
 def test_brokers_only() -> None:
@@ -88,7 +88,7 @@ def test_brokers_only() -> None:
     assert len(requests(BrokersAnnounced(), MetadataAnnounced())) == 3
 
 
-def test_only_some_are_told_of_leaders_but_all_of_metadata() -> None:
+def test_leader_and_isr_goes_to_the_named_brokers_and_update_metadata_to_all() -> None:
     sent = requests(LeadersAnnounced((tp(0), tp(1)), brokers=(2, 9)))
     assert summary(sent) == [(2, "LeaderAndIsr"), *((each, "UpdateMetadata") for each in (1, 2, 3))]
 
@@ -110,11 +110,11 @@ def test_is_new_and_delete_stick() -> None:
     ] == [(0, 7, True), (1, 7, False)]
 
 
-def test_what_a_later_decision_brought_back_is_not_deleted_and_strangers_are_not_told_to_follow() -> None:
+def test_a_replica_that_is_assigned_again_is_not_deleted_and_brokers_without_it_get_no_leader_and_isr() -> None:
     assert requests(ReplicasStopped(2, (tp(0),), delete=True)) == []
     assert summary(requests(ReplicasStopped(2, (tp(0),), delete=False))) == [(2, "StopReplica")]
-    stranger = requests(LeadersAnnounced((tp(0),), brokers=(3,)))
-    assert summary(stranger) == [(each, "UpdateMetadata") for each in (1, 2, 3)]
+    other_broker = requests(LeadersAnnounced((tp(0),), brokers=(3,)))
+    assert summary(other_broker) == [(each, "UpdateMetadata") for each in (1, 2, 3)]
 
 
 def test_stop_comes_last() -> None:
@@ -130,8 +130,8 @@ def test_requests_about_many_partitions_are_cut() -> None:
     assert summary(sent) == [
         *[(1, "LeaderAndIsr")] * 3, *[(1, "UpdateMetadata"), (2, "UpdateMetadata")] * 3, *[(2, "StopReplica")] * 3,
     ]  # fmt: skip
-    told = [state.partition_index for to, each in sent if to == 2 for state in _states(each)]
-    assert told == [*range(count), *range(count)]
+    announced = [state.partition_index for to, each in sent if to == 2 for state in _states(each)]
+    assert announced == [*range(count), *range(count)]
 
 
 def test_topics_on_their_way_out() -> None:
@@ -145,7 +145,7 @@ def test_topics_on_their_way_out() -> None:
     assert stop.topic_states[0].partition_states[0].leader_epoch == -2
 
 
-def test_partitions_without_a_state_are_not_told() -> None:
+def test_partitions_without_a_state_are_not_announced() -> None:
     context = make_context(1, topics={"t": {0: "1 isr new"}})
     assert requests(LeadersAnnounced((tp(0),)), context=context) == [(1, UpdateMetadataRequest(**_head(context)))]
     stop = requests(ReplicasStopped(1, (tp(0),), delete=False), context=context)[0][1]
@@ -153,7 +153,7 @@ def test_partitions_without_a_state_are_not_told() -> None:
     assert stop.topic_states[0].partition_states[0].leader_epoch == -1
 
 
-def test_the_dead_are_not_spoken_to() -> None:
+def test_dead_brokers_get_no_requests() -> None:
     assert requests(ReplicasStopped(9, (tp(0),), delete=True)) == []
     assert requests() == []
 
@@ -182,36 +182,34 @@ def _head(context: Any) -> dict[str, Any]:
     }
 
 
-def test_a_newcomer_and_after_a_failover_everybody_is_told_which_topics_there_are() -> None:
+def test_new_brokers_and_after_a_failover_all_brokers_get_the_list_of_topics() -> None:
     """Otherwise a broker that was down while a topic was deleted, or that the failed controller did not notify, would
     keep the topic for ever."""
 
-    def told(*effects: Effect) -> list[tuple[int, dict[str, int]]]:
-        updates = [
-            (node, request) for node, request in requests(*effects) if isinstance(request, UpdateMetadataRequest)
-        ]
+    def updates(*effects: Effect) -> list[tuple[int, dict[str, int]]]:
+        sent = [request for _, request in requests(*effects) if isinstance(request, UpdateMetadataRequest)]
         return [
             (request.type, {topic.topic_name: len(topic.partition_states) for topic in request.topic_states})
-            for _, request in updates
+            for request in sent
         ]
 
-    assert told(BrokersAnnounced((2,))) == [(0, {}), (FULL, {"t": 2, "u": 1}), (0, {})]
-    assert told(BrokersAnnounced(names_topics=True)) == [(FULL, {"t": 0, "u": 0})] * 3
+    assert updates(BrokersAnnounced((2,))) == [(0, {}), (FULL, {"t": 2, "u": 1}), (0, {})]
+    assert updates(BrokersAnnounced(names_topics=True)) == [(FULL, {"t": 0, "u": 0})] * 3
 
 
-def test_a_controller_without_a_broker_tells_itself() -> None:
-    def told(*effects: Effect, context: Any = CONTEXT) -> list[Any]:
+def test_a_controller_without_a_broker_updates_its_own_cache() -> None:
+    def updates(*effects: Effect, context: Any = CONTEXT) -> list[Any]:
         batch = ControlBatch()
         batch.add(context, effects)
-        return list(batch.told_here(context))
+        return list(batch.local_requests(context))
 
-    brokers, leaders = told(BrokersAnnounced((3,)), LeadersAnnounced((tp(0),)))
+    brokers, leaders = updates(BrokersAnnounced((3,)), LeadersAnnounced((tp(0),)))
     assert (brokers.topic_states, len(brokers.live_brokers)) == ([], 3)
     assert [state.topic_name for state in leaders.topic_states] == ["t"]
     assert (leaders.controller_epoch, leaders.broker_epoch) == (EPOCH, -1)
-    assert told(ReplicasStopped(2, (tp(0),), delete=True)) == []
+    assert updates(ReplicasStopped(2, (tp(0),), delete=True)) == []
     alone = make_context(topics={"t": {0: "1* 2"}})
-    assert [len(each.live_brokers) for each in told(MetadataAnnounced(()), context=alone)] == [0]
+    assert [len(each.live_brokers) for each in updates(MetadataAnnounced(()), context=alone)] == [0]
 
 
 @pytest.mark.spec("D3")
@@ -253,7 +251,7 @@ def test_an_unverified_member_follows_when_the_leader_has_responded() -> None:
 
 
 @pytest.mark.spec("D3")
-def test_the_last_unclean_election_is_told_with_the_state() -> None:
+def test_leader_and_isr_has_the_epoch_of_the_last_unclean_election() -> None:
     topic = CONTEXT.topics["t"]
     after = replace(topic, states={**topic.states, 0: replace(topic.states[0], unclean_epoch=6)})
     context = replace(CONTEXT, topics={**CONTEXT.topics, "t": after})

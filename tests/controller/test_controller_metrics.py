@@ -44,7 +44,7 @@ def test_the_active_controller_counts() -> None:
         topics={"t": {0: "1* 2", 1: "2* 1", 2: "1 isr new"}, "going": {0: "1*"}},
         deleting={"going": frozenset({ReplicaOfTopic(0, 1)})},
         shutting_down=frozenset({1}),
-        damaged={"torn": TopicCorruption({"/brokers/topics/torn": "?"})},
+        corrupt_topics={"torn": TopicCorruption({"/brokers/topics/torn": "?"})},
     )
     assert values(Standing(True, context, Waiting(3, held=2, rejections_total=5), 4)) == {
         "ActiveControllerCount": 1,

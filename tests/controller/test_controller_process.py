@@ -29,16 +29,16 @@ class OtherController:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert self._hear() == "active"
+        assert self._read_line() == "active"
 
     async def create(self, topic: str) -> str:
         """Makes it create a topic; returns the error's name."""
         assert self.process.stdin is not None
         self.process.stdin.write(topic + "\n")
         self.process.stdin.flush()
-        return await asyncio.get_running_loop().run_in_executor(None, self._hear)
+        return await asyncio.get_running_loop().run_in_executor(None, self._read_line)
 
-    def _hear(self) -> str:
+    def _read_line(self) -> str:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 

@@ -12,7 +12,7 @@ from signalbox.controller.broker_control import brokers_changed
 from signalbox.controller.config_control import incremental_alter_configs
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
-from signalbox.controller.corrupt_entries import TopicCorruption, told
+from signalbox.controller.corrupt_entries import TopicCorruption, describe
 from signalbox.controller.decision import Decision, ReplicasStopped
 from signalbox.controller.election_control import elect_leaders
 from signalbox.controller.failover import take_over
@@ -47,10 +47,10 @@ UNREADABLE = Error.UNKNOWN_SERVER_ERROR
 def torn(*broker_ids: int, **fields: Any) -> ControllerContext:
     """The entry of topic `aside` is corrupt; of `t` only the state of partition 1, with replicas on brokers 1 and 2."""
     topics = {"t": {0: "1* 2", 1: "2 1 isr new removed 3", 2: "2* 1"}}
-    return make_context(*broker_ids, topics=topics, damaged={"aside": ASIDE, "t": PART}, **fields)
+    return make_context(*broker_ids, topics=topics, corrupt_topics={"aside": ASIDE, "t": PART}, **fields)
 
 
-def said(context: ControllerContext, decision: Decision) -> list[tuple[int, Any]]:
+def control_requests(context: ControllerContext, decision: Decision) -> list[tuple[int, Any]]:
     """The control requests that a decision sends to brokers."""
     done, batch = after(context, decision), ControlBatch()
     batch.add(done, decision.effects)
@@ -61,7 +61,7 @@ def ordered(context: ControllerContext, decision: Decision) -> set[str]:
     """Partitions in the LeaderAndIsr and StopReplica requests of a decision."""
     return {
         f"{topic.topic_name}-{state.partition_index}"
-        for _, request in said(context, decision)
+        for _, request in control_requests(context, decision)
         if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest)
         for topic in request.topic_states
         for state in topic.partition_states
@@ -75,7 +75,7 @@ def test_a_new_controller_decides_nothing_of_it() -> None:
     assert ordered(context, decision) == {"t-0", "t-2"}
 
 
-def test_brokers_that_come_and_go_are_told_nothing_of_it() -> None:
+def test_brokers_that_join_or_fail_get_no_requests_about_it() -> None:
     context = torn(1, 2, 3)
     gone = brokers_changed(context, inputs(), live(1, 3))
     assert set(states(gone)) == {"t-0", "t-2"}
@@ -97,8 +97,8 @@ def test_brokers_know_that_it_is_there() -> None:
     knowing, new = MetadataCache(), MetadataCache()
     for cache in (knowing, new):
         for before in (full,) if cache is knowing else ():
-            hear(cache, before, take_over(before, inputs()))
-        hear(cache, context, take_over(context, inputs()))
+            apply_updates(cache, before, take_over(before, inputs()))
+        apply_updates(cache, context, take_over(context, inputs()))
     assert {number: each.leader for number, each in knowing.image.topics["t"].partitions.items()} == {0: 1, 1: 2, 2: 2}
     assert knowing.image.topics["aside"].topic_id == topic_id("aside")
     assert knowing.image.topics["aside"].partitions[0].leader == 1
@@ -106,16 +106,16 @@ def test_brokers_know_that_it_is_there() -> None:
     assert (new.image.topics["aside"].partitions, new.image.topic_id("aside")) == ({}, ZERO_UUID)
 
 
-def test_so_do_newcomers() -> None:
+def test_new_brokers_know_that_it_is_there() -> None:
     context, cache = torn(1, 2), MetadataCache()
-    hear(cache, context, brokers_changed(context, inputs(), live(1, 2, 3)), broker_id=3)
+    apply_updates(cache, context, brokers_changed(context, inputs(), live(1, 2, 3)), broker_id=3)
     assert {name: len(topic.partitions) for name, topic in cache.image.topics.items()} == {"t": 3, "aside": 0}
 
 
-def hear(cache: MetadataCache, context: ControllerContext, decision: Decision, broker_id: int = 1) -> None:
+def apply_updates(cache: MetadataCache, context: ControllerContext, decision: Decision, broker_id: int = 1) -> None:
     """Applies the UpdateMetadata requests that a decision sends to one broker."""
-    for told_to, request in said(context, decision):
-        if told_to == broker_id and isinstance(request, UpdateMetadataRequest):
+    for receiver, request in control_requests(context, decision):
+        if receiver == broker_id and isinstance(request, UpdateMetadataRequest):
             cache.apply_update_metadata(request)
 
 
@@ -131,7 +131,7 @@ def test_its_name_stays_taken(name: str, error: Error) -> None:
 
 
 def test_a_name_that_would_collide_with_it_is_rejected() -> None:
-    context = make_context(1, damaged={"a.b": ASIDE}, collision_names={"a_b": "a.b"})
+    context = make_context(1, corrupt_topics={"a.b": ASIDE}, collision_names={"a_b": "a.b"})
     wanted = CreateTopicsRequest.CreatableTopic(name="a_b", num_partitions=1, replication_factor=1)
     response: Any = create_topics(context, inputs(), CreateTopicsRequest(topics=[wanted])).response
     assert response.topics[0].error_code == Error.INVALID_TOPIC_EXCEPTION
@@ -140,32 +140,34 @@ def test_a_name_that_would_collide_with_it_is_rejected() -> None:
 def test_it_is_not_deleted() -> None:
     context = torn(1, 2)
     request = DeleteTopicsRequest(
-        topics=[DeleteTopicsRequest.DeleteTopicState(name=name) for name in ("aside", "t", "nobody")]
+        topics=[DeleteTopicsRequest.DeleteTopicState(name=name) for name in ("aside", "t", "unknown")]
         + [DeleteTopicsRequest.DeleteTopicState(topic_id=topic_id("t"))]
     )
     for wanted in (request.topics[:3], request.topics[3:]):
         decision = delete_topics(context, inputs(), DeleteTopicsRequest(topics=wanted))
         assert (decision.records, decision.effects) == ((), ())
         for result in decision.response.responses:  # type: ignore[union-attr]
-            unknown = result.name == "nobody"
+            unknown = result.name == "unknown"
             assert result.error_code == (Error.UNKNOWN_TOPIC_OR_PARTITION if unknown else UNREADABLE)
             assert unknown or "docs/metadata-store.md" in result.error_message
 
 
-def test_a_topic_with_a_bad_partition_may_grow_but_one_set_aside_may_not() -> None:
+def test_partitions_are_added_to_a_topic_with_a_corrupt_partition_but_not_to_a_quarantined_topic() -> None:
     def grown(name: str, count: int) -> tuple[Error, str]:
         wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=name, count=count, assignments=None)
         response: Any = create_partitions(torn(1, 2), inputs(), CreatePartitionsRequest(topics=[wanted])).response
         return Error.of(response.results[0].error_code), response.results[0].error_message
 
     assert grown("t", 4)[0] is Error.NONE
-    error, words = grown("aside", 4)
+    error, message = grown("aside", 4)
     assert error is UNREADABLE
-    assert "/brokers/topics/aside" in words
+    assert "/brokers/topics/aside" in message
 
 
-def test_what_another_program_left_of_a_partition_is_not_written_over() -> None:
-    context = make_context(1, topics={"t": {0: "1*"}}, damaged={"t": TopicCorruption({STATE: "?"}, frozenset({1}))})
+def test_a_corrupt_entry_of_a_partition_that_is_added_is_not_overwritten() -> None:
+    context = make_context(
+        1, topics={"t": {0: "1*"}}, corrupt_topics={"t": TopicCorruption({STATE: "?"}, frozenset({1}))}
+    )
     wanted = CreatePartitionsRequest.CreatePartitionsTopic(name="t", count=2, assignments=None)
     decision = create_partitions(context, inputs(), CreatePartitionsRequest(topics=[wanted]))
     response: Any = decision.response
@@ -183,8 +185,8 @@ def test_it_is_not_moved() -> None:
         ]
     )
     response: Any = alter_partition_reassignments(torn(1, 2, 3), inputs(), request).response
-    told_codes = [[each.error_code for each in topic.partitions] for topic in response.responses]
-    assert told_codes == [[Error.NONE, UNREADABLE], [UNREADABLE]]
+    codes = [[each.error_code for each in topic.partitions] for topic in response.responses]
+    assert codes == [[Error.NONE, UNREADABLE], [UNREADABLE]]
 
 
 @pytest.mark.parametrize("election_type", [0, 1])
@@ -213,7 +215,7 @@ def test_its_configs_are_not_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("damaged", "topic", "partition", "error"),
+    ("corrupt_topics", "topic", "partition", "error"),
     [
         ({"t": PART}, topic_id("t"), 1, Error.OPERATION_NOT_ATTEMPTED),
         ({"aside": ASIDE}, b"?" * 16, 0, Error.OPERATION_NOT_ATTEMPTED),
@@ -221,9 +223,9 @@ def test_its_configs_are_not_changed() -> None:
         ({"t": PART}, b"?" * 16, 0, Error.UNKNOWN_TOPIC_ID),
     ],
 )
-def test_its_leader_takes_its_proposal_back(damaged: Any, topic: bytes, partition: int, error: Error) -> None:
+def test_its_leader_drops_its_proposal(corrupt_topics: Any, topic: bytes, partition: int, error: Error) -> None:
     """The leader keeps its current ISR, and retries later."""
-    context = make_context(1, 2, topics={"t": {0: "1* 2", 1: "1 2 isr new"}}, damaged=damaged)
+    context = make_context(1, 2, topics={"t": {0: "1* 2", 1: "1 2 isr new"}}, corrupt_topics=corrupt_topics)
     wanted = AlterPartitionRequest.PartitionData(
         partition_index=partition, leader_epoch=7, partition_epoch=3, new_isr=[1]
     )
@@ -234,38 +236,43 @@ def test_its_leader_takes_its_proposal_back(damaged: Any, topic: bytes, partitio
     assert response.topics[0].partitions[0].error_code == error
 
 
-def test_what_stands_below_goes_first() -> None:
+def test_unknown_entries_below_an_entry_are_deleted_first() -> None:
     """A store rejects the deletion of an entry that has children."""
-    strays = ("/brokers/topics/t/x/y", "/brokers/topics/t/x", "/admin/delete_topics/t/x", "/admin/delete_topics/tt/x")
-    context = make_context(1, deleting={"t": frozenset()}, strays=strays)
+    unknown_entries = (
+        "/brokers/topics/t/x/y",
+        "/brokers/topics/t/x",
+        "/admin/delete_topics/t/x",
+        "/admin/delete_topics/tt/x",
+    )
+    context = make_context(1, deleting={"t": frozenset()}, unknown_entries=unknown_entries)
     decision = take_over(context, inputs())
     left, operations = replay(context, decision.records)
     deleted = [each for each in operations if isinstance(each, Delete)]
     assert deleted == [Delete("/admin/delete_topics/t/x"), Delete("/admin/delete_topics/t")]
-    assert left.strays == (*strays[:2], strays[3])
+    assert left.unknown_entries == (*unknown_entries[:2], unknown_entries[3])
 
 
 def test_the_log_names_topic_entries_and_remedy() -> None:
-    assert told("aside", ASIDE).startswith("topic aside is quarantined, ")
-    assert told("t", PART).startswith("partitions [1] of topic t are quarantined")
-    for text, path in ((told("aside", ASIDE), "/brokers/topics/aside holds no JSON"), (told("t", PART), STATE)):
+    assert describe("aside", ASIDE).startswith("topic aside is quarantined, ")
+    assert describe("t", PART).startswith("partitions [1] of topic t are quarantined")
+    for text, path in ((describe("aside", ASIDE), "/brokers/topics/aside holds no JSON"), (describe("t", PART), STATE)):
         assert path in text
         assert "docs/metadata-store.md" in text
 
 
-def test_many_problems_are_told_in_few_words() -> None:
+def test_many_problems_are_described_in_few_words() -> None:
     problems = {f"/brokers/topics/t/partitions/{number}/state": "?" * 10_000 for number in range(1_000)}
     text = str(TopicCorruption(problems))
     assert len(text) < 1_000
     assert text.endswith("and 997 more")
 
 
-def test_nothing_is_wrong_with_a_partition_beside_it() -> None:
+def test_other_partitions_of_the_topic_are_not_quarantined() -> None:
     context = torn(1, 2)
-    assert (context.left_alone(tp(0)), context.left_alone(tp(1)), context.left_alone(tp(0, "aside"))) == (
+    assert (context.is_quarantined(tp(0)), context.is_quarantined(tp(1)), context.is_quarantined(tp(0, "aside"))) == (
         False,
         True,
         True,
     )
-    assert list(context.partitions_left_alone()) == [tp(1)]
+    assert list(context.quarantined_partitions()) == [tp(1)]
     assert list(context.partitions()) == [tp(0), tp(2)]

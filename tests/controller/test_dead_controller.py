@@ -17,7 +17,7 @@ from tests.controller.cluster import register, registration
 from tests.metadata.participants import run_with_stores
 
 
-class Verdict:
+class FixedProbe:
     """A probe with a fixed result."""
 
     def __init__(self, dead: bool) -> None:
@@ -41,7 +41,7 @@ async def controller_one(store: MemoryMetadataStore) -> int:
 @pytest.mark.parametrize("dead", [True, False])
 def test_every_listener_is_asked(dead: bool) -> None:
     async def scenario(shared: SharedEntries, old: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
-        creation_id, probe = await controller_one(old), Verdict(dead)
+        creation_id, probe = await controller_one(old), FixedProbe(dead)
         assert await dead_controller_claim(other, probe, 1) == (creation_id if dead else None)
         assert probe.asked == [(1, ["CLIENT", "REPLICATION", "CONTROL"])]
 
@@ -54,11 +54,11 @@ def test_a_dedicated_controller_is_asked_where_brokers_find_it(combined: bool) -
     async def scenario(shared: SharedEntries, old: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
         await old.open_session()
         endpoint = Endpoint("CONTROLLER", "host1", 9301, SecurityProtocol.PLAINTEXT)
-        told = BrokerRegistration(broker_id=1, endpoints=(endpoint,))
-        await old.commit([Create(controller_id_path(1), told.encode(), of_session=True)])
+        broker = BrokerRegistration(broker_id=1, endpoints=(endpoint,))
+        await old.commit([Create(controller_id_path(1), broker.encode(), of_session=True)])
         if combined:
             await register(old, registration(1))
-        claim, probe = (await try_to_claim(old, 1, 0)).claim, Verdict(dead=True)
+        claim, probe = (await try_to_claim(old, 1, 0)).claim, FixedProbe(dead=True)
         assert claim is not None
         assert await dead_controller_claim(other, probe, 1) == claim.creation_id
         as_broker = ["CLIENT", "REPLICATION", "CONTROL"] if combined else []
@@ -67,22 +67,22 @@ def test_a_dedicated_controller_is_asked_where_brokers_find_it(combined: bool) -
     run_with_stores(2, scenario)
 
 
-@pytest.mark.parametrize("case", ["another is the controller", "nobody is", "not registered", "another process"])
-def test_where_addresses_say_nothing_about_the_controller(case: str) -> None:
+@pytest.mark.parametrize("case", ["another is the controller", "no node is", "not registered", "another process"])
+def test_no_claim_is_returned_if_the_addresses_are_not_those_of_the_controller(case: str) -> None:
     async def scenario(
         shared: SharedEntries, old: MemoryMetadataStore, other: MemoryMetadataStore, third: MemoryMetadataStore
     ) -> None:
         await controller_one(old)
-        if case == "nobody is":
+        if case == "no node is":
             await old.commit([Delete(CONTROLLER)])
         elif case != "another is the controller":
             await old.commit([Delete(broker_id_path(1))])
         if case == "another process":
             await third.open_session()
             await register(third, registration(1))
-        probe = Verdict(dead=True)
-        suspect = 2 if case == "another is the controller" else 1
-        assert await dead_controller_claim(other, probe, suspect) is None
+        probe = FixedProbe(dead=True)
+        controller_id = 2 if case == "another is the controller" else 1
+        assert await dead_controller_claim(other, probe, controller_id) is None
         assert probe.asked == []
 
     run_with_stores(3, scenario)

@@ -24,15 +24,15 @@ from tests.controller.contexts import make_context
 
 FENCE = Fence("/controller_epoch", 0)
 SMALL, LARGE = "s", "l" * 5_000
-ROOM_BYTES = 2_000
+CAPACITY_BYTES = 2_000
 
 
-class Answer:
+class RecordedResponse:
     """Receives the error of a request and its message."""
 
     def __init__(self) -> None:
         self.error: Error | None = None
-        self.words = ""
+        self.message = ""
 
     def done(self) -> bool:
         return self.error is not None
@@ -41,8 +41,8 @@ class Answer:
         assert isinstance(result, UpdateMetadataResponse)
         self.error = Error.of(result.error_code)
 
-    def rejected(self, error: Error, words: str) -> UpdateMetadataResponse:
-        self.words = words
+    def rejected(self, error: Error, message: str) -> UpdateMetadataResponse:
+        self.message = message
         return UpdateMetadataResponse(error_code=error)
 
 
@@ -63,33 +63,33 @@ class World:
         await create_roots(self.store)
         await self.store.commit([Create("/controller_epoch", b"1")])
 
-    def request(self, name: str, value: str) -> Answer:
-        answer = Answer()
-        self.queue.add(ControllerEvent(self.setting(name, value).decide, answer, answer.rejected))
-        return answer
+    def request(self, name: str, value: str) -> RecordedResponse:
+        response = RecordedResponse()
+        self.queue.add(ControllerEvent(self.setting(name, value).decide, response, response.rejected))
+        return response
 
-    def news(self, name: str, value: str) -> None:
+    def internal(self, name: str, value: str) -> None:
         self.queue.add(self.setting(name, value))
 
     def take(self) -> EventBatch:
         """An event batch that has taken its events and not decided yet."""
-        turn = EventBatch(self.context)
-        line = self.queue.begin(turn)
+        batch = EventBatch(self.context)
+        line = self.queue.begin(batch)
         while line:
-            turn.taken.append(line.popleft())
-        return turn
+            batch.taken.append(line.popleft())
+        return batch
 
     async def run(self) -> None:
         """Runs event batches until the queue has no ready event."""
         while self.queue.is_ready:
-            turn = EventBatch(self.context)
+            batch = EventBatch(self.context)
             try:
-                await turn.run(self.queue.begin(turn), self.store, FENCE, self._at_once)
+                await batch.run(self.queue.begin(batch), self.store, FENCE, self._at_once)
             except StoreFull as full:
-                self.queue.no_room(turn, full)
+                self.queue.store_full(batch, full)
                 continue
-            self.context = turn.context
-            self.queue.stored(turn)
+            self.context = batch.context
+            self.queue.stored(batch)
 
     async def try_held(self) -> None:
         """Retries the held events."""
@@ -129,31 +129,31 @@ class World:
 def world() -> World:
     world = World()
     asyncio.run(world.open())
-    world.shared.free_space_bytes = ROOM_BYTES
+    world.shared.free_space_bytes = CAPACITY_BYTES
     return world
 
 
-def test_what_fits_is_stored_and_what_does_not_is_rejected_in_the_stores_words(world: World) -> None:
-    answers = [world.request(name, value) for name, value in (("1", SMALL), ("2", LARGE), ("3", SMALL))]
+def test_a_change_that_fits_is_stored_and_others_are_rejected_with_the_message_of_the_store(world: World) -> None:
+    responses = [world.request(name, value) for name, value in (("1", SMALL), ("2", LARGE), ("3", SMALL))]
     asyncio.run(world.run())
-    assert [answer.error for answer in answers] == [None, Error.KAFKA_STORAGE_ERROR, None]
-    assert answers[1].words == "the memory store is full: make room"
-    assert world.decided == ["1", "2", "3", "1", "2", "3"], "together, and then each by itself"
+    assert [response.error for response in responses] == [None, Error.KAFKA_STORAGE_ERROR, None]
+    assert responses[1].message == "the memory store is full: make room"
+    assert world.decided == ["1", "2", "3", "1", "2", "3"], "in one batch, and then in a batch each"
     assert world.stored() == {"1", "3"}
     assert (world.queue.rejections_total, len(world.queue), world.later) == (1, 0, [])
 
 
-def test_news_waits_for_room_and_none_overtakes_another(world: World) -> None:
-    world.news("1", LARGE)
-    world.news("2", SMALL)
-    answer = world.request("3", SMALL)
+def test_internal_events_wait_in_order_until_the_store_has_room(world: World) -> None:
+    world.internal("1", LARGE)
+    world.internal("2", SMALL)
+    response = world.request("3", SMALL)
     asyncio.run(world.run())
-    world.news("4", SMALL)
+    world.internal("4", SMALL)
     assert world.stored() == {"3"}, "requests do not wait"
-    assert answer.error is None
+    assert response.error is None
     assert (world.queue.held, len(world.queue), world.queue.is_ready) == (3, 3, False)
     asyncio.run(world.try_held())
-    assert (world.stored(), world.queue.held) == ({"3"}, 3), "there is still no room"
+    assert (world.stored(), world.queue.held) == ({"3"}, 3), "the store is still full"
     world.shared.free_space_bytes = None
     world.decided.clear()
     asyncio.run(world.try_held())
@@ -161,11 +161,11 @@ def test_news_waits_for_room_and_none_overtakes_another(world: World) -> None:
     assert (world.stored(), len(world.queue), world.later) == ({"1", "2", "3", "4"}, 0, [])
 
 
-def test_when_room_is_gone_again_the_rest_goes_on_waiting(world: World) -> None:
+def test_if_the_store_is_full_again_the_other_events_are_still_held(world: World) -> None:
     for name, value in (("1", LARGE), ("2", LARGE * 2), ("3", SMALL)):
-        world.news(name, value)
+        world.internal(name, value)
     asyncio.run(world.run())
-    world.shared.free_space_bytes = len(LARGE) + ROOM_BYTES
+    world.shared.free_space_bytes = len(LARGE) + CAPACITY_BYTES
     asyncio.run(world.try_held())
     assert (world.stored(), world.queue.held) == ({"1"}, 2)
     world.shared.free_space_bytes = None
@@ -173,60 +173,60 @@ def test_when_room_is_gone_again_the_rest_goes_on_waiting(world: World) -> None:
     assert (world.stored(), world.queue.held) == ({"1", "2", "3"}, 0)
 
 
-def test_what_news_must_learn_first_is_taken_before_it_and_the_rest_after_both(world: World) -> None:
+def test_the_update_that_an_internal_event_needs_is_decided_before_all_held_events(world: World) -> None:
     for name in "12":
-        world.news(name, LARGE)
+        world.internal(name, LARGE)
     asyncio.run(world.run())
     world.try_later()
-    world.queue.again(world.take(), world.setting("learn", LARGE))
+    world.queue.retry(world.take(), world.setting("update", LARGE))
     asyncio.run(world.run())
-    assert (world.stored(), world.queue.held) == (set(), 3), "it found no room either"
+    assert (world.stored(), world.queue.held) == (set(), 3), "the store has no room for the update either"
     world.shared.free_space_bytes = None
     world.decided.clear()
     asyncio.run(world.try_held())
-    assert world.decided == ["learn", "1", "2"]
+    assert world.decided == ["update", "1", "2"]
 
 
-def test_what_is_learnt_while_others_wait_lets_none_of_them_overtake(world: World) -> None:
+def test_an_update_that_fits_keeps_the_order_of_the_held_events(world: World) -> None:
     for name in "12":
-        world.news(name, LARGE)
+        world.internal(name, LARGE)
     asyncio.run(world.run())
     world.try_later()
-    world.queue.again(world.take(), world.setting("learn", SMALL))
+    world.queue.retry(world.take(), world.setting("update", SMALL))
     asyncio.run(world.run())
-    assert (world.stored(), world.queue.held) == ({"learn"}, 2)
+    assert (world.stored(), world.queue.held) == ({"update"}, 2)
     world.shared.free_space_bytes = None
     world.decided.clear()
     asyncio.run(world.try_held())
     assert world.decided == ["1", "2"]
 
 
-def test_requests_that_must_learn_something_first_are_rejected_while_news_waits_for_room(world: World) -> None:
-    world.news("1", LARGE)
+def test_requests_that_need_an_update_are_rejected_while_internal_events_are_held(world: World) -> None:
+    world.internal("1", LARGE)
     asyncio.run(world.run())
-    answer = world.request("2", SMALL)
-    world.queue.again(world.take(), world.setting("learn", LARGE))
-    assert answer.error == Error.KAFKA_STORAGE_ERROR
+    response = world.request("2", SMALL)
+    world.queue.retry(world.take(), world.setting("update", LARGE))
+    assert response.error == Error.KAFKA_STORAGE_ERROR
     assert (world.queue.is_ready, world.queue.held, world.queue.rejections_total) == (False, 1, 1)
 
 
-def test_a_turn_that_is_put_back_keeps_its_place_and_its_loneliness(world: World) -> None:
+def test_events_that_are_put_back_keep_their_order_and_get_a_batch_each(world: World) -> None:
     for name in "123":
         world.request(name, SMALL)
-    world.queue.no_room(world.take(), StoreFull("full"))
-    turn = world.take()
-    assert (len(turn.taken), len(world.queue)) == (1, 3), "what a turn has in hand counts"
-    world.queue.again(turn, world.setting("0", SMALL))
-    turn = world.take()
-    assert len(turn.taken) == 1
-    world.queue.again(turn, None)
+    world.queue.store_full(world.take(), StoreFull("full"))
+    batch = world.take()
+    assert (len(batch.taken), len(world.queue)) == (1, 3), "events of the current batch count"
+    world.queue.retry(batch, world.setting("0", SMALL))
+    batch = world.take()
+    assert len(batch.taken) == 1
+    world.queue.retry(batch, None)
     asyncio.run(world.run())
     assert world.decided[:2] == ["0", "1"]
     assert world.stored() == {"0", "1", "2", "3"}
 
 
-def test_a_term_that_ends_takes_everything_with_it(world: World) -> None:
-    world.news("1", LARGE)
+def test_the_end_of_a_controller_epoch_drains_the_queue(world: World) -> None:
+    world.internal("1", LARGE)
     asyncio.run(world.run())
     world.request("2", SMALL)
     world.take()
@@ -237,17 +237,17 @@ def test_a_term_that_ends_takes_everything_with_it(world: World) -> None:
     assert not world.queue.is_ready
 
 
-def test_held_news_has_a_limit(world: World) -> None:
-    world.news("1", LARGE)
+def test_held_events_have_a_limit(world: World) -> None:
+    world.internal("1", LARGE)
     asyncio.run(world.run())
     for _ in range(MAX_HELD - 1):
-        world.news("2", SMALL)
+        world.internal("2", SMALL)
     assert not world.queue.is_overfull
-    world.news("3", SMALL)
+    world.internal("3", SMALL)
     assert world.queue.is_overfull
 
 
-def test_the_log_says_it_once_and_when_there_has_been_room_for_a_while(
+def test_a_full_store_is_logged_once_and_again_when_it_has_had_room_for_a_while(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

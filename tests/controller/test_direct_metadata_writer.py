@@ -11,7 +11,7 @@ import pytest
 
 from signalbox.common.clock import ManualClock, SystemClock
 from signalbox.controller.decision import Inputs
-from signalbox.controller.direct_metadata_writer import OWN_CHANGES, DirectMetadataWriter, Patience
+from signalbox.controller.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.token_control import TokenRequest
 from signalbox.metadata.acl_entries import ACL_FOLDERS
@@ -96,13 +96,15 @@ def knows(node: ControllerNode, entity_path: str, **values: str) -> Callable[[],
 
 
 def test_every_row_is_an_api_that_the_controller_decides_and_that_is_forwarded_above() -> None:
-    assert set(OWN_CHANGES) <= set(DECISIONS)
-    assert all(API_TABLE[key].forwardable for key in OWN_CHANGES)
+    assert set(DIRECT_CHANGES) <= set(DECISIONS)
+    assert all(API_TABLE[key].forwardable for key in DIRECT_CHANGES)
     # Only the controller creates topics, except those that brokers create automatically.
-    assert [key for key, row in OWN_CHANGES.items() if not row.for_clients] == [ApiKey.CREATE_TOPICS]
+    assert [key for key, row in DIRECT_CHANGES.items() if not row.for_clients] == [ApiKey.CREATE_TOPICS]
 
 
-def test_the_controller_learns_what_others_store_and_overwrites_none_of_it(run: Callable[[Scenario], None]) -> None:
+def test_the_controller_observes_changes_of_other_brokers_and_does_not_overwrite_them(
+    run: Callable[[Scenario], None],
+) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
         controller, own = nodes[0], direct_metadata_writer(nodes[1])
@@ -137,16 +139,16 @@ def test_all_at_once_and_nothing_is_lost(run: Callable[[Scenario], None]) -> Non
 
         async def change(number: int) -> None:
             decider: Any = deciders[number]
-            for turn in range(1, 13):
-                values = {keys[number]: str(60_000 + turn)}
+            for change_number in range(1, 13):
+                values = {keys[number]: str(60_000 + change_number)}
                 answer = await decider.handle(ApiKey.INCREMENTAL_ALTER_CONFIGS, setting(TOPIC, "t", **values))
                 assert codes(answer) == [Error.NONE]
-                assert codes(await decider.handle(ApiKey.CREATE_ACLS, allowing(f"User:{number}-{turn}"))) == [
+                assert codes(await decider.handle(ApiKey.CREATE_ACLS, allowing(f"User:{number}-{change_number}"))) == [
                     Error.NONE
                 ]
 
         await asyncio.gather(*map(change, range(3)))
-        assert controller.controller.is_active, "one term from first to last"
+        assert controller.controller.is_active, "one controller epoch from first to last"
         await controller.until(knows(controller, "topics/t", **dict.fromkeys(keys, "60012")))
         entry = await controller.store.read("/kafka-acl/Topic/t")
         assert entry.data.count(b"User:") == 36
@@ -288,7 +290,7 @@ def test_rejections_are_the_controllers(run: Callable[[Scenario], None]) -> None
             (setting(99, "x", y="z"), Error.INVALID_REQUEST),
         ):
             assert codes(await own.handle(ApiKey.INCREMENTAL_ALTER_CONFIGS, request)) == [error]
-        deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion(name="nobody", mechanism=1)
+        deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion(name="unknown", mechanism=1)
         users = AlterUserScramCredentialsRequest(deletions=[deletion])
         assert codes(await own.handle(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, users)) == [Error.RESOURCE_NOT_FOUND]
         answer: Any = await own.handle(ApiKey.DELETE_ACLS, DeleteAclsRequest())

@@ -83,15 +83,15 @@ def test_per_resource(api_key: ApiKey, request_: Any, part: str, count: int) -> 
     assert [each.error_code for each in parts] == [Error.NOT_CONTROLLER] * count
 
 
-def test_words_of_our_own_stand_where_kafkas_would() -> None:
+def test_a_message_replaces_kafkas_text() -> None:
     request = CreateTopicsRequest(topics=[Creatable(name="a")])
-    for words, said in (("the disk is full", "the disk is full"), (None, Error.KAFKA_STORAGE_ERROR.message)):
-        rejection: Any = reject(ApiKey.CREATE_TOPICS, request, Error.KAFKA_STORAGE_ERROR, words)
-        assert rejection.topics[0].error_message == said
+    for message, expected in (("the disk is full", "the disk is full"), (None, Error.KAFKA_STORAGE_ERROR.message)):
+        rejection: Any = reject(ApiKey.CREATE_TOPICS, request, Error.KAFKA_STORAGE_ERROR, message)
+        assert rejection.topics[0].error_message == expected
 
 
 @pytest.mark.parametrize(
-    ("api_key", "request_", "told"),
+    ("api_key", "request_", "expected"),
     [
         (ApiKey.ALTER_PARTITION, AlterPartitionRequest(), Error.NOT_CONTROLLER),
         (ApiKey.LIST_PARTITION_REASSIGNMENTS, ListPartitionReassignmentsRequest(), Error.NOT_CONTROLLER),
@@ -99,9 +99,9 @@ def test_words_of_our_own_stand_where_kafkas_would() -> None:
         (ApiKey.CONTROLLED_SHUTDOWN, ControlledShutdownRequest(), Error.STALE_CONTROLLER_EPOCH),
     ],
 )
-def test_top_level(api_key: ApiKey, request_: Any, told: Error) -> None:
+def test_top_level(api_key: ApiKey, request_: Any, expected: Error) -> None:
     rejection: Any = reject(api_key, request_, Error.NOT_CONTROLLER)
-    assert rejection.error_code == told
+    assert rejection.error_code == expected
 
 
 def test_tokens() -> None:

@@ -48,8 +48,8 @@ def test_decisions_see_each_other_and_share_one_commit() -> None:
     async def run() -> None:
         store = await opened()
         seen: list[dict[str, str]] = []
-        turn = EventBatch(make_context(1, configs={}))
-        await turn.run(deque(ControllerEvent(setting(value, seen)) for value in "abc"), store, FENCE, at_once)
+        batch = EventBatch(make_context(1, configs={}))
+        await batch.run(deque(ControllerEvent(setting(value, seen)) for value in "abc"), store, FENCE, at_once)
         assert seen == [{}, {"k": "a"}, {"k": "b"}]
         entry = await store.read("/config/brokers/1")
         assert entry is not None
@@ -91,16 +91,16 @@ def test_a_failing_decision_is_left_out() -> None:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         failing: Any = lambda context: 1 / 0  # noqa: E731
         broken = ControllerEvent(failing, answer, lambda error, message: UpdateMetadataResponse(error_code=error))
-        turn = EventBatch(make_context(1, configs={}))
-        await turn.run(
+        batch = EventBatch(make_context(1, configs={}))
+        await batch.run(
             deque([ControllerEvent(setting("a", seen)), broken, ControllerEvent(setting("b", seen))]),
             store,
             FENCE,
             at_once,
         )
         assert answer.result() == UpdateMetadataResponse(error_code=Error.UNKNOWN_SERVER_ERROR)
-        assert turn.context.configs == {"brokers/1": {"k": "b"}}
-        assert len(turn.decided) == 2
+        assert batch.context.configs == {"brokers/1": {"k": "b"}}
+        assert len(batch.decided) == 2
 
     asyncio.run(run())
 
@@ -109,11 +109,11 @@ def test_a_rejected_commit_leaves_nothing() -> None:
     async def run() -> None:
         store = await opened()
         seen: list[dict[str, str]] = []
-        turn = EventBatch(make_context(1, configs={}))
+        batch = EventBatch(make_context(1, configs={}))
         with pytest.raises(FencedOut):
-            await turn.run(deque([ControllerEvent(setting("a", seen))]), store, Fence("/controller_epoch", 9), at_once)
+            await batch.run(deque([ControllerEvent(setting("a", seen))]), store, Fence("/controller_epoch", 9), at_once)
         assert await store.read("/config/brokers/1") is None
-        assert len(turn.taken) == 1, "whoever runs the turn answers for it"
+        assert len(batch.taken) == 1, "the caller completes its futures"
 
     asyncio.run(run())
 
@@ -131,7 +131,7 @@ def test_an_answer_that_changes_nothing_is_fenced_too() -> None:
     asyncio.run(run())
 
 
-def test_a_turn_has_an_end() -> None:
+def test_a_batch_has_a_largest_size() -> None:
     async def run() -> None:
         store = await opened()
         queue = deque(ControllerEvent(lambda context: Decision()) for _ in range(MAX_DECISIONS_PER_COMMIT + 3))
@@ -144,26 +144,26 @@ def test_a_turn_has_an_end() -> None:
 def test_failing_an_answer_happens_once() -> None:
     async def run() -> None:
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        pending = ControllerEvent(
+        event = ControllerEvent(
             lambda context: Decision(), answer, lambda error, message: UpdateMetadataResponse(error_code=error)
         )
-        pending.fail(Error.NOT_CONTROLLER)
-        pending.fail(Error.UNKNOWN_SERVER_ERROR)
+        event.fail(Error.NOT_CONTROLLER)
+        event.fail(Error.UNKNOWN_SERVER_ERROR)
         assert answer.result() == UpdateMetadataResponse(error_code=Error.NOT_CONTROLLER)
         ControllerEvent(lambda context: Decision()).fail(Error.NOT_CONTROLLER)
 
     asyncio.run(run())
 
 
-def test_what_is_too_much_for_one_commit_is_stored_in_several() -> None:
+def test_a_batch_too_large_for_one_commit_is_stored_in_several() -> None:
     """Each commit has the fence, in order. A store without this limit takes one commit."""
 
     async def run() -> None:
         store = await opened()
         store.max_commit_bytes = 300
         seen: list[dict[str, str]] = []
-        turn = EventBatch(make_context(1, configs={}))
-        await turn.run(deque(ControllerEvent(setting(value * 50, seen)) for value in "abc"), store, FENCE, at_once)
+        batch = EventBatch(make_context(1, configs={}))
+        await batch.run(deque(ControllerEvent(setting(value * 50, seen)) for value in "abc"), store, FENCE, at_once)
         entry = await store.read("/config/brokers/1")
         assert entry is not None
         assert entry.version == 2
@@ -173,7 +173,7 @@ def test_what_is_too_much_for_one_commit_is_stored_in_several() -> None:
     asyncio.run(run())
 
 
-def test_what_no_store_can_hold_is_rejected_alone() -> None:
+def test_only_the_change_that_no_store_can_hold_is_rejected() -> None:
     async def run() -> None:
         store = await opened()
         seen: list[dict[str, str]] = []
@@ -191,11 +191,11 @@ def test_what_no_store_can_hold_is_rejected_alone() -> None:
                 ),
             ]
         )
-        turn = EventBatch(make_context(1, configs={}))
-        await turn.run(waiting, store, FENCE, at_once)
+        batch = EventBatch(make_context(1, configs={}))
+        await batch.run(waiting, store, FENCE, at_once)
         assert large.result().error_code == Error.INVALID_REQUEST
         assert seen == [{}, {}]
-        assert [pending.answer for pending, _ in turn.decided] == [small]
+        assert [event.future for event, _ in batch.decided] == [small]
         entry = await store.read("/config/brokers/1")
         assert entry is not None
         assert entry.data == b'{"version":1,"config":{"k":"b"}}'
@@ -203,21 +203,21 @@ def test_what_no_store_can_hold_is_rejected_alone() -> None:
     asyncio.run(run())
 
 
-def test_a_turn_that_is_stored_in_part_is_not_rejected() -> None:
+def test_a_batch_that_is_stored_in_part_is_not_rejected() -> None:
     """Only the store knows the result, as after a lost response: the controller resigns."""
 
     async def run() -> None:
         store = await opened()
         store.max_commit_bytes = 300
         store._shared.free_space_bytes = 500
-        turn = EventBatch(make_context(1, configs={}))
+        batch = EventBatch(make_context(1, configs={}))
         values = ("small", "x" * 1_000)
         with pytest.raises(StoreUnavailable, match="the first 1 commits"):
-            await turn.run(deque(ControllerEvent(setting(value, [])) for value in values), store, FENCE, at_once)
+            await batch.run(deque(ControllerEvent(setting(value, [])) for value in values), store, FENCE, at_once)
         store = await opened()
         store._shared.free_space_bytes = 500
-        turn = EventBatch(make_context(1, configs={}))
+        batch = EventBatch(make_context(1, configs={}))
         with pytest.raises(StoreFull):
-            await turn.run(deque([ControllerEvent(setting("x" * 1_000, []))]), store, FENCE, at_once)
+            await batch.run(deque([ControllerEvent(setting("x" * 1_000, []))]), store, FENCE, at_once)
 
     asyncio.run(run())

@@ -46,15 +46,15 @@ def test_each_once_at_a_time_and_again_later() -> None:
         broker, claim = await a_broker(other), (await try_to_claim(own, 1, 0)).claim
         assert claim is not None
         probe, tasks, known = Held(), list[asyncio.Task[None]](), False
-        suspects = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
+        detector = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
         for _ in range(3):
-            suspects.look_at_broker(broker, claim.fence, lambda broker: known)
+            detector.look_at_broker(broker, claim.fence, lambda broker: known)
         probe.let_go.set()
         await ended(tasks)
         assert probe.asked == [2]
         assert await own.read(broker_id_path(2)) is not None, "not the one that was known then"
         known = True
-        suspects.look_at_broker(broker, claim.fence, lambda broker: known)
+        detector.look_at_broker(broker, claim.fence, lambda broker: known)
         await ended(tasks)
         assert probe.asked == [2, 2]
         assert await own.read(broker_id_path(2)) is None
@@ -62,7 +62,7 @@ def test_each_once_at_a_time_and_again_later() -> None:
     run_with_stores(2, scenario)
 
 
-def test_a_controller_that_was_followed_removes_nobody() -> None:
+def test_a_fenced_controller_removes_no_registration() -> None:
     async def scenario(shared: SharedEntries, own: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
         await own.open_session()
         broker, claim = await a_broker(other), (await try_to_claim(own, 1, 0)).claim
@@ -70,27 +70,27 @@ def test_a_controller_that_was_followed_removes_nobody() -> None:
         await other.commit([Write(CONTROLLER_EPOCH, b"9")])
         probe, tasks = Held(), list[asyncio.Task[None]]()
         probe.let_go.set()
-        suspects = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
-        suspects.look_at_broker(broker, claim.fence, lambda broker: True)
+        detector = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
+        detector.look_at_broker(broker, claim.fence, lambda broker: True)
         await ended(tasks)
         assert await own.read(broker_id_path(2)) is not None
 
     run_with_stores(2, scenario)
 
 
-def test_without_a_probe_nobody_is_dead() -> None:
+def test_without_a_probe_no_node_is_confirmed_dead() -> None:
     async def scenario(shared: SharedEntries, own: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
         broker, found = await a_broker(other), list[int]()
-        suspects = FailureDetector(own, None, lambda work: work.close())
-        suspects.look_at_broker(broker, Fence(CONTROLLER_EPOCH, 0), lambda broker: True)
-        suspects.look_at_controller(2, found.append)
+        detector = FailureDetector(own, None, lambda work: work.close())
+        detector.look_at_broker(broker, Fence(CONTROLLER_EPOCH, 0), lambda broker: True)
+        detector.look_at_controller(2, found.append)
         assert await own.read(broker_id_path(2)) is not None
         assert found == []
 
     run_with_stores(2, scenario)
 
 
-def test_a_broker_that_has_registered_again_meanwhile_is_left_alone() -> None:
+def test_a_broker_that_has_registered_again_meanwhile_is_not_removed() -> None:
     """Even if the controller has not observed it yet: the failed registration is the old one."""
 
     async def scenario(shared: SharedEntries, own: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
@@ -98,8 +98,8 @@ def test_a_broker_that_has_registered_again_meanwhile_is_left_alone() -> None:
         broker, claim = await a_broker(other), (await try_to_claim(own, 1, 0)).claim
         assert claim is not None
         probe, tasks = Held(), list[asyncio.Task[None]]()
-        suspects = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
-        suspects.look_at_broker(broker, claim.fence, lambda broker: True)
+        detector = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
+        detector.look_at_broker(broker, claim.fence, lambda broker: True)
         await own.commit([Delete(broker_id_path(2))])
         again = await register(other, registration(2))
         probe.let_go.set()
@@ -111,7 +111,7 @@ def test_a_broker_that_has_registered_again_meanwhile_is_left_alone() -> None:
     run_with_stores(2, scenario)
 
 
-def test_a_registration_that_a_full_store_keeps_is_tried_again_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_removal_that_a_full_store_rejects_is_retried_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "signalbox.controller.failure_detector")
 
     async def scenario(shared: SharedEntries, own: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
@@ -120,10 +120,10 @@ def test_a_registration_that_a_full_store_keeps_is_tried_again_and_said_once(cap
         assert claim is not None
         probe, tasks = Held(), list[asyncio.Task[None]]()
         probe.let_go.set()
-        suspects = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
-        for room_bytes in (0, 0, 0, None):
-            shared.free_space_bytes = room_bytes
-            suspects.look_at_broker(broker, claim.fence, lambda broker: True)
+        detector = FailureDetector(own, probe, lambda work: tasks.append(asyncio.ensure_future(work)))
+        for capacity_bytes in (0, 0, 0, None):
+            shared.free_space_bytes = capacity_bytes
+            detector.look_at_broker(broker, claim.fence, lambda broker: True)
             await ended(tasks)
         assert await own.read(broker_id_path(2)) is None
 

@@ -113,12 +113,12 @@ def test_every_living_broker_must_support_the_level() -> None:
     context = context_with({})
     older = {**context.brokers, 2: LiveBroker(registration(2, features={"f": (1, 2)}), 200)}
     decision = decided(replace(context, brokers=older), update("f", 3))
-    told = "Invalid update version 3 for feature f. Broker 2 only supports versions 1-2"
-    assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+    message = "Invalid update version 3 for feature f. Broker 2 only supports versions 1-2"
+    assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + message)
     older[2] = LiveBroker(registration(2), 200)
     decision = decided(replace(context, brokers=older), update("f", 1))
-    told = "Invalid update version 1 for feature f. Broker 2 does not support this feature."
-    assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+    message = "Invalid update version 1 for feature f. Broker 2 does not support this feature."
+    assert error(decision) == (Error.INVALID_UPDATE_VERSION, _FAILED + message)
 
 
 @pytest.mark.spec("F2", "F15")
@@ -126,11 +126,11 @@ def test_every_living_controller_must_support_the_level() -> None:
     able = {"f": (1, 3), "g": (2, 2)}
     context = replace(context_with({"f": 1}), controllers={1: {}, 103: {"f": (1, 2)}, 102: able})
     assert error(decided(context, update("f", 2)))[0] is Error.NONE, "of itself this controller knows"
-    told = "Invalid update version 3 for feature f. Controller 103 only supports versions 1-2"
-    assert error(decided(context, update("f", 3))) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+    message = "Invalid update version 3 for feature f. Controller 103 only supports versions 1-2"
+    assert error(decided(context, update("f", 3))) == (Error.INVALID_UPDATE_VERSION, _FAILED + message)
     older = replace(context, controllers={102: able, 103: {}})
-    told = "Invalid update version 2 for feature f. Controller 103 does not support this feature."
-    assert error(decided(older, update("f", 2))) == (Error.INVALID_UPDATE_VERSION, _FAILED + told)
+    message = "Invalid update version 2 for feature f. Controller 103 does not support this feature."
+    assert error(decided(older, update("f", 2))) == (Error.INVALID_UPDATE_VERSION, _FAILED + message)
     assert error(decided(older, update("f", 0, SAFE)))[0] is Error.NONE
     broker = {**older.brokers, 2: LiveBroker(registration(2), 200)}
     first = error(decided(replace(older, brokers=broker), update("f", 2)))[1]
@@ -203,8 +203,8 @@ def test_a_new_cluster_begins_with_nothing_finalized() -> None:
 
 def test_a_broker_that_lacks_a_finalized_feature_is_no_member(caplog: pytest.LogCaptureFixture) -> None:
     context = context_with({"f": 2})
-    stranger = LiveBroker(registration(3), 300)
-    assert brokers_changed(context, inputs(), {**context.brokers, 3: stranger}) == Decision()
+    incompatible = LiveBroker(registration(3), 300)
+    assert brokers_changed(context, inputs(), {**context.brokers, 3: incompatible}) == Decision()
     assert "Broker 3 excluded from the cluster: f is finalized at 2 and not supported" in caplog.text
     able = LiveBroker(registration(3, features={"f": (1, 2)}), 300)
     assert sorted(compatible_brokers({**context.brokers, 3: able}, {"f": 2})) == [1, 2, 3]

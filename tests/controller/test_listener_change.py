@@ -50,19 +50,19 @@ def rejection(
         ({"listeners": "nonsense"}, ""),  # the broker itself rejects it
     ],
 )
-def test_judged_by_what_is_registered(configs: dict[str, str], reason: str) -> None:
+def test_listeners_are_compared_with_registrations(configs: dict[str, str], reason: str) -> None:
     found = rejection(**configs)
     assert reason in found
     assert found.startswith("INVALID_REQUEST") is bool(reason)
 
 
-def test_what_is_stored_for_a_peer_counts_before_it_is_registered() -> None:
+def test_stored_listeners_of_a_peer_are_compared_before_it_registers_them() -> None:
     found = rejection(None, {"listeners": "NEW://host9:7"}, listeners=f"{STANDS},GUEST://host9:7")
     assert "host9:7 is an address of broker 2" in found
 
 
 @pytest.mark.spec("L12")
-def test_a_peer_that_replicates_over_another_listener_is_heard() -> None:
+def test_a_peer_that_replicates_over_another_listener_prevents_the_removal_of_that_listener() -> None:
     rest = "REPLICATION://host1:9101,CONTROL://host1:9201"
     assert "broker 2 replicates over the listener CLIENT" in rejection(
         {"inter_broker_listener": "CLIENT"}, listeners=rest

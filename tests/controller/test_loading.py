@@ -48,8 +48,8 @@ def test_controllers_are_loaded_with_what_they_support() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()
         await create_roots(store)
-        told = registration(101, features={"f": (1, 2)}).encode()
-        await store.commit([Create(controller_id_path(101), told, of_session=True)])
+        payload = registration(101, features={"f": (1, 2)}).encode()
+        await store.commit([Create(controller_id_path(101), payload, of_session=True)])
         assert (await load_context(store, 1, 5, lambda: asyncio.sleep(0))).controllers == {101: {"f": (1, 2)}}
 
     asyncio.run(run())
@@ -66,7 +66,7 @@ def test_an_empty_store() -> None:
     asyncio.run(run())
 
 
-def test_a_damaged_token_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_token_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
@@ -81,7 +81,7 @@ def test_a_damaged_token_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
     asyncio.run(run())
 
 
-def test_damaged_acls_stop_nobody_and_are_written_anew() -> None:
+def test_corrupt_acls_are_ignored_until_they_are_written_again() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
@@ -97,25 +97,25 @@ def test_damaged_acls_stop_nobody_and_are_written_anew() -> None:
     asyncio.run(run())
 
 
-def test_large_stores_are_read_in_breaths() -> None:
+def test_the_load_of_a_large_store_yields() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
         payload = b'{"version":3,"partitions":{"0":[1]}}'
         await store.commit([Create(f"/brokers/topics/t{number}", payload) for number in range(120)])
-        breaths = []
+        yields = []
 
         async def yield_if_due() -> None:
-            breaths.append(True)
+            yields.append(True)
 
         context = await load_context(store, 1, 5, yield_if_due)
         assert len(context.topics) == 120
-        assert len(breaths) == 2
+        assert len(yields) == 2
 
     asyncio.run(run())
 
 
-def test_a_part_knows_what_it_was_asked_for_and_the_names_of_topics() -> None:
+def test_a_part_has_the_requested_entries_and_the_names_of_topics() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()
@@ -124,9 +124,9 @@ def test_a_part_knows_what_it_was_asked_for_and_the_names_of_topics() -> None:
         payload = b'{"version":3,"partitions":{"0":[1]}}'
         await store.commit([Create(topic_path("t.a"), payload), Create(topic_path("u"), payload)])
         await store.commit([Create("/admin/delete_topics/u")])
-        whole = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
+        complete = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
         quota = {"producer_byte_rate": "5"}
-        await store.commit(replay(whole, [ConfigsSet("users/a/clients/b", quota), ConfigsSet("topics/u", {})])[1])
+        await store.commit(replay(complete, [ConfigsSet("users/a/clients/b", quota), ConfigsSet("topics/u", {})])[1])
         part = await load_part(
             store, 1, ["/config/users", topic_path("t.a"), topic_path("gone"), "/config/topics/gone"]
         )
@@ -139,7 +139,7 @@ def test_a_part_knows_what_it_was_asked_for_and_the_names_of_topics() -> None:
     asyncio.run(run())
 
 
-def test_a_whole_context_knows_up_to_which_change_it_is_true() -> None:
+def test_a_complete_context_has_the_version_of_the_change_log() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
@@ -149,13 +149,13 @@ def test_a_whole_context_knows_up_to_which_change_it_is_true() -> None:
     asyncio.run(run())
 
 
-def test_damaged_entries_stop_nobody_and_are_left_as_they_are(caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_entries_prevent_no_load_and_are_not_changed(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
         await store.open_session()
         await register(store, registration(1))
-        damaged = {
+        corrupt = {
             "/feature": b'{"version": 1e999}',
             "/brokers/ids/x": b"{}",
             "/brokers/ids/7": b'{"version": 5}',
@@ -164,17 +164,17 @@ def test_damaged_entries_stop_nobody_and_are_left_as_they_are(caplog: pytest.Log
             "/latest_producer_id_block": b'{"version":1,"broker":1,"block_start":"-9","block_end":"-1"}',
         }
         roots = ("/signalbox_shared_changes", "/latest_producer_id_block")
-        for path, data in damaged.items():
+        for path, data in corrupt.items():
             await store.commit([Write(path, data) if path in roots else Create(path, data)])
         context = await load_context(store, 1, 5, lambda: asyncio.sleep(0))
         assert (set(context.brokers), context.configs) == ({1}, {"users/a": {}})
         assert "/feature" in context.features.read_error
         await store.commit(replay(context, take_over(context, inputs()).records)[1])
-        for path, data in damaged.items():
+        for path, data in corrupt.items():
             entry = await store.read(path)
             assert entry is not None
             assert entry.data == data
-        for path in damaged:
+        for path in corrupt:
             assert path in caplog.text
         epoch = context.brokers[1].broker_epoch
         asked = AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch)

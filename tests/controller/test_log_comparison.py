@@ -176,7 +176,7 @@ LOGS = st.one_of(st.just(NO_LOG), st.builds(LogEnd, st.integers(-1, 3), st.integ
     isr=st.sets(st.sampled_from([1, 2, 3]), min_size=1),
     patience=st.integers(0, 3),
 )
-def test_whatever_the_order_of_return_the_best_log_leads_or_nobody(
+def test_in_any_order_of_return_the_longest_log_leads_or_no_replica_does(
     ends: dict[int, LogEnd], order: list[int], isr: set[int], patience: int
 ) -> None:
     """Brokers return one after the other; the wait ends after `patience` of them."""

@@ -9,7 +9,7 @@ from signalbox.controller.partition_control import (
     is_offline,
     take_replicas_offline,
 )
-from tests.controller.contexts import EPOCH, make_context, told, tp
+from tests.controller.contexts import EPOCH, make_context, state_text, tp
 
 
 def never(topic: str) -> bool:
@@ -22,9 +22,9 @@ def always(topic: str) -> bool:
 
 def test_first_states() -> None:
     context = make_context(2, 3, shutting_down=frozenset({2}))
-    assert told(first_state(context, tp(0), (1, 2, 3))) == "3/0/0 isr 3"
-    assert told(first_state(make_context(2), tp(0), (1, 2))) == "2/0/0 isr 2"
-    assert told(first_state(make_context(2, shutting_down=frozenset({2})), tp(0), (2,))) == "2/0/0 isr 2"
+    assert state_text(first_state(context, tp(0), (1, 2, 3))) == "3/0/0 isr 3"
+    assert state_text(first_state(make_context(2), tp(0), (1, 2))) == "2/0/0 isr 2"
+    assert state_text(first_state(make_context(2, shutting_down=frozenset({2})), tp(0), (2,))) == "2/0/0 isr 2"
     assert first_state(make_context(), tp(0), (1, 2)) is None
 
 
@@ -41,7 +41,7 @@ def test_a_broken_broker_loses_leaderships_and_isr_places() -> None:
     }
     context = make_context(2, 3, topics=topics)
     changes = take_replicas_offline(context, {1}, context.partitions(), never)
-    assert {each.partition.partition: told(each.state) for each in changes} == {
+    assert {each.partition.partition: state_text(each.state) for each in changes} == {
         0: "2/8/4 isr 2 3",
         1: "2/8/4 isr 2 3",
         3: "-1/8/4 isr 1",
@@ -52,7 +52,7 @@ def test_a_broken_broker_loses_leaderships_and_isr_places() -> None:
 def test_brokers_lost_together_are_one_change_each() -> None:
     context = make_context(3, topics={"t": {0: "1* 2 3", 1: "2* 1 isr 2 1", 2: "3* 1 2"}})
     changes = take_replicas_offline(context, {1, 2}, context.partitions(), never)
-    assert {each.partition.partition: told(each.state) for each in changes} == {
+    assert {each.partition.partition: state_text(each.state) for each in changes} == {
         0: "3/8/4 isr 3",
         # No replica can lead. Both members have all acknowledged records, so both stay in the ISR.
         1: "-1/8/4 isr 2 1",
@@ -63,7 +63,7 @@ def test_brokers_lost_together_are_one_change_each() -> None:
 def test_unclean_only_where_it_is_allowed() -> None:
     context = make_context(2, topics={"t": {0: "1* 2 isr 1"}})
     [change] = take_replicas_offline(context, {1}, [tp(0)], always)
-    assert told(change.state) == "2/8/4 isr 2"
+    assert state_text(change.state) == "2/8/4 isr 2"
     assert change.state.recovery == 1
 
 
@@ -72,9 +72,12 @@ def test_bringing_online() -> None:
     context = make_context(2, 3, topics=topics)
     created, changed = bring_online(context, context.partitions(), never)
     assert created == []
-    assert {each.partition.partition: told(each.state) for each in changed} == {0: "2/8/4 isr 2", 4: "3/8/4 isr 3"}
+    assert {each.partition.partition: state_text(each.state) for each in changed} == {
+        0: "2/8/4 isr 2",
+        4: "3/8/4 isr 3",
+    }
     created, changed = bring_online(make_context(1, topics=topics), [tp(1), tp(3)], never)
-    assert {each.partition.partition: told(each.state) for each in created} == {1: "1/0/0 isr 1"}
+    assert {each.partition.partition: state_text(each.state) for each in created} == {1: "1/0/0 isr 1"}
     assert changed == []
 
 

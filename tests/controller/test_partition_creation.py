@@ -100,7 +100,7 @@ def test_a_running_reassignment_is_in_the_way() -> None:
     assert errors(create_partitions(context, inputs(), request)) == [Error.REASSIGNMENT_IN_PROGRESS]
 
 
-def test_lateness_is_told_for_what_was_added() -> None:
+def test_after_the_timeout_added_partitions_get_request_timed_out() -> None:
     decision = decide(wanted("t", 3), wanted("none", 1))
     assert decision.visibility is not None
     late = decision.visibility.when_late()

@@ -29,10 +29,10 @@ def test_as_kafka_places_on_five_brokers() -> None:
 
 def test_added_partitions_go_on_where_the_topic_began() -> None:
     racks = dict.fromkeys(range(5))
-    whole = place_replicas(racks, PlacementRequest(10, 3, start=0), first)
+    complete = place_replicas(racks, PlacementRequest(10, 3, start=0), first)
     added = place_replicas(racks, PlacementRequest(5, 3, first_partition=5, start=0), first)
     assert set(added) == {5, 6, 7, 8, 9}
-    assert [replicas[0] for replicas in added.values()] == [whole[partition][0] for partition in added]
+    assert [replicas[0] for replicas in added.values()] == [complete[partition][0] for partition in added]
 
 
 def test_every_rack_gets_a_replica_before_any_gets_a_second() -> None:

@@ -21,12 +21,12 @@ def test_a_small_imbalance_is_left() -> None:
     assert set(states(rebalance_leaders(context, inputs(leader_imbalance_per_broker_percentage=9)))) == {"t-0"}
 
 
-def test_moving_replicas_are_left_alone() -> None:
+def test_partitions_under_reassignment_are_not_rebalanced() -> None:
     context = make_context(1, 2, 3, topics={"t": {0: "3 1 2* adding 3 removing 1", 1: "1 2*"}})
     assert set(states(rebalance_leaders(context, inputs()))) == {"t-1"}
 
 
-def test_the_dead_get_nothing() -> None:
+def test_dead_brokers_do_not_become_leaders() -> None:
     decision = rebalance_leaders(make_context(2, topics={"t": {0: "1 2*"}}), inputs())
     assert (decision.records, decision.effects) == ((), ())
 

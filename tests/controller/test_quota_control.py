@@ -34,7 +34,7 @@ def decided(*entries: Any, context: ControllerContext | None = None, validate_on
     return alter_client_quotas(context or make_context(1, configs={}), inputs(), request)
 
 
-def told(decision: Decision) -> list[tuple[Error, str | None]]:
+def results(decision: Decision) -> list[tuple[Error, str | None]]:
     response: Any = decision.response
     return [(Error.of(each.error_code), each.error_message) for each in response.entries]
 
@@ -55,7 +55,7 @@ def test_every_kind_of_entity_has_its_place(entity: dict[str, str | None], path:
     [record] = decision.records
     assert isinstance(record, ConfigsSet)
     assert record.entity_path == path
-    assert told(decision) == [(Error.NONE, None)]
+    assert results(decision) == [(Error.NONE, None)]
 
 
 def test_values_are_stored_as_kafka_writes_them() -> None:
@@ -98,7 +98,7 @@ def test_other_configs_of_a_user_stay() -> None:
 )  # fmt: skip
 def test_a_bad_entity_is_rejected_alone(bad: Any, gist: str) -> None:
     decision = decided(bad, entry({"user": "good"}, {"producer_byte_rate": 1.0}))
-    [(error, message), fine] = told(decision)
+    [(error, message), fine] = results(decision)
     assert error is Error.INVALID_REQUEST
     assert gist in (message or "")
     assert fine == (Error.NONE, None)
@@ -107,7 +107,7 @@ def test_a_bad_entity_is_rejected_alone(bad: Any, gist: str) -> None:
 
 def test_an_entity_named_twice_is_rejected_the_second_time() -> None:
     once = entry({"user": "u"}, {"producer_byte_rate": 1.0})
-    assert [error for error, _ in told(decided(once, once))] == [Error.NONE, Error.INVALID_REQUEST]
+    assert [error for error, _ in results(decided(once, once))] == [Error.NONE, Error.INVALID_REQUEST]
 
 
 def test_folders_above_a_pair_are_made_and_kept() -> None:

@@ -152,7 +152,7 @@ def test_it_does_not_end_without_a_target_that_can_lead() -> None:
     assert states(returned) == {"t-0": "4/8/4 isr 4"}
 
 
-def told_to(effects: tuple[Effect, ...], broker_id: int) -> list[LeadersAnnounced]:
+def announced_to(effects: tuple[Effect, ...], broker_id: int) -> list[LeadersAnnounced]:
     return [each for each in effects if isinstance(each, LeadersAnnounced) and each.brokers == (broker_id,)]
 
 
@@ -161,7 +161,7 @@ def test_a_new_controller_goes_on() -> None:
     """The old controller failed before it notified the added replica, or before the last step."""
     waiting = take_over(context_of(MOVING), inputs())
     assert (placed(after(context_of(MOVING), waiting)), states(waiting)) == ("4 1 2 adding 4 removing 2", {})
-    assert told_to(waiting.effects, 4) == [LeadersAnnounced((tp(0),), brokers=(4,), is_new=True)]
+    assert announced_to(waiting.effects, 4) == [LeadersAnnounced((tp(0),), brokers=(4,), is_new=True)]
     arrived = context_of("4 1* 2 isr 1 2 4 adding 4 removing 2")
     ended = take_over(arrived, inputs())
     assert (placed(after(arrived, ended)), states(ended)) == ("4 1 removed 2", {"t-0": "1/8/4 isr 1 4"})

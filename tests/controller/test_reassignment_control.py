@@ -80,8 +80,8 @@ def results(decision: Decision) -> list[tuple[str, int, Error]]:
 def test_rejections(topic: str, partition: int, replicas: Sequence[int] | None, error: Error) -> None:
     decision = decide((topic, partition, replicas))
     assert (results(decision), decision.records, decision.effects) == ([(topic, partition, error)], (), ())
-    [told] = response_of(decision).responses[0].partitions
-    assert told.error_message
+    [result] = response_of(decision).responses[0].partitions
+    assert result.error_message
 
 
 def test_a_replica_that_is_away_may_stay() -> None:

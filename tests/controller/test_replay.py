@@ -224,7 +224,7 @@ def test_what_another_program_left_half_made() -> None:
     asyncio.run(run())
 
 
-def test_a_state_that_somebody_else_changed_is_not_overwritten() -> None:
+def test_a_state_that_another_writer_changed_is_not_overwritten() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         context = await stored(store, CREATION)
@@ -238,11 +238,11 @@ def test_a_state_that_somebody_else_changed_is_not_overwritten() -> None:
 
 def test_records_of_processes_are_not_stored() -> None:
     context = make_context(1, 2, topics={"t": {0: "1*"}}, deleting={"t": frozenset({ReplicaOfTopic(0, 1)})})
-    newcomer = live(3)[3]
+    new_broker = live(3)[3]
     after, operations = replay(
         context,
         [
-            rec.BrokerJoined(newcomer),
+            rec.BrokerJoined(new_broker),
             rec.BrokerShutsDown(2),
             rec.ReplicasOffline(1, frozenset({tp(0)})),
             rec.ReplicasDeleted("t", frozenset({ReplicaOfTopic(0, 1)})),

@@ -58,7 +58,7 @@ from tests.controller.cluster import (
     Scenario,
     brokers_known,
     create,
-    good_answer,
+    good_response,
     inputs,
     register,
     registration,
@@ -66,7 +66,7 @@ from tests.controller.cluster import (
     start_three,
     stop,
 )
-from tests.controller.contexts import told, tp
+from tests.controller.contexts import state_text, tp
 from tests.metadata.store.worlds import fill, make_room
 
 
@@ -79,7 +79,7 @@ async def the_controller(nodes: Sequence[ControllerNode]) -> ControllerNode:
     return next(node for node in nodes if node.controller.is_active)
 
 
-def test_a_topic_is_stored_told_and_visible(run: Callable[[Scenario], None]) -> None:
+def test_a_topic_is_stored_announced_and_visible(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         nodes = await start_three(participant)
         controller = nodes[0]
@@ -165,15 +165,15 @@ def test_a_dead_broker_loses_its_leaderships_and_gets_its_replicas_back(run: Cal
         nodes[1].store.abandon()
         await controller.until(lambda: brokers_known(controller) == {1, 3})
         assert controller.controller.context is not None
-        assert told(controller.controller.context.state(tp(1))) == "3/1/1 isr 3 1"
-        assert told(controller.controller.context.state(tp(0))) == "1/1/1 isr 1 3"
+        assert state_text(controller.controller.context.state(tp(1))) == "3/1/1 isr 3 1"
+        assert state_text(controller.controller.context.state(tp(0))) == "1/1/1 isr 1 3"
         await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 3)
         controller.channels.sent.clear()
         back = await start_node(2, participant())
         await controller.until(lambda: bool(controller.channels.requests_to(2, LeaderAndIsrRequest)))
         updates = controller.channels.requests_to(2, UpdateMetadataRequest)
         assert updates[0].broker_epoch == back.broker_epoch > nodes[1].broker_epoch
-        assert updates[0].topic_states, "a newcomer is told everything first"
+        assert updates[0].topic_states, "a new broker gets the full metadata first"
         await stop([controller, nodes[2], back])
 
     run(scenario)
@@ -312,7 +312,7 @@ def test_what_leaders_store_reaches_brokers_without_leader_and_isr(run: Callable
         await leader.commit([Create(ISR_CHANGE_PREFIX, b"nonsense", numbered=True)])
         await announce_isr_changes(leader, [tp(0), TopicPartition("unknown", 0)])
         await controller.until(lambda: controller.cache.image.topics["t"].partitions[0].isr == (1, 2))
-        assert told(controller.controller.context.state(tp(0))) == "1/0/1 isr 1 2"  # type: ignore[union-attr]
+        assert state_text(controller.controller.context.state(tp(0))) == "1/0/1 isr 1 2"  # type: ignore[union-attr]
         for broker_id in (1, 2, 3):
             await controller.until(partial(controller.channels.requests_to, broker_id, UpdateMetadataRequest))
             assert controller.channels.requests_to(broker_id, LeaderAndIsrRequest) == []
@@ -325,7 +325,7 @@ def test_what_leaders_store_reaches_brokers_without_leader_and_isr(run: Callable
 
 
 @pytest.mark.spec("M2", "M3")
-def test_a_leader_that_dies_before_it_tells_of_its_isr(run: Callable[[Scenario], None]) -> None:
+def test_a_leader_that_fails_before_it_announces_its_isr(run: Callable[[Scenario], None]) -> None:
     """The controller would elect by a stale ISR: its commit is rejected, it reads the state and elects by that."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
@@ -339,15 +339,15 @@ def test_a_leader_that_dies_before_it_tells_of_its_isr(run: Callable[[Scenario],
         await controller.until(lambda: controller.cache.image.topics["t"].partitions[1].leader == 1)
         context = controller.controller.context
         assert context is not None
-        assert told(context.state(tp(1))) == "1/1/2 isr 1"
-        assert context.controller_epoch == 1, "in the same term"
+        assert state_text(context.state(tp(1))) == "1/1/2 isr 1"
+        assert context.controller_epoch == 1, "in the same controller epoch"
         await stop([controller, nodes[2]])
 
     run(scenario)
 
 
 @pytest.mark.spec("M2", "M3")
-def test_a_follower_that_dies_in_an_isr_that_nobody_was_told_of(run: Callable[[Scenario], None]) -> None:
+def test_a_follower_that_fails_in_an_isr_that_the_controller_has_not_observed(run: Callable[[Scenario], None]) -> None:
     """Otherwise it would stay in the ISR until it lags, and no record would be acknowledged meanwhile."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
@@ -368,7 +368,7 @@ def test_a_follower_that_dies_in_an_isr_that_nobody_was_told_of(run: Callable[[S
         await controller.until(lambda: brokers_known(controller) == {1, 3, 4})
         context = controller.controller.context
         assert context is not None
-        assert told(context.state(tp(0))) == "1/1/3 isr 1"
+        assert state_text(context.state(tp(0))) == "1/1/3 isr 1"
         assert context.controller_epoch == 1
         await stop([controller, nodes[2]])
 
@@ -427,7 +427,7 @@ def test_a_failed_log_directory_moves_leaders(run: Callable[[Scenario], None]) -
         await create(controller, "t")
 
         def broken(broker_id: int, request: Message) -> Message:
-            answer = good_answer(request)
+            answer = good_response(request)
             if broker_id == 2 and isinstance(answer, LeaderAndIsrResponse):
                 for topic in answer.topics:
                     for each in topic.partition_errors:
@@ -444,7 +444,7 @@ def test_a_failed_log_directory_moves_leaders(run: Callable[[Scenario], None]) -
     run(scenario)
 
 
-class Verdict:
+class FixedProbe:
     """A probe with a fixed result."""
 
     def __init__(self, dead: bool) -> None:
@@ -459,7 +459,7 @@ class Verdict:
 @pytest.mark.parametrize("dead", [True, False])
 def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Scenario], None], dead: bool) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
-        store, probe = participant(), Verdict(dead)
+        store, probe = participant(), FixedProbe(dead)
         await store.open_session()
         await create_roots(store)
         cache = MetadataCache()
@@ -476,8 +476,8 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
         store.watch(broker_id_path(2), gone.set)
         assert await store.read(broker_id_path(2)) is not None
         for _ in range(3):
-            controller.broker_refuses(2, was_connected=True)
-        controller.broker_refuses(9, was_connected=True)
+            controller.on_broker_connection_refused(2, was_connected=True)
+        controller.on_broker_connection_refused(9, was_connected=True)
         if dead:
             await node.until(lambda: brokers_known(node) == {3})
             assert await store.read(broker_id_path(2)) is None
@@ -491,27 +491,27 @@ def test_a_closed_connection_is_confirmed_and_acted_on_at_once(run: Callable[[Sc
     run(scenario)
 
 
-def test_a_newcomer_that_does_not_listen_yet_is_waited_for(run: Callable[[Scenario], None]) -> None:
+def test_a_new_broker_that_does_not_listen_yet_is_waited_for(run: Callable[[Scenario], None]) -> None:
     """Kafka's brokers register before they listen. A broker that registered before the election is not waited for."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
-        found, store, newcomer = participant(), participant(), participant()
-        for peer in (found, store, newcomer):
+        found, store, new_broker = participant(), participant(), participant()
+        for peer in (found, store, new_broker):
             await peer.open_session()
         await create_roots(store)
         await register(found, registration(2))
-        cache, probe = MetadataCache(), Verdict(dead=True)
+        cache, probe = MetadataCache(), FixedProbe(dead=True)
         channels = RecordingChannels(cache, 1)
         controller = Controller(1, store, Dependencies(channels, cache, probe), inputs())
         node = ControllerNode(1, store, controller, channels, cache, 0)
         await controller.start()
         await node.until(lambda: brokers_known(node) == {2})
-        await register(newcomer, registration(3))
+        await register(new_broker, registration(3))
         await node.until(lambda: brokers_known(node) == {2, 3})
-        controller.broker_refuses(3, was_connected=False)
-        controller.broker_refuses(2, was_connected=False)
+        controller.on_broker_connection_refused(3, was_connected=False)
+        controller.on_broker_connection_refused(2, was_connected=False)
         await node.until(lambda: brokers_known(node) == {3})
-        controller.broker_refuses(3, was_connected=True)
+        controller.on_broker_connection_refused(3, was_connected=True)
         await node.until(lambda: brokers_known(node) == set())
         assert probe.asked == [(2, 3), (3, 3)]
         await controller.stop()
@@ -521,42 +521,42 @@ def test_a_newcomer_that_does_not_listen_yet_is_waited_for(run: Callable[[Scenar
 
 @pytest.mark.spec("M3")
 @pytest.mark.parametrize("dead", [True, False])
-def test_a_controller_that_refuses_is_followed_before_its_session_ends(
+def test_a_controller_that_refuses_connections_is_replaced_before_its_session_ends(
     run: Callable[[Scenario], None], dead: bool
 ) -> None:
     """In this test the old controller still runs and its session lasts: it resigns, and only one controller is left."""
 
     async def scenario(participant: Callable[[], Any]) -> None:
         [old, *_] = nodes = await start_three(participant)
-        probe = Verdict(dead)
+        probe = FixedProbe(dead)
         store = participant()
         await store.open_session()
         await register(store, registration(4))
         cache = MetadataCache()
         channels = RecordingChannels(cache, 4)
-        heir = ControllerNode(
+        successor = ControllerNode(
             4, store, Controller(4, store, Dependencies(channels, cache, probe), inputs()), channels, cache, 0
         )
-        await heir.controller.start()
+        await successor.controller.start()
         await old.until(lambda: brokers_known(old) == {1, 2, 3, 4})
-        await heir.until(lambda: heir.controller._controller_id == 1)
+        await successor.until(lambda: successor.controller._controller_id == 1)
         for _ in range(3):
-            heir.controller.controller_refuses(1)
-        heir.controller.controller_refuses(2)
+            successor.controller.on_controller_connection_refused(1)
+        successor.controller.on_controller_connection_refused(2)
         if dead:
-            await heir.until_active()
+            await successor.until_active()
             await old.until(lambda: not old.controller.is_active)
             assert await create(old, "late") == [Error.NOT_CONTROLLER]
-            assert await create(heir, "t") == [Error.NONE]
-            assert heir.controller.context is not None
-            assert heir.controller.context.controller_epoch == 2
+            assert await create(successor, "t") == [Error.NONE]
+            assert successor.controller.context is not None
+            assert successor.controller.context.controller_epoch == 2
         else:
-            await heir.until(lambda: probe.asked != [])
+            await successor.until(lambda: probe.asked != [])
             await store.commit([Create("/settled")])
             assert old.controller.is_active
-            assert not heir.controller.is_active
+            assert not successor.controller.is_active
         assert probe.asked == [(1, 3)]
-        await stop([*nodes, heir])
+        await stop([*nodes, successor])
 
     run(scenario)
 
@@ -587,10 +587,10 @@ def test_tokens_whose_time_is_over_go_by_themselves(run: Callable[[Scenario], No
         await node.until_active()
         wanted = CreateDelegationTokenRequest(max_lifetime_ms=1_000)
         asked = TokenRequest(KafkaPrincipal("User", "alice"), wanted)
-        told: Any = await node.controller.handle(ApiKey.CREATE_DELEGATION_TOKEN, asked)
-        assert await node.store.children(DELEGATION_TOKENS) == [told.token_id]
+        created: Any = await node.controller.handle(ApiKey.CREATE_DELEGATION_TOKEN, asked)
+        assert await node.store.children(DELEGATION_TOKENS) == [created.token_id]
         await node.until(lambda: node.controller.context is not None and not node.controller.context.tokens)
-        assert SystemClock().now_ms() > told.max_timestamp_ms
+        assert SystemClock().now_ms() > created.max_timestamp_ms
         assert await node.store.children(DELEGATION_TOKENS) == []
         await stop([node])
 
@@ -657,11 +657,11 @@ def test_a_large_decision_gives_way_to_others(run: Callable[[Scenario], None]) -
         node = await start_node(1, participant())
         await node.until_active()
         loop = asyncio.get_running_loop()
-        turns = 0
+        runs = 0
 
         def count() -> None:
-            nonlocal turns
-            turns += 1
+            nonlocal runs
+            runs += 1
             if not created.done():
                 loop.call_soon(count)
 
@@ -672,7 +672,7 @@ def test_a_large_decision_gives_way_to_others(run: Callable[[Scenario], None]) -
         answer: Any = await created
         assert answer.topics[0].error_code == Error.NONE
         # Tens of milliseconds of work in slices of 0.2 ms; without slices the loop would run only a few times.
-        assert turns > 50
+        assert runs > 50
         await node.controller.stop()
 
     run(scenario)
@@ -712,7 +712,7 @@ def test_a_dedicated_controller_keeps_its_own_metadata(run: Callable[[Scenario],
         store, cache = participant(), MetadataCache()
         await store.open_session()
         channels = RecordingChannels(cache, 0)
-        controller = Controller(101, store, Dependencies(channels, cache, tells_itself=True), inputs())
+        controller = Controller(101, store, Dependencies(channels, cache, updates_own_cache=True), inputs())
         node = ControllerNode(101, store, controller, channels, cache, -1)
         await controller.start()
         await node.until(lambda: controller.is_active)
@@ -774,7 +774,7 @@ def test_a_full_store_rejects_the_change_and_the_term_goes_on(run: Callable[[Sce
     run(scenario)
 
 
-def test_elections_that_find_no_room_are_made_when_there_is_some() -> None:
+def test_elections_are_deferred_while_the_store_is_full() -> None:
     async def scenario() -> None:
         shared = SharedEntries()
         nodes = await start_three(lambda: MemoryMetadataStore(shared))
@@ -789,7 +789,7 @@ def test_elections_that_find_no_room_are_made_when_there_is_some() -> None:
         shared.free_space_bytes = None
         await controller.until(lambda: brokers_known(controller) == {1, 3})
         assert controller.controller.context is not None
-        assert told(controller.controller.context.state(tp(1))) == "3/1/1 isr 3 1"
+        assert state_text(controller.controller.context.state(tp(1))) == "3/1/1 isr 3 1"
         assert controller.controller.context.controller_epoch == 1
         assert len(controller.controller.queue) == 0
         await stop([controller, nodes[2]])
@@ -854,7 +854,7 @@ def test_an_election_waits_for_members_of_the_isr_for_a_while_only(
         node = await start_node(1, participant(), restarted, unclean_shutdown_election_wait_ms=50)
 
         def answer(broker_id: int, request: Message) -> Message:
-            response = good_answer(request)
+            response = good_response(request)
             if isinstance(response, LeaderAndIsrResponse):
                 for each in (entry for topic in response.topics for entry in topic.partition_errors):
                     own_tags.put_log_end(each, *((3, 10) if has_log else (-1, -1)))

@@ -112,8 +112,8 @@ def test_the_bounds_are_taken(iterations: int) -> None:
 
 
 def test_nothing_secret_is_answered_or_shown() -> None:
-    decision, _ = alter(put("bob"), drop("nobody"))
-    told = repr(decision.response)
+    decision, _ = alter(put("bob"), drop("unknown"))
+    response = repr(decision.response)
     [record] = decision.records
     assert isinstance(record, ConfigsSet)
-    assert record.configs["SCRAM-SHA-256"] not in told
+    assert record.configs["SCRAM-SHA-256"] not in response

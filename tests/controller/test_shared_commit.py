@@ -26,7 +26,7 @@ async def opened(participant: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.spec("F17")
-def test_who_has_not_seen_the_last_change_writes_nothing(run: Callable[[Scenario], None]) -> None:
+def test_a_writer_that_has_not_seen_the_last_change_writes_nothing(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         store = await opened(participant)
         seen = MetadataChangeLog()
@@ -35,8 +35,8 @@ def test_who_has_not_seen_the_last_change_writes_nothing(run: Callable[[Scenario
         with pytest.raises(ConcurrentMetadataUpdate):
             await commit_shared(store, [Write(USER, b"2")], FENCE, seen)
         assert (await store.read(USER)).data == b"1"
-        told = await commit_shared(store, [Write(USER, b"2")], FENCE, MetadataChangeLog(after.version))
-        assert decode_shared_changes(await store.read(SHARED_CHANGES)) == told == MetadataChangeLog(2)
+        log = await commit_shared(store, [Write(USER, b"2")], FENCE, MetadataChangeLog(after.version))
+        assert decode_shared_changes(await store.read(SHARED_CHANGES)) == log == MetadataChangeLog(2)
 
     run(scenario)
 
@@ -53,7 +53,9 @@ def test_a_fenced_writer_writes_nothing(run: Callable[[Scenario], None]) -> None
     run(scenario)
 
 
-def test_other_conflicts_and_other_entries_are_left_alone(run: Callable[[Scenario], None]) -> None:
+def test_other_conflicts_are_not_translated_and_other_entries_need_no_change_log(
+    run: Callable[[Scenario], None],
+) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         store = await opened(participant)
         await store.commit([Create(USER)])

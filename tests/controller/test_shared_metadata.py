@@ -35,13 +35,13 @@ def test_what_is_newer_is_taken_over_and_what_is_gone_goes() -> None:
     read = SharedRead(6, paths, part(configs={"topics/t": {"retention.ms": "6"}}, acls={PATTERN: READ}))
     decision = shared_changed(CONTEXT, inputs(), read)
     after, stored = replay(CONTEXT, decision.records)
-    assert stored == [], "it stands in the store already"
+    assert stored == [], "the store has it already"
     assert (after.configs, after.acls) == ({"topics/t": {"retention.ms": "6"}}, {PATTERN: READ})
     assert after.shared_version == 6
     assert shared_changed(after, inputs(), read).records == ()
 
 
-def test_what_the_controller_learnt_by_another_way_meanwhile_stays() -> None:
+def test_changes_that_the_controller_has_applied_meanwhile_are_kept() -> None:
     read = SharedRead(6, {"/config/topics/t": 3, "/brokers/topics/u": 4}, part(topics={"u": {0: "1 2 isr new"}}))
     after = preview(CONTEXT, shared_changed(CONTEXT, inputs(), read).records)
     assert (after.configs, set(after.topics), after.shared_version) == (CONTEXT.configs, {"t"}, 6)

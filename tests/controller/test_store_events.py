@@ -26,34 +26,34 @@ class World:
         self.ended: list[str] = []
         self.queue = DecisionQueue(ManualClock(), lambda: None, lambda seconds, call: None)
         store = MemoryMetadataStore(SharedEntries())
-        self.news = StoreEvents(store, inputs(), self.queue, lambda: self.context, self.ended.append)
+        self.events = StoreEvents(store, inputs(), self.queue, lambda: self.context, self.ended.append)
 
 
-def test_who_has_gone_is_an_event_that_nobody_waits_for() -> None:
+def test_a_failed_broker_is_an_internal_event() -> None:
     context = make_context(1, 2)
     world = World(context)
-    asyncio.run(world.news.on_brokers_changed({1: context.brokers[1]}))
-    world.news.log_dir_failed(1)
+    asyncio.run(world.events.on_brokers_changed({1: context.brokers[1]}))
+    world.events.log_dir_failed(1)
     gone, failed = world.queue.begin(EventBatch(context))
-    assert (gone.answer, failed.answer) == (None, None)
+    assert (gone.future, failed.future) == (None, None)
     assert BrokerLeft(2) in gone.decide(context).records
     assert world.ended == []
 
 
 def test_off_the_controller_there_is_nothing_to_compare_with() -> None:
     world = World(None)
-    assert asyncio.run(world.news.of_states([TopicPartition("t", 0)])) is None
-    assert asyncio.run(world.news.of_shared()) is None
-    asyncio.run(world.news.isr_changed([TopicPartition("t", 0)]))
+    assert asyncio.run(world.events.partition_state_update([TopicPartition("t", 0)])) is None
+    assert asyncio.run(world.events.shared_metadata_update()) is None
+    asyncio.run(world.events.isr_changed([TopicPartition("t", 0)]))
     assert not world.queue.is_ready
 
 
-def test_what_only_a_new_term_can_take_in_ends_the_term() -> None:
+def test_a_change_that_only_a_new_election_can_load_ends_the_controller_epoch() -> None:
     world = World(make_context(1))
-    world.news.on_corruption_changed()
-    world.news.news_failed(StoreError("away"))
+    world.events.on_corruption_changed()
+    world.events.on_read_failed(StoreError("away"))
     assert world.ended == [
-        "damaged topics have changed in the store: the next term reads them",
-        "news from the store could not be read: away",
+        "corrupt topic entries have changed in the metadata store: the next controller epoch reads them",
+        "changes in the metadata store could not be read: away",
     ]
     assert not world.queue.is_ready

@@ -41,39 +41,39 @@ class Reader:
         self.isr_of: list[list[TopicPartition]] = []
         self.errors: list[Exception] = []
         self.changes = 0
-        self.news = asyncio.Event()
+        self.called = asyncio.Event()
 
     async def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
         self.brokers.append(sorted(brokers))
-        self.news.set()
+        self.called.set()
 
     def on_controllers_changed(self, controllers: Mapping[int, LevelRanges]) -> None:
         self.controllers.append(controllers)
-        self.news.set()
+        self.called.set()
 
     def log_dir_failed(self, broker_id: int) -> None:
         self.failed.append(broker_id)
-        self.news.set()
+        self.called.set()
 
     async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
         self.isr_of.append(list(partitions))
-        self.news.set()
+        self.called.set()
 
     async def look_at_shared(self) -> None:
-        raise AssertionError("nobody stored anything")
+        raise AssertionError("no node stored anything")
 
-    def news_failed(self, error: Exception) -> None:
+    def on_read_failed(self, error: Exception) -> None:
         self.errors.append(error)
-        self.news.set()
+        self.called.set()
 
     def on_corruption_changed(self) -> None:
         self.changes += 1
-        self.news.set()
+        self.called.set()
 
     async def until(self, expected: object, attribute: str) -> None:
         while getattr(self, attribute)[-1:] != [expected]:
-            await self.news.wait()
-            self.news.clear()
+            await self.called.wait()
+            self.called.clear()
 
 
 TASKS: set[asyncio.Task[None]] = set()
@@ -89,9 +89,9 @@ def test_brokers_come_and_go() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, brokers: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1")])
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open({})
-        news.look_at_brokers()
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher.open({})
+        watcher.look_at_brokers()
         await reader.until([], "brokers")
         await brokers.open_session()
         await register(brokers, registration(1))
@@ -99,11 +99,11 @@ def test_brokers_come_and_go() -> None:
         await register(brokers, registration(2))
         await brokers.commit([Delete(broker_id_path(1))])
         await reader.until([2], "brokers")
-        news.close()
-        told = len(reader.brokers)
+        watcher.close()
+        calls = len(reader.brokers)
         await brokers.close()
         await asyncio.sleep(0)
-        assert len(reader.brokers) == told
+        assert len(reader.brokers) == calls
 
     run_with_stores(2, scenario)
 
@@ -113,20 +113,20 @@ def test_dedicated_controllers_come_and_go_with_what_they_support(caplog: pytest
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, other: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1")])
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open({})
-        news.look_at_controllers()
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher.open({})
+        watcher.look_at_controllers()
         await reader.until({}, "controllers")
         await other.open_session()
-        told = registration(101, features={"f": (1, 2)}).encode()
-        await other.commit([Create(controller_id_path(101), told, of_session=True)])
+        payload = registration(101, features={"f": (1, 2)}).encode()
+        await other.commit([Create(controller_id_path(101), payload, of_session=True)])
         await reader.until({101: {"f": (1, 2)}}, "controllers")
         await other.commit([Create(controller_id_path(102), b"torn", of_session=True), Create(f"{CONTROLLER_IDS}/x")])
         await reader.until({101: {"f": (1, 2)}, 102: {}}, "controllers")
         assert "is treated as supporting no features (path=/signalbox_controllers/102)" in caplog.text
         await other.close()
         await reader.until({}, "controllers")
-        news.close()
+        watcher.close()
 
     run_with_stores(2, scenario)
 
@@ -137,9 +137,9 @@ def test_failed_directories_are_read_once_and_removed() -> None:
         await store.commit([Create("/controller_epoch", b"1")])
         await broker.commit([Create(f"{LOG_DIR_EVENTS}/log_dir_event_", b"?", numbered=True)])
         await report_log_dir_failure(broker, 3)
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open({})
-        news.look_at_log_dirs()
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher.open({})
+        watcher.look_at_log_dirs()
         await reader.until(3, "failed")
         await report_log_dir_failure(broker, 4)
         await reader.until(4, "failed")
@@ -149,7 +149,7 @@ def test_failed_directories_are_read_once_and_removed() -> None:
             await emptied.wait()
             emptied.clear()
         assert reader.failed == [3, 4]
-        news.close()
+        watcher.close()
 
     run_with_stores(2, scenario)
 
@@ -163,7 +163,7 @@ def test_changes_of_the_isr_are_read_once_and_removed_also_the_unreadable(caplog
         await leader.commit([Create(ISR_CHANGE_PREFIX, b"?", numbered=True)])
         await announce_isr_changes(leader, [first])
         await announce_isr_changes(leader, [second])
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
         emptied = asyncio.Event()
         leader.watch(ISR_CHANGES, emptied.set)
 
@@ -172,8 +172,8 @@ def test_changes_of_the_isr_are_read_once_and_removed_also_the_unreadable(caplog
                 await emptied.wait()
                 emptied.clear()
 
-        news.open({})
-        news.look_at_isr_changes()
+        watcher.open({})
+        watcher.look_at_isr_changes()
         await until_empty()
         assert reader.isr_of == [[first, second]]
         assert f"{ISR_CHANGE_PREFIX}0000000000" in caplog.text
@@ -181,7 +181,7 @@ def test_changes_of_the_isr_are_read_once_and_removed_also_the_unreadable(caplog
         await reader.until([second], "isr_of")
         await until_empty()
         assert reader.isr_of == [[first, second], [second]]
-        news.close()
+        watcher.close()
         assert not reader.errors
 
     run_with_stores(2, scenario)
@@ -194,34 +194,34 @@ def test_a_fenced_controller_removes_no_change_of_the_isr() -> None:
         await store.commit([Create("/controller_epoch", b"1")])
         await store.commit([Write("/controller_epoch", b"2")])
         await announce_isr_changes(leader, [TopicPartition("t", 0)])
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open({})
-        news.look_at_isr_changes()
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher.open({})
+        watcher.look_at_isr_changes()
         await asyncio.gather(*TASKS)
         assert len(await leader.children(ISR_CHANGES)) == 1
-        news.close()
+        watcher.close()
 
     run_with_stores(2, scenario)
 
 
-def test_a_damaged_topic_that_is_mended_is_news() -> None:
+def test_the_repair_of_a_corrupt_topic_is_reported() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, operator: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1"), Create(topic_path("t"), b"?")])
-        damage = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).damage
-        assert damage is not None
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open({"t": damage})
-        news.look_at_damage()
+        corruption = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).corruption
+        assert corruption is not None
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher.open({"t": corruption})
+        watcher.look_at_corrupt_entries()
         await asyncio.gather(*TASKS)
         await operator.commit([Write(topic_path("t"), b"?")])
         await asyncio.gather(*TASKS)
         assert reader.changes == 0, "it is what it was"
-        reader.news.clear()
+        reader.called.clear()
         await operator.commit([Write(topic_path("t"), b'{"version":3,"partitions":{"0":[1]}}')])
-        await reader.news.wait()
+        await reader.called.wait()
         assert reader.changes == 1
-        news.close()
+        watcher.close()
 
     run_with_stores(2, scenario)
 
@@ -235,10 +235,10 @@ def test_a_registration_that_cannot_be_read_is_none(caplog: pytest.LogCaptureFix
         await register(store, registration(1))
         await register(store, registration(2))
         await store.commit([Write(broker_id_path(1), b"?")])
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open({})
-        news.look_at_brokers()
-        await reader.news.wait()
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher.open({})
+        watcher.look_at_brokers()
+        await reader.called.wait()
         assert reader.brokers == [[2]]
         await register(store, registration(3))
         await reader.until([2, 3], "brokers")
@@ -246,50 +246,49 @@ def test_a_registration_that_cannot_be_read_is_none(caplog: pytest.LogCaptureFix
         await store.commit([Write(broker_id_path(1), registration(1).encode())])
         await reader.until([1, 2, 3], "brokers")
         assert not reader.errors
-        news.close()
+        watcher.close()
 
     run_with_stores(1, scenario)
 
 
-def test_a_broker_that_says_something_else_is_news() -> None:
+def test_a_changed_registration_is_reported() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, brokers: MemoryMetadataStore) -> None:
-        told: list[int] = []
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1")])
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
         await brokers.open_session()
         await register(brokers, registration(1))
-        news.open({})
-        news.look_at_brokers()
+        watcher.open({})
+        watcher.look_at_brokers()
         await reader.until([1], "brokers")
         await asyncio.gather(*TASKS)  # the second read, after the new watch was set
-        told.append(len(reader.brokers))
+        calls = len(reader.brokers)
         await brokers.commit([Write(broker_id_path(1), registration(1, rack="elsewhere").encode())])
-        while len(reader.brokers) == told[0]:
-            await reader.news.wait()
-            reader.news.clear()
-        news.close()
+        while len(reader.brokers) == calls:
+            await reader.called.wait()
+            reader.called.clear()
+        watcher.close()
 
     run_with_stores(2, scenario)
 
 
-def test_on_a_full_store_a_failed_directory_is_told_and_its_event_stays() -> None:
+def test_on_a_full_store_a_failed_directory_is_reported_and_its_notification_is_kept() -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore, broker: MemoryMetadataStore) -> None:
         reader = Reader()
         await store.commit([Create("/controller_epoch", b"1")])
         await report_log_dir_failure(broker, 3)
-        news = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
-        news.open({})
+        watcher = StoreWatcher(store, Fence("/controller_epoch", 0), reader, spawn)
+        watcher.open({})
         shared.free_space_bytes = 0
-        news.look_at_log_dirs()
+        watcher.look_at_log_dirs()
         await reader.until(3, "failed")
         await asyncio.gather(*TASKS)
         assert len(await broker.children(LOG_DIR_EVENTS)) == 1
         shared.free_space_bytes = None
-        news.look_at_log_dirs()
+        watcher.look_at_log_dirs()
         await asyncio.gather(*TASKS)
         assert await broker.children(LOG_DIR_EVENTS) == []
         assert (reader.failed, reader.errors) == ([3, 3], [])
-        news.close()
+        watcher.close()
 
     run_with_stores(2, scenario)

@@ -66,27 +66,33 @@ def expire(
 
 
 def test_a_token_of_ones_own() -> None:
-    decision, told = create(renewers=[BOB])
+    decision, response = create(renewers=[BOB])
     [record] = decision.records
     assert isinstance(record, TokenSet)
     token = record.token
     assert (token.owner, token.requester, token.renewers) == (ALICE, ALICE, (BOB,))
     assert (token.issue_ms, token.expiry_ms, token.max_ms) == (NOW, NOW + PERIOD, NOW + MAX)
     assert len(uuid_bytes(token.token_id)) == 16
-    assert (told.error_code, told.token_id, told.hmac) == (0, token.token_id, b""), "the handler adds the HMAC"
-    assert (told.issue_timestamp_ms, told.expiry_timestamp_ms, told.max_timestamp_ms) == (NOW, NOW + PERIOD, NOW + MAX)
-    assert (told.principal_type, told.principal_name) == ("User", "alice")
-    assert (told.token_requester_principal_type, told.token_requester_principal_name) == ("User", "alice")
+    assert (response.error_code, response.token_id, response.hmac) == (0, token.token_id, b""), (
+        "the handler adds the HMAC"
+    )
+    assert (response.issue_timestamp_ms, response.expiry_timestamp_ms, response.max_timestamp_ms) == (
+        NOW,
+        NOW + PERIOD,
+        NOW + MAX,
+    )
+    assert (response.principal_type, response.principal_name) == ("User", "alice")
+    assert (response.token_requester_principal_type, response.token_requester_principal_name) == ("User", "alice")
 
 
 def test_a_token_for_another() -> None:
-    decision, told = create(CAROL, owner_principal_type="User", owner_principal_name="alice")
+    decision, response = create(CAROL, owner_principal_type="User", owner_principal_name="alice")
     [record] = decision.records
     assert isinstance(record, TokenSet)
     assert (record.token.owner, record.token.requester) == (ALICE, CAROL)
-    assert (told.principal_name, told.token_requester_principal_name) == ("alice", "carol")
-    _, told = create(CAROL, owner_principal_type="User", owner_principal_name="")
-    assert told.principal_name == "carol", "an empty name is none"
+    assert (response.principal_name, response.token_requester_principal_name) == ("alice", "carol")
+    _, response = create(CAROL, owner_principal_type="User", owner_principal_name="")
+    assert response.principal_name == "carol", "an empty name is none"
 
 
 @pytest.mark.parametrize(
@@ -94,15 +100,15 @@ def test_a_token_for_another() -> None:
     [(-1, MAX, PERIOD), (0, MAX, PERIOD), (MAX + 1, MAX, PERIOD), (2_000, 2_000, PERIOD), (300, 300, 300)],
 )
 def test_how_long_it_may_live(asked_ms: int, max_ms: int, expiry_ms: int) -> None:
-    _, told = create(max_lifetime_ms=asked_ms)
-    assert (told.max_timestamp_ms - NOW, told.expiry_timestamp_ms - NOW) == (max_ms, expiry_ms)
+    _, response = create(max_lifetime_ms=asked_ms)
+    assert (response.max_timestamp_ms - NOW, response.expiry_timestamp_ms - NOW) == (max_ms, expiry_ms)
 
 
 def test_a_configured_never_fits_the_wire() -> None:
     never = given(delegation_token_max_lifetime_ms=2**63 - 1, delegation_token_expiry_time_ms=2**63 - 1)
-    _, told = create(with_=never)
-    assert told.max_timestamp_ms == told.expiry_timestamp_ms == 2**63 - 1
-    assert told.encode(3)
+    _, response = create(with_=never)
+    assert response.max_timestamp_ms == response.expiry_timestamp_ms == 2**63 - 1
+    assert response.encode(3)
 
 
 @pytest.mark.parametrize(
@@ -114,38 +120,38 @@ def test_a_configured_never_fits_the_wire() -> None:
     ],
 )
 def test_only_users_own_and_renew(fields: dict[str, Any]) -> None:
-    decision, told = create(**fields)
-    assert (decision.records, told.error_code) == ((), Error.INVALID_PRINCIPAL_TYPE)
-    assert (told.issue_timestamp_ms, told.expiry_timestamp_ms, told.max_timestamp_ms) == (-1, -1, -1)
+    decision, response = create(**fields)
+    assert (decision.records, response.error_code) == ((), Error.INVALID_PRINCIPAL_TYPE)
+    assert (response.issue_timestamp_ms, response.expiry_timestamp_ms, response.max_timestamp_ms) == (-1, -1, -1)
 
 
 def test_without_a_secret_there_are_none() -> None:
     off = given(None)
-    for decision, told in (create(with_=off), renew(ALICE, with_=off), expire(ALICE, with_=off)):
-        assert (decision.records, told.error_code) == ((), Error.DELEGATION_TOKEN_AUTH_DISABLED)
+    for decision, response in (create(with_=off), renew(ALICE, with_=off), expire(ALICE, with_=off)):
+        assert (decision.records, response.error_code) == ((), Error.DELEGATION_TOKEN_AUTH_DISABLED)
 
 
 @pytest.mark.parametrize("requester", [ALICE, BOB])
 @pytest.mark.parametrize(("period_ms", "left_ms"), [(-1, PERIOD), (0, 0), (4_000, 4_000), (2**63 - 1, 5_000)])
 def test_owner_and_renewer_renew(requester: KafkaPrincipal, period_ms: int, left_ms: int) -> None:
-    decision, told = renew(requester, period_ms)
+    decision, response = renew(requester, period_ms)
     assert decision.records == (TokenSet(replace(T, expiry_ms=NOW + left_ms)),)
-    assert (told.error_code, told.expiry_timestamp_ms) == (0, NOW + left_ms)
+    assert (response.error_code, response.expiry_timestamp_ms) == (0, NOW + left_ms)
 
 
 @pytest.mark.parametrize("requester", [ALICE, BOB])
 @pytest.mark.parametrize(("period_ms", "left_ms"), [(0, 0), (50, 50), (2**63 - 1, 5_000)])
 def test_owner_and_renewer_give_it_another_end(requester: KafkaPrincipal, period_ms: int, left_ms: int) -> None:
-    decision, told = expire(requester, period_ms)
+    decision, response = expire(requester, period_ms)
     assert decision.records == (TokenSet(replace(T, expiry_ms=NOW + left_ms)),)
-    assert (told.error_code, told.expiry_timestamp_ms) == (0, NOW + left_ms)
+    assert (response.error_code, response.expiry_timestamp_ms) == (0, NOW + left_ms)
 
 
 def test_or_end_it_at_once() -> None:
     for token_id in ("t", "over"):
-        decision, told = expire(BOB, -1, SECRET.hmac(token_id))
+        decision, response = expire(BOB, -1, SECRET.hmac(token_id))
         assert decision.records == (TokenRemoved(token_id),)
-        assert (told.error_code, told.expiry_timestamp_ms) == (0, NOW)
+        assert (response.error_code, response.expiry_timestamp_ms) == (0, NOW)
 
 
 @pytest.mark.parametrize(
@@ -158,17 +164,17 @@ def test_or_end_it_at_once() -> None:
         (ALICE, "over", 5, Error.DELEGATION_TOKEN_EXPIRED),
     ],
 )
-def test_nobody_else_does(requester: KafkaPrincipal, token_id: str, period_ms: int, error: Error) -> None:
+def test_other_users_get_an_error(requester: KafkaPrincipal, token_id: str, period_ms: int, error: Error) -> None:
     for change in (renew, expire):
-        decision, told = change(requester, period_ms, SECRET.hmac(token_id))
-        assert (decision.records, told.error_code, told.expiry_timestamp_ms) == ((), error, -1)
+        decision, response = change(requester, period_ms, SECRET.hmac(token_id))
+        assert (decision.records, response.error_code, response.expiry_timestamp_ms) == ((), error, -1)
 
 
 @pytest.mark.parametrize("hmac", [b"?", TokenSecret("another").hmac("t")])
 def test_an_hmac_of_another_secret_is_none(hmac: bytes) -> None:
     for change in (renew, expire):
-        decision, told = change(ALICE, 5, hmac)
-        assert (decision.records, told.error_code) == ((), Error.DELEGATION_TOKEN_NOT_FOUND)
+        decision, response = change(ALICE, 5, hmac)
+        assert (decision.records, response.error_code) == ((), Error.DELEGATION_TOKEN_NOT_FOUND)
 
 
 def test_those_whose_time_is_over_are_removed() -> None:

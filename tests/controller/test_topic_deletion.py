@@ -9,11 +9,11 @@ from signalbox.controller.context import ReplicaOfTopic
 from signalbox.controller.decision import Decision, MetadataAnnounced, ReplicasStopped
 from signalbox.controller.records import TopicDeleted, TopicDeletionRejected, TopicDeletionStarted
 from signalbox.controller.topic_deletion import (
-    ask_again,
     delete_topics,
-    partitions_on_their_way_out,
+    partitions_under_deletion,
     reject_pending_deletions,
     replicas_deleted,
+    retry_replica_deletions,
 )
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -33,7 +33,7 @@ def decide(*topics: State) -> Decision:
     return delete_topics(CONTEXT, inputs(), DeleteTopicsRequest(topics=list(topics), timeout_ms=9))
 
 
-def test_a_topic_is_marked_told_and_stopped() -> None:
+def test_a_topic_is_marked_announced_and_stopped() -> None:
     decision = delete_topics(CONTEXT, inputs(), DeleteTopicsRequest(topic_names=["t"], timeout_ms=9))
     assert results(decision) == [("t", topic_id("t"), Error.NONE)]
     assert decision.records == (TopicDeletionStarted("t"),)
@@ -98,7 +98,7 @@ def test_the_topic_is_forgotten_with_its_last_replica() -> None:
     assert left.deleting["t"] == {ReplicaOfTopic(1, 3)}
     # Broker 3 comes back and gets StopReplica; its response ends the deletion.
     back = replace(left, brokers={**left.brokers, **make_context(3).brokers})
-    assert ask_again(back, [1, 2, 3]) == (ReplicasStopped(3, (tp(1),), delete=True),)
+    assert retry_replica_deletions(back, [1, 2, 3]) == (ReplicasStopped(3, (tp(1),), delete=True),)
     gone = after(back, replicas_deleted(back, "t", [ReplicaOfTopic(1, 3)]))
     assert "t" not in gone.topics
     assert (dict(gone.deleting), gone.topic_names.get(topic_id("t"))) == ({}, None)
@@ -107,7 +107,7 @@ def test_the_topic_is_forgotten_with_its_last_replica() -> None:
 
 def test_the_dead_are_not_asked() -> None:
     going = after(CONTEXT, decide(State(name="t")))
-    assert ask_again(going, [3]) == ()
+    assert retry_replica_deletions(going, [3]) == ()
 
 
 def test_marks_at_a_failover() -> None:
@@ -117,4 +117,4 @@ def test_marks_at_a_failover() -> None:
         TopicDeletionRejected("t"),
         TopicDeletionRejected("unknown"),
     )
-    assert partitions_on_their_way_out(marked) == (tp(0), tp(1))
+    assert partitions_under_deletion(marked) == (tp(0), tp(1))

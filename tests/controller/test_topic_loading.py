@@ -27,54 +27,58 @@ def entries(**changed: bytes | None) -> dict[str, Entry]:
     return {path: Entry(data, 6, 1, 0) for path, data in held.items()}
 
 
-def test_a_whole_topic() -> None:
+def test_a_complete_topic() -> None:
     read = read_topic("t", entries())
-    assert read.damage is None
+    assert read.corruption is None
     assert read.topic is not None
     assert read.topic.assignment.replicas == {0: (1, 2), 1: (2, 1)}
     assert {number: state.partition_epoch for number, state in read.topic.states.items()} == {0: 6, 1: 6}
     assert read.topic.bare_partitions == frozenset()
 
 
-@pytest.mark.parametrize("damage", [None, b"", b"?", b"[]", b"\xff", b"{}", b'{"partitions":{}}', b"[" * 100_000])
-def test_an_assignment_that_is_none_sets_the_topic_aside(damage: bytes | None) -> None:
-    read = read_topic("t", entries(topic=damage, state_1=b"?"))
+@pytest.mark.parametrize("payload", [None, b"", b"?", b"[]", b"\xff", b"{}", b'{"partitions":{}}', b"[" * 100_000])
+def test_a_corrupt_assignment_quarantines_the_topic(payload: bytes | None) -> None:
+    read = read_topic("t", entries(topic=payload, state_1=b"?"))
     assert read.topic is None
-    assert read.damage is not None
-    assert (read.damage.is_whole, set(read.damage.problems)) == (
+    assert read.corruption is not None
+    assert (read.corruption.is_whole, set(read.corruption.problems)) == (
         True,
         {"/brokers/topics/t", "/brokers/topics/t/partitions/1/state"},
     )
-    assert read.damage.covers(0)
+    assert read.corruption.covers(0)
 
 
 @pytest.mark.parametrize("name", ["no topic", "x" * 250, "t\N{SNOWMAN}"])
 def test_no_broker_could_make_a_folder_of_this_name(name: str) -> None:
-    damage = read_topic(name, entries()).damage
-    assert damage is not None
-    assert "Topic name is invalid" in str(damage)
+    corruption = read_topic(name, entries()).corruption
+    assert corruption is not None
+    assert "Topic name is invalid" in str(corruption)
 
 
-@pytest.mark.parametrize("damage", [None, b"", b"?", b"{}", b'{"leader":1}'])
-def test_a_state_that_is_none_leaves_its_partition_alone(damage: bytes | None) -> None:
-    read = read_topic("t", entries(state_1=damage))
+@pytest.mark.parametrize("payload", [None, b"", b"?", b"{}", b'{"leader":1}'])
+def test_a_corrupt_state_quarantines_its_partition(payload: bytes | None) -> None:
+    read = read_topic("t", entries(state_1=payload))
     assert read.topic is not None
     assert set(read.topic.states) == {0}
     assert read.topic.bare_partitions == frozenset(), "1 is not one that never had a leader"
-    assert read.damage is not None
-    assert (read.damage.partitions, read.damage.covers(0), read.damage.covers(1)) == (frozenset({1}), False, True)
+    assert read.corruption is not None
+    assert (read.corruption.partitions, read.corruption.covers(0), read.corruption.covers(1)) == (
+        frozenset({1}),
+        False,
+        True,
+    )
 
 
-def test_on_its_way_out_it_is_whole_or_set_aside() -> None:
+def test_under_deletion_a_topic_with_a_corrupt_state_is_quarantined() -> None:
     assert read_topic("t", entries(), is_going=True).topic is not None
     read = read_topic("t", entries(state_1=b"?"), is_going=True)
     assert read.topic is None
-    assert read.damage is not None
-    assert read.damage.is_whole
+    assert read.corruption is not None
+    assert read.corruption.is_whole
 
 
-def test_what_belongs_nowhere_means_nothing() -> None:
-    stray = Entry(b"?", 0, 1, 0)
+def test_entries_that_the_layout_does_not_have_are_ignored() -> None:
+    unknown = Entry(b"?", 0, 1, 0)
     paths = (
         "note",
         "partitions/x",
@@ -83,19 +87,19 @@ def test_what_belongs_nowhere_means_nothing() -> None:
         "partitions/0/note",
         "partitions/0/state/y",
     )
-    assert read_topic("t", entries() | dict.fromkeys(paths, stray)) == read_topic("t", entries())
+    assert read_topic("t", entries() | dict.fromkeys(paths, unknown)) == read_topic("t", entries())
 
 
-def test_mended_gone_or_damaged_otherwise_is_a_change() -> None:
+def test_a_repair_a_deletion_and_another_corruption_are_changes() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
         await store.commit([Create(topic_path("t"), b"?")])
-        known = {"t": await damage(store)}
+        known = {"t": await corruption_of(store)}
         assert not await has_changed(store, known)
         await store.commit([Write(topic_path("t"), b"[]")])
         assert await has_changed(store, known)
-        known = {"t": await damage(store)}
+        known = {"t": await corruption_of(store)}
         await store.commit([Write(topic_path("t"), ASSIGNMENT)])
         assert await has_changed(store, known)
         await store.commit([Delete(topic_path("t"))])
@@ -104,7 +108,7 @@ def test_mended_gone_or_damaged_otherwise_is_a_change() -> None:
     asyncio.run(run())
 
 
-async def damage(store: MemoryMetadataStore) -> TopicCorruption:
-    found = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).damage
+async def corruption_of(store: MemoryMetadataStore) -> TopicCorruption:
+    found = read_topic("t", by_topic(await store.read_tree(TOPICS))["t"]).corruption
     assert found is not None
     return found

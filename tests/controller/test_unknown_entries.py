@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.controller.unknown_entries import below, strays_of
+from signalbox.controller.unknown_entries import below, unknown_entries_in
 from signalbox.metadata.store.port import Entry
 
 ENTRY = Entry(None, 0, 1, 0)
@@ -23,7 +23,7 @@ ENTRY = Entry(None, 0, 1, 0)
     ],
 )
 def test_what_has_its_place(path: str) -> None:
-    assert strays_of({path: ENTRY}) == ()
+    assert unknown_entries_in({path: ENTRY}) == ()
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_what_has_its_place(path: str) -> None:
     ],
 )
 def test_what_has_none(path: str) -> None:
-    assert strays_of({path: ENTRY}) == (path,)
+    assert unknown_entries_in({path: ENTRY}) == (path,)
 
 
 def test_the_deepest_come_first() -> None:
     tree = dict.fromkeys(("/brokers/topics/t/a", "/brokers/topics/t/a/b", "/brokers/topics/tt/a"), ENTRY)
-    strays = strays_of(tree, {})
-    assert list(below("/brokers/topics/t", strays)) == ["/brokers/topics/t/a/b", "/brokers/topics/t/a"]
+    unknown = unknown_entries_in(tree, {})
+    assert list(below("/brokers/topics/t", unknown)) == ["/brokers/topics/t/a/b", "/brokers/topics/t/a"]

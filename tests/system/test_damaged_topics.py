@@ -28,7 +28,7 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
-from tests.controller.test_damaged_store import KINDS, Bad, damage
+from tests.controller.test_corrupt_store import KINDS, Bad, write_corrupt_entry
 from tests.system import provision
 from tests.system.clusters import BROKERS, QUICK, controller_id, metric
 from tests.system.test_damaged_entries import next_controller
@@ -94,7 +94,7 @@ def update(file: Path, path: str, data: bytes) -> None:
 def damage_in_file(file: Path, bad: Bad) -> None:
     async def write() -> None:
         store = SqliteMetadataStore(file)
-        await damage(store, bad)
+        await write_corrupt_entry(store, bad)
         await store.close()
 
     asyncio.run(write())
@@ -168,7 +168,7 @@ def test_a_cluster_starts_on_a_store_in_which_every_kind_of_entry_is_damaged(sto
     until(partial(made, asking, "more"), "a new topic")
     produce(cluster, "well", 0, 1)
     logs = "".join(broker.log_file.read_text() for broker in cluster.brokers.values())
-    assert [bad.path for bad in kinds if bad.said and bad.path != CONTROLLER and bad.path not in logs] == []
+    assert [bad.path for bad in kinds if bad.logged and bad.path != CONTROLLER and bad.path not in logs] == []
     assert "Traceback" not in logs
     assert all(broker.running for broker in cluster.brokers.values())
 

@@ -216,7 +216,7 @@ def test_another_user_may_log_in_and_no_secret_is_told(running: Running, caplog:
         ("1", {"ssl.keystore.location": "/k"}, "only per-listener using the listener prefix"),
         ("1", {"num.partitions": "3"}, "Cannot update these configs dynamically"),
         ("1", {"max.connections": "many"}, "'many' is not a whole number"),
-        ("1", {"listener.name.login.max.connections": "0"}, "nobody could connect on that listener"),
+        ("1", {"listener.name.login.max.connections": "0"}, "no client could connect to that listener"),
         ("", {"listener.name.tls.ssl.keystore.location": "/k"}, "at default cluster level"),
         ("2", {"listener.name.tls.ssl.keystore.location": "/k"}, "Unexpected broker id"),
     ],

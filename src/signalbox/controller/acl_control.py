@@ -40,10 +40,10 @@ _FilterResult = DeleteAclsResponse.DeleteAclsFilterResult
 
 def create_acls(context: ControllerContext, inputs: Inputs, request: CreateAclsRequest) -> Decision:
     """Add ACLs."""
-    asked = [_binding(creation) for creation in request.creations]
-    problems = [_problem(binding) for binding in asked]
+    bindings = [_binding(creation) for creation in request.creations]
+    problems = [_problem(binding) for binding in bindings]
     wanted: dict[ResourcePattern, dict[AccessControlEntry, None]] = defaultdict(dict)
-    for binding, problem in zip(asked, problems):
+    for binding, problem in zip(bindings, problems):
         if problem is None:
             wanted[binding.pattern][binding.entry] = None
     records, too_many = [], set()
@@ -54,7 +54,7 @@ def create_acls(context: ControllerContext, inputs: Inputs, request: CreateAclsR
             too_many.add(pattern)
         elif entries != present:
             records.append(AclsSet(pattern, entries))
-    for number, binding in enumerate(asked):
+    for number, binding in enumerate(bindings):
         if problems[number] is None and binding.pattern in too_many:
             problems[number] = f"too many ACLs on {binding.pattern.name}: prefixed patterns hold many names in one"
     results = [
@@ -89,12 +89,12 @@ def delete_acls(context: ControllerContext, inputs: Inputs, request: DeleteAclsR
     return Decision(records=tuple(records), response=DeleteAclsResponse(filter_results=results))
 
 
-def _patterns(asked: AclFilter, acls: Mapping[ResourcePattern, StoredAcls]) -> Iterable[ResourcePattern]:
+def _patterns(acl_filter: AclFilter, acls: Mapping[ResourcePattern, StoredAcls]) -> Iterable[ResourcePattern]:
     """One look-up for a filter that names its pattern; else all patterns that match the filter."""
-    only = asked.only_pattern
+    only = acl_filter.only_pattern
     if only is not None:
         return (only,) if only in acls else ()
-    return [pattern for pattern in acls if asked.matches_pattern(pattern)]
+    return [pattern for pattern in acls if acl_filter.matches_pattern(pattern)]
 
 
 def _binding(creation: Any) -> AclBinding:

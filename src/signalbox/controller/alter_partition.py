@@ -58,7 +58,7 @@ def alter_partition(context: ControllerContext, inputs: Inputs, request: AlterPa
                 changed.append(PartitionStateChanged(TopicPartition(name, partition.partition_index), state))
                 if state.leader_epoch != partition.leader_epoch:
                     new_epochs.append(changed[-1].partition)
-            results.append(_told(partition.partition_index, state))
+            results.append(_result(partition.partition_index, state))
         topics.append(
             AlterPartitionResponse.TopicData(topic_name=wanted.topic_name, topic_id=wanted.topic_id, partitions=results)
         )
@@ -83,9 +83,11 @@ def _decide(
 ) -> tuple[PartitionState, bool]:
     """The state to return, and whether it is a change."""
     unknown = Error.UNKNOWN_TOPIC_ID if caller.by_topic_id else Error.UNKNOWN_TOPIC_OR_PARTITION
-    if _may_be_left_alone(context, topic, wanted.partition_index):
-        # The leader drops its proposal and sends it again later: the entry may have been repaired by then.
-        raise KafkaError(Error.OPERATION_NOT_ATTEMPTED, "What the store holds of the partition cannot be read.")
+    if _may_be_quarantined(context, topic, wanted.partition_index):
+        # The leader drops its proposal and retries it later: the entry may have been repaired by then.
+        raise KafkaError(
+            Error.OPERATION_NOT_ATTEMPTED, "The state of the partition in the metadata store cannot be read."
+        )
     if topic is None or context.usable_topic(topic) is None:
         raise KafkaError(unknown)
     partition = TopicPartition(topic, wanted.partition_index)
@@ -126,11 +128,11 @@ def _without(
     return elected(context, state, proposal)
 
 
-def _may_be_left_alone(context: ControllerContext, topic: str | None, partition: int) -> bool:
+def _may_be_quarantined(context: ControllerContext, topic: str | None, partition: int) -> bool:
     """An unknown topic id may belong to a topic whose assignment is corrupt: the id is stored only there."""
     if topic is None:
-        return any(damage.is_whole for damage in context.damaged.values())
-    return context.left_alone(TopicPartition(topic, partition))
+        return any(corruption.is_whole for corruption in context.corrupt_topics.values())
+    return context.is_quarantined(TopicPartition(topic, partition))
 
 
 def _reject_isr(
@@ -150,7 +152,7 @@ def _reject_isr(
         epoch = epochs.get(member, -1)
         restarted = broker is not None and epoch not in (-1, broker.broker_epoch)
         if broker is None or member in context.shutting_down or restarted:
-            raise _ineligible(caller, f"Broker {member} is not eligible: it is gone, going or restarted.")
+            raise _ineligible(caller, f"Broker {member} is not eligible: it is offline, shutting down or restarted.")
 
 
 def _ineligible(caller: _Caller, message: str) -> KafkaError:
@@ -182,7 +184,7 @@ def _next(
     )
 
 
-def _told(partition: int, state: PartitionState) -> _Result:
+def _result(partition: int, state: PartitionState) -> _Result:
     return _Result(
         partition_index=partition,
         error_code=Error.NONE,

@@ -16,9 +16,9 @@ from signalbox.controller.feature_control import compatible_brokers
 from signalbox.controller.partition_control import bring_online, restarted_uncleanly, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves
 from signalbox.controller.records import BrokerJoined, BrokerLeft, Record, ReplicasOffline
-from signalbox.controller.removed_replicas import ask_for_removal
+from signalbox.controller.removed_replicas import delete_removed_replicas
 from signalbox.controller.replay import preview
-from signalbox.controller.topic_deletion import ask_again
+from signalbox.controller.topic_deletion import retry_replica_deletions
 
 
 def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int, LiveBroker]) -> Decision:
@@ -43,23 +43,23 @@ def brokers_changed(context: ControllerContext, inputs: Inputs, now: Mapping[int
     without = preview(context, departures)
     losses = take_replicas_offline(without, failed, _partitions_on(context, failed), _unclean(without, inputs))
     arrivals: list[Record] = [*losses, *(BrokerJoined(now[each]) for each in (*bounced, *joined, *modified))]
-    newcomers = (*bounced, *joined)
+    new_brokers = (*bounced, *joined)
     present = preview(without, arrivals)
-    waiting = _partitions_on(present, frozenset(newcomers))
-    unverified = restarted_uncleanly(present, after_unclean_shutdown(present, newcomers), waiting)
+    waiting = _partitions_on(present, frozenset(new_brokers))
+    unverified = restarted_uncleanly(present, after_unclean_shutdown(present, new_brokers), waiting)
     arrived = preview(present, unverified)
     created, led = bring_online(arrived, waiting, _unclean(arrived, inputs))
     moved = finish_moves(arrived, (*created, *led))
     touched = [each.partition for each in (*losses, *unverified, *led)]
-    kept = histories_kept(arrived, (each for each in newcomers if now[each].registration.log_dirs))
+    kept = histories_kept(arrived, (each for each in new_brokers if now[each].registration.log_dirs))
     effects: list[Effect] = [
-        BrokersAnnounced(newcomers),
+        BrokersAnnounced(new_brokers),
         LeadersAnnounced(tuple(dict.fromkeys(touched))),
-        *(LeadersAnnounced(tuple(arrived.partitions_on(each)), brokers=(each,)) for each in newcomers),
+        *(LeadersAnnounced(tuple(arrived.partitions_on(each)), brokers=(each,)) for each in new_brokers),
         LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
         *moved.effects,
-        *ask_again(arrived, newcomers),
-        *ask_for_removal(arrived, newcomers),
+        *retry_replica_deletions(arrived, new_brokers),
+        *delete_removed_replicas(arrived, new_brokers),
     ]
     records = (*departures, *arrivals, *unverified, *created, *led, *moved.records, *kept)
     return Decision(records=records, effects=tuple(effects))

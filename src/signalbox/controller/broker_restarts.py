@@ -103,10 +103,10 @@ def leader_lives(
 
 
 def _elect(
-    context: ControllerContext, inputs: Inputs, learned: Record, partitions: Iterable[TopicPartition]
+    context: ControllerContext, inputs: Inputs, observed: Record, partitions: Iterable[TopicPartition]
 ) -> Decision:
     default = inputs.settings.unclean_leader_election_enable
-    now = preview(context, [learned])
+    now = preview(context, [observed])
     created, led = bring_online(now, partitions, lambda topic: now.allows_unclean_election(topic, default))
     elected = {each.partition for each in led}
     for each in led:
@@ -121,4 +121,4 @@ def _elect(
     effects: list[Effect] = [LeadersAnnounced(tuple(elected))] if elected else []
     if left:
         effects.append(MetadataAnnounced(left))  # with another reason for being offline
-    return Decision(records=(learned, *created, *led), effects=tuple(effects))
+    return Decision(records=(observed, *created, *led), effects=tuple(effects))

@@ -115,11 +115,11 @@ async def try_to_claim(
         Write(CONTROLLER_EPOCH, encode_controller_epoch(controller_epoch), epoch.version),
     ]
     try:
-        outcomes = await store.commit(operations)
+        results = await store.commit(operations)
     except CommitRejected:
         return Standing(-1)
-    fence = Fence(CONTROLLER_EPOCH, outcomes[-1].version)
-    return Standing(node_id, Claim(controller_epoch, fence, outcomes[-2].creation_id))
+    fence = Fence(CONTROLLER_EPOCH, results[-1].version)
+    return Standing(node_id, Claim(controller_epoch, fence, results[-2].creation_id))
 
 
 async def _finalized(store: MetadataStore) -> FinalizedFeatures:

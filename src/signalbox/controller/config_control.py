@@ -29,7 +29,7 @@ from signalbox.protocol.messages.incremental_alter_configs import (
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _ResourceResult:
     resource_type: int
     resource_name: str
     error: Error
@@ -45,7 +45,7 @@ def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConf
     changes = [
         ((each.resource_type, each.resource_name), replacement(each.configs)) for each in yielding(request.resources)
     ]
-    outcomes, decision = _decide(context, inputs, changes, request.validate_only)
+    results, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
         AlterConfigsResponse.AlterConfigsResourceResponse(
             error_code=each.error,
@@ -53,7 +53,7 @@ def alter_configs(context: ControllerContext, inputs: Inputs, request: AlterConf
             resource_type=each.resource_type,
             resource_name=each.resource_name,
         )
-        for each in outcomes
+        for each in results
     ]
     return replace(decision, response=AlterConfigsResponse(responses=responses))
 
@@ -65,7 +65,7 @@ def incremental_alter_configs(
     changes = [
         ((each.resource_type, each.resource_name), increments(each.configs)) for each in yielding(request.resources)
     ]
-    outcomes, decision = _decide(context, inputs, changes, request.validate_only)
+    results, decision = _decide(context, inputs, changes, request.validate_only)
     responses = [
         IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
             error_code=each.error,
@@ -73,19 +73,19 @@ def incremental_alter_configs(
             resource_type=each.resource_type,
             resource_name=each.resource_name,
         )
-        for each in outcomes
+        for each in results
     ]
     return replace(decision, response=IncrementalAlterConfigsResponse(responses=responses))
 
 
 def _decide(
     context: ControllerContext, inputs: Inputs, changes: Sequence[tuple[_Key, Change]], validate_only: bool
-) -> tuple[list[_Outcome], Decision]:
+) -> tuple[list[_ResourceResult], Decision]:
     named = Counter(key for key, _ in changes)
-    outcomes: dict[_Key, _Outcome] = {}
+    results: dict[_Key, _ResourceResult] = {}
     records: list[ConfigsSet] = []
     for key, change in changes:
-        if key in outcomes:
+        if key in results:
             continue
         try:
             if named[key] > 1:
@@ -96,16 +96,16 @@ def _decide(
             _reject_listeners(context, resource, configs)
             _ask_policy(inputs, resource, configs)
         except KafkaError as rejection:
-            outcomes[key] = _Outcome(*key, rejection.error, rejection.message)
+            results[key] = _ResourceResult(*key, rejection.error, rejection.message)
             continue
-        outcomes[key] = _Outcome(*key, Error.NONE, None)
+        results[key] = _ResourceResult(*key, Error.NONE, None)
         # A broker whose keys are set to the same values reads its key files again (KIP-226): it must be notified.
         if configs != resource.configs or (resource.is_broker and configs):
             records.append(ConfigsSet(resource.entity_path, configs))
     if validate_only or not records:
-        return list(outcomes.values()), Decision()
+        return list(results.values()), Decision()
     elections, effects = elections_allowed_now(context, inputs, records)
-    return list(outcomes.values()), Decision(records=(*records, *elections), effects=effects)
+    return list(results.values()), Decision(records=(*records, *elections), effects=effects)
 
 
 def replacement(

@@ -46,7 +46,7 @@ class Resource:
         parsed = row.parse(value)
         limits_listener = name.startswith(LISTENER_PREFIX) and row.per_listener is Dynamic.CLUSTER_WIDE
         if self.is_broker and limits_listener and isinstance(parsed, int) and parsed <= 0:
-            raise ValueError("nobody could connect on that listener")  # as Kafka: a listener's limits are > 0 (1.11)
+            raise ValueError("no client could connect to that listener")  # as Kafka: a listener's limits are > 0 (1.11)
 
     def row(self, config: str) -> ConfigRow | None:
         """The row of a config's table; for a key of one listener the row of the key behind its prefix."""
@@ -119,8 +119,8 @@ def find_resource(context: ControllerContext, inputs: Inputs, resource_type: int
     if resource_type == ConfigResourceType.TOPIC:
         if problem := reject_topic_name(name):
             raise KafkaError(Error.INVALID_TOPIC_EXCEPTION, problem)
-        if name not in context.topics and name in context.damaged:
-            raise rejection(name, context.damaged[name])
+        if name not in context.topics and name in context.corrupt_topics:
+            raise rejection(name, context.corrupt_topics[name])
         if context.usable_topic(name) is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         entity_path, table = f"topics/{name}", TOPIC_CONFIG

@@ -85,22 +85,22 @@ class StoredAcls:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOutcome:
+class StoredResponse:
     """The stored response to a forwarded change, and the time (Unix, ms) until which a retry returns it."""
 
     expires_ms: int
-    stored: bytes
+    payload: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerContext:
     """`deleting` holds, per topic under deletion, the replicas not yet confirmed as deleted. `controllers`: the feature
     levels that the live dedicated controllers support. The context includes the metadata change log
-    (`metadata/metadata_change_log.py`) up to `shared_version`. `damaged`: corrupt entries by topic; a topic that is
-    quarantined as a whole is not among the `topics`. `strays`: unknown entries below entries that may be deleted.
-    `histories`: the last registration of each broker that was applied. Of partitions without a leader only:
-    `log_ends`, the ends of the replicas' logs by broker, and `waited`, those that have waited long enough for members
-    of their ISR to return."""
+    (`metadata/metadata_change_log.py`) up to `shared_version`. `corrupt_topics`: corrupt entries by topic; a topic that
+    is quarantined as a whole is not among the `topics`. `unknown_entries`: paths of unknown entries below entries that
+    may be deleted. `histories`: the last registration of each broker that was applied. Of partitions without a leader
+    only: `log_ends`, the ends of the replicas' logs by broker, and `waited`, those that have waited long enough for
+    members of their ISR to return."""
 
     controller_id: int
     controller_epoch: int
@@ -117,11 +117,11 @@ class ControllerContext:
     offline_replicas: Mapping[int, frozenset[TopicPartition]] = field(default_factory=dict)
     producer_id_block: ProducerIdBlock | None = None
     producer_id_version: int = 0
-    forwarded: Mapping[tuple[int, int, int], KeptOutcome] = field(default_factory=dict)
+    forwarded: Mapping[tuple[int, int, int], StoredResponse] = field(default_factory=dict)
     features: FinalizedFeatures = NO_FEATURES
     shared_version: int = 0
-    damaged: Mapping[str, TopicCorruption] = field(default_factory=dict)
-    strays: tuple[str, ...] = ()
+    corrupt_topics: Mapping[str, TopicCorruption] = field(default_factory=dict)
+    unknown_entries: tuple[str, ...] = ()
     histories: Mapping[int, BrokerHistory] = field(default_factory=dict)
     log_ends: Mapping[TopicPartition, Mapping[int, LogEnd]] = field(default_factory=dict)
     waited: Collection[TopicPartition] = frozenset()
@@ -157,21 +157,21 @@ class ControllerContext:
         """All partitions but quarantined ones and those of topics under deletion. Yields."""
         for topic in self.topics.values():
             if topic.name not in self.deleting:
-                damage = self.damaged.get(topic.name)
+                corruption = self.corrupt_topics.get(topic.name)
                 for partition in topic.assignment.replicas:
                     yield_if_due()
-                    if damage is None or not damage.covers(partition):
+                    if corruption is None or not corruption.covers(partition):
                         yield TopicPartition(topic.name, partition)
 
-    def left_alone(self, partition: TopicPartition) -> bool:
+    def is_quarantined(self, partition: TopicPartition) -> bool:
         """Whether the partition is quarantined: its entry cannot be read, and nothing is decided for it."""
-        damage = self.damaged.get(partition.topic)
-        return damage is not None and damage.covers(partition.partition)
+        corruption = self.corrupt_topics.get(partition.topic)
+        return corruption is not None and corruption.covers(partition.partition)
 
-    def partitions_left_alone(self) -> Iterator[TopicPartition]:
+    def quarantined_partitions(self) -> Iterator[TopicPartition]:
         """The quarantined partitions of topics whose assignment can be read."""
-        for name, damage in self.damaged.items():
-            for partition in sorted(damage.partitions or ()):
+        for name, corruption in self.corrupt_topics.items():
+            for partition in sorted(corruption.partitions or ()):
                 if self.replicas(TopicPartition(name, partition)):
                     yield TopicPartition(name, partition)
 
@@ -181,7 +181,7 @@ class ControllerContext:
             if (topic.assignment.adding or topic.assignment.removing) and topic.name not in self.deleting:
                 for number in sorted(topic.assignment.adding.keys() | topic.assignment.removing.keys()):
                     partition = TopicPartition(topic.name, number)
-                    if not self.left_alone(partition):
+                    if not self.is_quarantined(partition):
                         yield partition
 
     def partitions_on(self, broker_id: int) -> list[TopicPartition]:

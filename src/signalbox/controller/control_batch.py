@@ -59,7 +59,7 @@ class ControlBatch:
     leader_and_isr: dict[int, dict[TopicPartition, bool]] = field(default_factory=dict)
     metadata: dict[TopicPartition, None] = field(default_factory=dict)
     stop_replica: dict[int, dict[TopicPartition, bool]] = field(default_factory=dict)
-    newcomers: dict[int, None] = field(default_factory=dict)
+    new_brokers: dict[int, None] = field(default_factory=dict)
     brokers_first: bool = False
     names_topics: bool = False
     brokers_only: bool = False
@@ -69,10 +69,10 @@ class ControlBatch:
         """Add effects; `context` is the one after their decision."""
         for effect in effects:
             match effect:
-                case BrokersAnnounced(newcomers=newcomers, names_topics=names_topics):
+                case BrokersAnnounced(new_brokers=new_brokers, names_topics=names_topics):
                     self.brokers_first = True
                     self.names_topics = self.names_topics or names_topics
-                    self.newcomers.update(dict.fromkeys(newcomers))
+                    self.new_brokers.update(dict.fromkeys(new_brokers))
                 case MetadataAnnounced(partitions=partitions):
                     self.brokers_only = self.brokers_only or not partitions
                     self.metadata.update(dict.fromkeys(partitions))
@@ -85,36 +85,36 @@ class ControlBatch:
 
     def requests(self, context: ControllerContext, inter_broker_listener: str) -> Iterator[tuple[int, Message]]:
         """(broker id, request) in the order of sending; only live brokers get requests."""
-        everybody = list(context.brokers)
+        broker_ids = list(context.brokers)
         if self.brokers_first:
-            yield from self._about_brokers(context, everybody)
+            yield from self._about_brokers(context, broker_ids)
         for broker_id, partitions in self.leader_and_isr.items():
-            for some in _some_at_a_time(partitions) if broker_id in context.brokers else ():
-                request = _leader_and_isr(context, broker_id, some, inter_broker_listener)
+            for chunk in _chunks(partitions) if broker_id in context.brokers else ():
+                request = _leader_and_isr(context, broker_id, chunk, inter_broker_listener)
                 if request.topic_states:
                     yield broker_id, request
         if self.brokers_only and not self.brokers_first and not self.metadata:
-            for broker_id in everybody:
+            for broker_id in broker_ids:
                 yield broker_id, _update_metadata(context, context.brokers[broker_id].broker_epoch, [])
-        for changed in _some_at_a_time(self.metadata):
+        for changed in _chunks(self.metadata):
             topics = _metadata_topics(context, changed)
-            for broker_id in everybody:
+            for broker_id in broker_ids:
                 yield broker_id, _update_metadata(context, context.brokers[broker_id].broker_epoch, topics)
         for broker_id, stopped in self.stop_replica.items():
-            for some in _some_at_a_time(stopped) if broker_id in context.brokers else ():
+            for chunk in _chunks(stopped) if broker_id in context.brokers else ():
                 wanted = {
                     partition: delete
-                    for partition, delete in some.items()
+                    for partition, delete in chunk.items()
                     if not (delete and _is_back(context, broker_id, partition))
                 }
                 if wanted:
                     yield broker_id, _stop_replica(context, broker_id, wanted)
 
-    def told_here(self, context: ControllerContext) -> Iterator[UpdateMetadataRequest]:
+    def local_requests(self, context: ControllerContext) -> Iterator[UpdateMetadataRequest]:
         """The same UpdateMetadata for the controller's own node, if no broker runs there to receive it (F15)."""
         if self.brokers_first or self.brokers_only:
             yield _update_metadata(context, NO_BROKER_EPOCH, self._named_topics(context), self.names_topics)
-        for changed in _some_at_a_time(self.metadata):
+        for changed in _chunks(self.metadata):
             yield _update_metadata(context, NO_BROKER_EPOCH, _metadata_topics(context, changed))
 
     def _add_leaders(self, context: ControllerContext, effect: LeadersAnnounced) -> None:
@@ -123,18 +123,18 @@ class ControlBatch:
             brokers = context.replicas(partition) if effect.brokers is None else effect.brokers
             for broker_id in brokers:
                 if broker_id in context.brokers:
-                    told = self.leader_and_isr.setdefault(broker_id, {})
-                    told[partition] = told.get(partition, False) or effect.is_new
+                    announced = self.leader_and_isr.setdefault(broker_id, {})
+                    announced[partition] = announced.get(partition, False) or effect.is_new
             self.metadata[partition] = None
             if is_waiting(context, partition) and (state := context.state(partition)) is not None:
                 self.awaited[partition] = state.leader_epoch
 
-    def _about_brokers(self, context: ControllerContext, everybody: list[int]) -> Iterator[tuple[int, Message]]:
-        everything = _everything(context) if self.newcomers else []
+    def _about_brokers(self, context: ControllerContext, broker_ids: list[int]) -> Iterator[tuple[int, Message]]:
+        everything = _everything(context) if self.new_brokers else []
         named = self._named_topics(context)
-        for broker_id in everybody:
+        for broker_id in broker_ids:
             epoch = context.brokers[broker_id].broker_epoch
-            if broker_id in self.newcomers:
+            if broker_id in self.new_brokers:
                 yield broker_id, _update_metadata(context, epoch, everything, is_full=True)
             else:
                 yield broker_id, _update_metadata(context, epoch, named, self.names_topics)
@@ -144,13 +144,13 @@ class ControlBatch:
         if not self.names_topics:
             return []
         named = [_TopicState(topic_name=name, topic_id=topic.topic_id) for name, topic in context.topics.items()]
-        return [*named, *_set_aside(context)]
+        return [*named, *_quarantined_topics(context)]
 
 
-def _some_at_a_time(partitions: Mapping[TopicPartition, V]) -> Iterator[dict[TopicPartition, V]]:
+def _chunks(partitions: Mapping[TopicPartition, V]) -> Iterator[dict[TopicPartition, V]]:
     left = iter(partitions.items())
-    while some := dict(islice(left, PARTITIONS_PER_REQUEST)):
-        yield some
+    while chunk := dict(islice(left, PARTITIONS_PER_REQUEST)):
+        yield chunk
 
 
 def _is_back(context: ControllerContext, broker_id: int, partition: TopicPartition) -> bool:
@@ -223,7 +223,7 @@ def _metadata_topics(
     for partition in partitions:
         yield_if_due()
         state = context.state(partition)
-        if context.left_alone(partition):
+        if context.is_quarantined(partition):
             topics.setdefault(partition.topic, []).append(_not_decided(context, partition))
             continue
         if state is None:
@@ -254,14 +254,14 @@ def _metadata_topics(
 
 
 def _everything(context: ControllerContext) -> list[_TopicState]:
-    partitions = chain(context.partitions(), context.partitions_left_alone())
-    return [*_metadata_topics(context, partitions), *_set_aside(context)]
+    partitions = chain(context.partitions(), context.quarantined_partitions())
+    return [*_metadata_topics(context, partitions), *_quarantined_topics(context)]
 
 
-def _set_aside(context: ControllerContext) -> Iterator[_TopicState]:
+def _quarantined_topics(context: ControllerContext) -> Iterator[_TopicState]:
     """Topics that are quarantined as a whole: only the name is sent. Brokers keep their metadata of them, and
     do not treat them as deleted."""
-    return (_TopicState(topic_name=name) for name, damage in context.damaged.items() if damage.is_whole)
+    return (_TopicState(topic_name=name) for name, corruption in context.corrupt_topics.items() if corruption.is_whole)
 
 
 def _not_decided(context: ControllerContext, partition: TopicPartition) -> _MetadataState:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 from signalbox.protocol.error_table import Error, KafkaError
 
-REMEDY = "Write what it held, and it is taken in at once (docs/metadata-store.md, Damaged entries)"
+REMEDY = (
+    "Write the previous content of the entry, and the controller reads it at once"
+    " (docs/metadata-store.md, Corrupt metadata entries)"
+)
 
 _NAMED = 3  # of many problems: the log and an error message stay readable
 _LONGEST = 300  # characters of one problem: it may contain a part of the entry
@@ -41,18 +44,18 @@ class TopicCorruption:
         return "; ".join([*named, *([f"and {more} more"] if more else [])])
 
 
-def told(topic: str, damage: TopicCorruption) -> str:
+def describe(topic: str, corruption: TopicCorruption) -> str:
     """One log line: the topic, the entries, what is wrong, what to do."""
-    if damage.partitions is None:
-        what = f"topic {topic} is quarantined, its entries and logs are not changed and its name stays taken"
+    if corruption.partitions is None:
+        effect = f"topic {topic} is quarantined, its entries and logs are not changed and its name stays taken"
     else:
-        what = f"partitions {sorted(damage.partitions)} of topic {topic} are quarantined and get no new leader"
-    return f"{what}: {damage}. {REMEDY}"
+        effect = f"partitions {sorted(corruption.partitions)} of topic {topic} are quarantined and get no new leader"
+    return f"{effect}: {corruption}. {REMEDY}"
 
 
-def rejection(topic: str, damage: TopicCorruption) -> KafkaError:
+def rejection(topic: str, corruption: TopicCorruption) -> KafkaError:
     """The error for a request that would change a quarantined topic. Clients do not retry it: an operator must act."""
     return KafkaError(
         Error.UNKNOWN_SERVER_ERROR,
-        f"What the metadata store holds of topic '{topic}' cannot be read: {damage}. {REMEDY}",
+        f"The metadata of topic '{topic}' in the metadata store cannot be read: {corruption}. {REMEDY}",
     )

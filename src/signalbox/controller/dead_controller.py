@@ -5,7 +5,7 @@ a session timeout (ZooKeeper). A broker whose connection to the controller was c
 listener of the controller's own registration refuses connections, no process serves there, and the claim may be
 replaced. Nothing is lost if the old controller lives after all: the successor's commit raises the controller epoch, so
 each of the old controller's writes is rejected and brokers ignore it. A controller that is only silent (SIGSTOP, a host
-that is cut off) refuses no connection; its claim stays until its session expires.
+that is cut off) does not refuse connections; its claim stays until its session expires.
 """
 
 from __future__ import annotations

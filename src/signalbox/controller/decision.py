@@ -37,11 +37,11 @@ class MetadataAnnounced:
 
 @dataclass(frozen=True, slots=True)
 class BrokersAnnounced:
-    """Before all other requests of the batch: the live brokers to all brokers, the full metadata to the `newcomers`.
+    """Before all other requests of the batch: the live brokers to all brokers, the full metadata to the `new_brokers`.
 
     `names_topics`: all brokers get the list of existing topics, and remove all other topics from their metadata."""
 
-    newcomers: tuple[int, ...] = ()
+    new_brokers: tuple[int, ...] = ()
     names_topics: bool = False
 
 

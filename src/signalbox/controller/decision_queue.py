@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 HELD_RETRY_S = 1.0  # between two retries of the oldest internal event that is held
 MAX_HELD = 10_000  # with more held events the controller resigns; the next one begins with a full read of the store
-_QUIET_S = 10.0  # after so long without a rejection, a change that is stored shows that there is room again
+_QUIET_S = 10.0  # after so long without a rejection, a change that is stored shows that the store has room again
 
 Later = Callable[[float, Callable[[], None]], object]
 """Calls the function after this number of seconds."""
@@ -41,15 +41,15 @@ class DecisionQueue:
         self._waiting: deque[ControllerEvent] = deque()
         self._alone = 0  # so many events from the front get an event batch each
         self._held: deque[ControllerEvent] = deque()
-        self._in_hand: list[ControllerEvent] = []
-        self._trying_later = False
-        self._trouble = TransitionLog(log, "Metadata store has space again", logging.ERROR)
+        self._in_progress: list[ControllerEvent] = []
+        self._retry_scheduled = False
+        self._fullness = TransitionLog(log, "Metadata store has space again", logging.ERROR)
         self._rejected_at_s = 0.0
-        self._why = ""
+        self._full_reason = ""
         self.rejections_total = 0
 
     def __len__(self) -> int:
-        return len(self._in_hand) + len(self._waiting) + len(self._held)
+        return len(self._in_progress) + len(self._waiting) + len(self._held)
 
     @property
     def is_ready(self) -> bool:
@@ -66,72 +66,70 @@ class DecisionQueue:
         """Whether more internal events are held than MAX_HELD."""
         return len(self._held) > MAX_HELD
 
-    def add(self, pending: ControllerEvent) -> None:
+    def add(self, event: ControllerEvent) -> None:
         """Append an event; an internal one waits behind those that are held."""
-        if self._held and pending.answer is None:
-            self._held.append(pending)
+        if self._held and event.future is None:
+            self._held.append(event)
         else:
-            self._waiting.append(pending)
+            self._waiting.append(event)
             self._wake()
 
-    def add_first(self, pending: ControllerEvent) -> None:
+    def add_first(self, event: ControllerEvent) -> None:
         """Put an event before all others."""
-        self._waiting.appendleft(pending)
+        self._waiting.appendleft(event)
         self._wake()
 
-    def begin(self, turn: EventBatch) -> deque[ControllerEvent]:
-        """The events for an event batch. It ends with `stored`, `again` or `no_room`, or with `drain`."""
-        self._in_hand = turn.taken
+    def begin(self, batch: EventBatch) -> deque[ControllerEvent]:
+        """The events for an event batch. It ends with `stored`, `retry` or `store_full`, or with `drain`."""
+        self._in_progress = batch.taken
         if not self._alone:
             return self._waiting
         self._alone -= 1
         return deque([self._waiting.popleft()])
 
-    def again(self, turn: EventBatch, learn: ControllerEvent | None) -> None:
+    def retry(self, batch: EventBatch, update: ControllerEvent | None) -> None:
         """Another node has stored a change that an event batch did not know: its events are decided again, after
-        `learn`. While internal events are held, its requests are rejected: `learn` might not fit into the full store
+        `update`. While internal events are held, its requests are rejected: `update` might not fit into the full store
         either, again and again."""
-        undone = turn.undone
+        undone = batch.undone
         if self._held:
-            self._reject([pending for pending in undone if pending.answer is not None])
-            undone = [pending for pending in undone if pending.answer is None]
+            self._reject([event for event in undone if event.future is not None])
+            undone = [event for event in undone if event.future is None]
         self._put_back(undone)
-        if learn is not None and (undone or not self._held):
-            self.add_first(learn)
+        if update is not None and (undone or not self._held):
+            self.add_first(update)
 
-    def stored(self, turn: EventBatch) -> None:
+    def stored(self, batch: EventBatch) -> None:
         """An event batch was stored. If an internal event was in it, the rest of the held events are retried too."""
-        self._in_hand = []
-        if not self._trouble.is_failing:
+        self._in_progress = []
+        if not self._fullness.is_failing:
             return
-        if self._held and _has_news(turn.taken) and not _has_news(self._waiting):
+        if self._held and _has_internal(batch.taken) and not _has_internal(self._waiting):
             self._waiting.extendleft(reversed(self._held))
             self._held.clear()
             self._wake()
-        changed = any(decision.records for _, decision in turn.decided)
+        changed = any(decision.records for _, decision in batch.decided)
         if changed and not self._held and self._clock.monotonic() - self._rejected_at_s > _QUIET_S:
-            self._trouble.recovered()
+            self._fullness.recovered()
 
-    def no_room(self, turn: EventBatch, full: StoreFull) -> None:
+    def store_full(self, batch: EventBatch, full: StoreFull) -> None:
         """The store had no room for an event batch."""
-        self._why = str(full)
+        self._full_reason = str(full)
         self._rejected_at_s = self._clock.monotonic()
-        self._trouble.failed(
-            f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}"
-        )
-        undone = turn.undone
+        self._fullness.failed(f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}")
+        undone = batch.undone
         if len(undone) > 1:
             self._put_back(undone)
             self._alone = max(self._alone, len(undone))
             return
-        self._in_hand = []
-        self._reject([pending for pending in undone if pending.answer is not None])
-        self._hold([pending for pending in undone if pending.answer is None])
+        self._in_progress = []
+        self._reject([event for event in undone if event.future is not None])
+        self._hold([event for event in undone if event.future is None])
 
     def drain(self) -> list[ControllerEvent]:
         """Remove and return all events, held or not."""
-        left = [*self._in_hand, *self._held, *self._waiting]
-        self._in_hand = []
+        left = [*self._in_progress, *self._held, *self._waiting]
+        self._in_progress = []
         self._held.clear()
         self._waiting.clear()
         self._alone = 0
@@ -139,7 +137,7 @@ class DecisionQueue:
 
     def _put_back(self, undone: list[ControllerEvent]) -> None:
         """Put events back at the front. If events get a batch of one each, these do again."""
-        self._in_hand = []
+        self._in_progress = []
         self._waiting.extendleft(reversed(undone))
         if self._alone:
             self._alone += len(undone)
@@ -148,27 +146,27 @@ class DecisionQueue:
     def _reject(self, requests: list[ControllerEvent]) -> None:
         for request in requests:
             self.rejections_total += 1
-            request.fail(Error.KAFKA_STORAGE_ERROR, self._why)
+            request.fail(Error.KAFKA_STORAGE_ERROR, self._full_reason)
 
-    def _hold(self, news: list[ControllerEvent]) -> None:
-        if not news:
+    def _hold(self, events: list[ControllerEvent]) -> None:
+        if not events:
             return
         # An internal event that waits is older than those held: since the first was held, no other was added here.
-        news += (pending for pending in self._waiting if pending.answer is None)
-        self._held.extendleft(reversed(news))
-        self._waiting = deque(pending for pending in self._waiting if pending.answer is not None)
+        events += (event for event in self._waiting if event.future is None)
+        self._held.extendleft(reversed(events))
+        self._waiting = deque(event for event in self._waiting if event.future is not None)
         self._alone = min(self._alone, len(self._waiting))
-        if not self._trying_later:
-            self._trying_later = True
-            self._later(HELD_RETRY_S, self._try_again)
+        if not self._retry_scheduled:
+            self._retry_scheduled = True
+            self._later(HELD_RETRY_S, self._retry_held)
 
-    def _try_again(self) -> None:
-        self._trying_later = False
+    def _retry_held(self) -> None:
+        self._retry_scheduled = False
         if self._held:
             self._waiting.appendleft(self._held.popleft())
             self._alone += 1
             self._wake()
 
 
-def _has_news(pendings: Iterable[ControllerEvent]) -> bool:
-    return any(pending.answer is None for pending in pendings)
+def _has_internal(events: Iterable[ControllerEvent]) -> bool:
+    return any(event.future is None for event in events)

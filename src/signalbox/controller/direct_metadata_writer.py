@@ -7,7 +7,7 @@ session has ended. The second of two writers reads and decides again. Brokers ge
 notifications. The rest (leaders for a new topic, elections) is done by the controller, which reads what was changed
 (`shared_metadata.py`).
 
-`OWN_CHANGES` lists these APIs and what each decision reads: a new one is one row.
+`DIRECT_CHANGES` lists these APIs and what each decision reads: a new one is one row.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _new_topics(request: Any) -> Iterator[str]:
             yield f"{layout.CONFIG}/topics/{topic.name}"
 
 
-OWN_CHANGES: dict[ApiKey, DirectChange] = {
+DIRECT_CHANGES: dict[ApiKey, DirectChange] = {
     ApiKey.ALTER_CONFIGS: DirectChange(_resources),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: DirectChange(_resources),
     ApiKey.CREATE_ACLS: DirectChange(_acls),
@@ -166,7 +166,7 @@ class DirectMetadataWriter:
             raise StoreError("there has been no controller yet")
         fence = Fence(layout.CONTROLLER_EPOCH, epoch.version)
         shared = decode_shared_changes(await store.read(layout.SHARED_CHANGES))
-        part = await load_part(store, self._node_id, OWN_CHANGES[key].looks_at(request))
+        part = await load_part(store, self._node_id, DIRECT_CHANGES[key].looks_at(request))
         decision = DECISIONS[key](part, self._inputs, request)
         records = [record for record in decision.records if isinstance(record, _STORED_BY_BROKERS)]
         _, operations = replay(part, records)

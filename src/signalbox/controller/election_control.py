@@ -25,7 +25,7 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, Elect
 
 _Result = ElectLeadersResponse.PartitionResult
 _Elected = PartitionCreated | PartitionStateChanged
-_Told = tuple[Error, str | None]
+_PartitionResult = tuple[Error, str | None]
 
 
 def _led_by_its_head(context: ControllerContext, partition: TopicPartition) -> bool:
@@ -48,12 +48,12 @@ def _unclean(context: ControllerContext, partition: TopicPartition) -> _Elected 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """`is_fine`: no election is needed. `elect`: the new state, None if no replica is eligible; `nobody`: the error
-    then."""
+    """`is_fine`: no election is needed. `elect`: the new state, None if no replica is eligible; `no_leader_error` is
+    returned then."""
 
     is_fine: Callable[[ControllerContext, TopicPartition], bool]
     elect: Callable[[ControllerContext, TopicPartition], _Elected | None]
-    nobody: Error
+    no_leader_error: Error
 
 
 _KINDS: dict[int, _Kind] = {
@@ -68,18 +68,18 @@ def elect_leaders(context: ControllerContext, inputs: Inputs, request: ElectLead
     if kind is None:
         return Decision(response=ElectLeadersResponse(error_code=Error.INVALID_REQUEST))
     everything = request.topic_partitions is None
-    told: dict[TopicPartition, _Told] = {}
+    results: dict[TopicPartition, _PartitionResult] = {}
     changes: list[_Elected] = []
     for partition in dict.fromkeys(context.partitions() if everything else _named(request)):
         yield_if_due()
-        outcome = _elect(context, kind, partition)
-        if isinstance(outcome, tuple):
-            if not (everything and outcome[0] is Error.ELECTION_NOT_NEEDED):
-                told[partition] = outcome
+        elected_or_error = _elect(context, kind, partition)
+        if isinstance(elected_or_error, tuple):
+            if not (everything and elected_or_error[0] is Error.ELECTION_NOT_NEEDED):
+                results[partition] = elected_or_error
         else:
-            told[partition] = (Error.NONE, None)
-            changes.append(outcome)
-    response = _response(told)
+            results[partition] = (Error.NONE, None)
+            changes.append(elected_or_error)
+    response = _response(results)
     if not changes:
         return Decision(response=response)
     seen = LeadersSeen({each.partition: each.state.leader_epoch for each in changes})
@@ -89,7 +89,7 @@ def elect_leaders(context: ControllerContext, inputs: Inputs, request: ElectLead
         response=response,
         effects=tuple(_effects(changes)),
         visibility=Visibility(
-            seen.holds, request.timeout_ms, lambda: _response({**told, **dict.fromkeys(seen.waiting, late)})
+            seen.holds, request.timeout_ms, lambda: _response({**results, **dict.fromkeys(seen.waiting, late)})
         ),
     )
 
@@ -100,9 +100,9 @@ def _named(request: ElectLeadersRequest) -> Iterable[TopicPartition]:
             yield TopicPartition(topic.topic, partition)
 
 
-def _elect(context: ControllerContext, kind: _Kind, partition: TopicPartition) -> _Elected | _Told:
-    if context.left_alone(partition):
-        rejected = rejection(partition.topic, context.damaged[partition.topic])
+def _elect(context: ControllerContext, kind: _Kind, partition: TopicPartition) -> _Elected | _PartitionResult:
+    if context.is_quarantined(partition):
+        rejected = rejection(partition.topic, context.corrupt_topics[partition.topic])
         return rejected.error, rejected.message
     if not context.replicas(partition):
         return Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
@@ -111,8 +111,8 @@ def _elect(context: ControllerContext, kind: _Kind, partition: TopicPartition) -
     if kind.is_fine(context, partition):
         return Error.ELECTION_NOT_NEEDED, Error.ELECTION_NOT_NEEDED.message
     return kind.elect(context, partition) or (
-        kind.nobody,
-        f"Failed to elect leader for partition {partition}: {kind.nobody.message}",
+        kind.no_leader_error,
+        f"Failed to elect leader for partition {partition}: {kind.no_leader_error.message}",
     )
 
 
@@ -125,12 +125,14 @@ def _effects(changes: Iterable[_Elected]) -> Iterable[Effect]:
         yield LeadersAnnounced(created, is_new=True)
 
 
-def _response(told: Mapping[TopicPartition, _Told]) -> ElectLeadersResponse:
+def _response(results: Mapping[TopicPartition, _PartitionResult]) -> ElectLeadersResponse:
     topics: dict[str, list[_Result]] = {}
-    for (topic, partition), (error, message) in told.items():
+    for (topic, partition), (error, message) in results.items():
         result = _Result(partition_id=partition, error_code=error, error_message=message)
         topics.setdefault(topic, []).append(result)
-    made = ElectLeadersResponse.ReplicaElectionResult
+    topic_result = ElectLeadersResponse.ReplicaElectionResult
     return ElectLeadersResponse(
-        replica_election_results=[made(topic=name, partition_result=results) for name, results in topics.items()]
+        replica_election_results=[
+            topic_result(topic=name, partition_result=partition_results) for name, partition_results in topics.items()
+        ]
     )

@@ -39,8 +39,8 @@ def _shaped(api_key: ApiKey) -> Rejection:
 
 def _controlled_shutdown(request: Any, error: Error, message: str) -> Message:
     # The one API that returns another error for "not the controller".
-    told = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
-    return ControlledShutdownResponse(error_code=told)
+    returned = Error.STALE_CONTROLLER_EPOCH if error is Error.NOT_CONTROLLER else error
+    return ControlledShutdownResponse(error_code=returned)
 
 
 _SHAPED = (

@@ -18,7 +18,7 @@ from signalbox.common.cooperative_task import yield_if_due
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
-from signalbox.controller.leader_writes import PartitionStateConflict, moved_by
+from signalbox.controller.leader_writes import PartitionStateConflict, state_conflict_of
 from signalbox.controller.replay import replay
 from signalbox.controller.shared_commit import ConcurrentMetadataUpdate, commit_shared
 from signalbox.metadata import layout
@@ -53,7 +53,7 @@ class InSlices(Protocol):
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
 
 
-class Answer(Protocol):
+class ResponseFuture(Protocol):
     """Where a response is set; a future."""
 
     def done(self) -> bool: ...
@@ -63,33 +63,33 @@ class Answer(Protocol):
 
 @dataclass(slots=True)
 class ControllerEvent:
-    """An event to decide. `rejected` makes the response for an error and its message. `answer` and `rejected` are None
+    """An event to decide. `rejected` makes the response for an error and its message. `future` and `rejected` are None
     for internal events: they have no client."""
 
     decide: Callable[[ControllerContext], Decision]
-    answer: Answer | None = None
+    future: ResponseFuture | None = None
     rejected: Callable[[Error, str], Message] | None = None
 
     def fail(self, error: Error, message: str | None = None) -> None:
-        """Complete the answer with an error, if there is one to complete; default message: Kafka's text for the
+        """Complete the future with an error, if there is one to complete; default message: Kafka's text for the
         error."""
-        if self.answer is not None and self.rejected is not None and not self.answer.done():
-            self.answer.set_result(self.rejected(error, message or error.message))
+        if self.future is not None and self.rejected is not None and not self.future.done():
+            self.future.set_result(self.rejected(error, message or error.message))
 
 
 @dataclass(slots=True)
 class EventBatch:
-    """`taken`: the events that the batch took off the queue; if it fails, its caller must complete their answers."""
+    """`taken`: the events that the batch took off the queue; if it fails, its caller must complete their futures."""
 
     context: ControllerContext
     taken: list[ControllerEvent] = field(default_factory=list)
     decided: list[tuple[ControllerEvent, Decision]] = field(default_factory=list)
-    batch: ControlBatch = field(default_factory=ControlBatch)
+    control_batch: ControlBatch = field(default_factory=ControlBatch)
 
     @property
     def undone(self) -> list[ControllerEvent]:
-        """The events of the batch that have no answer or whose answer is not complete."""
-        return [pending for pending in self.taken if pending.answer is None or not pending.answer.done()]
+        """The events of the batch that have no future or whose future is not complete."""
+        return [event for event in self.taken if event.future is None or not event.future.done()]
 
     async def run(self, queue: deque[ControllerEvent], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
         """Decide the waiting events and store the records. Raises the store's errors (StoreFull: there is no room for
@@ -97,24 +97,24 @@ class EventBatch:
         decision is run by `in_slices`."""
         operations: list[Operation] = []
         while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
-            pending = queue.popleft()
-            self.taken.append(pending)
+            event = queue.popleft()
+            self.taken.append(event)
             before, shared_version = len(operations), self.context.shared_version
             try:
-                operations += await in_slices(partial(self._decide, pending))
+                operations += await in_slices(partial(self._decide, event))
             except BadOperation as bad:
                 log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
-                pending.fail(Error.INVALID_REQUEST)
+                event.fail(Error.INVALID_REQUEST)
             except Exception:
                 log.exception("Metadata change failed unexpectedly; nothing of it is stored")
-                pending.fail(Error.UNKNOWN_SERVER_ERROR)
+                event.fail(Error.UNKNOWN_SERVER_ERROR)
             if self.context.shared_version != shared_version and any(map(is_shared, operations[:before])):
                 # The event applied changes of other brokers that the decisions before it did not have: their operations
                 # would overwrite these changes, since the commit checks the version of the last decision.
                 raise ConcurrentMetadataUpdate(layout.SHARED_CHANGES, "decisions of this batch are older than a change")
         # A response that changes nothing is checked against the fence, too: a controller that was stopped and resumed
         # must not return a state that another controller has changed meanwhile.
-        if operations or any(pending.answer is not None for pending in self.taken):
+        if operations or any(event.future is not None for event in self.taken):
             # A batch that is too large for one commit is not atomic, but still safe: a controller that ends between
             # two commits leaves topics with missing partitions, or partitions whose leader is dead. The next
             # controller completes those when it loads the store. No response is returned before the last commit.
@@ -122,29 +122,31 @@ class EventBatch:
             for number, part in enumerate([*in_commits(operations, store.max_commit_bytes)] or [[]]):
                 try:
                     shared = await _commit(store, part, fence, shared)
-                except (ConcurrentMetadataUpdate, PartitionStateConflict) as moved:
+                except (ConcurrentMetadataUpdate, PartitionStateConflict) as conflict:
                     if number:
-                        raise FencedOut(moved.path, "another broker came between two commits of one turn") from moved
+                        raise FencedOut(
+                            conflict.path, "another broker stored a change between two commits of one batch"
+                        ) from conflict
                     raise
                 except StoreFull as full:
                     if number:
                         raise StoreUnavailable(
-                            f"the first {number} commits of a turn are stored, no more: {full}"
+                            f"only the first {number} commits of a batch are stored: {full}"
                         ) from full
                     raise
             if shared.version != self.context.shared_version:
                 self.context = replace(self.context, shared_version=shared.version)
 
-    def _decide(self, pending: ControllerEvent) -> list[Operation]:
+    def _decide(self, event: ControllerEvent) -> list[Operation]:
         """The operations to store for one decision; if it fails, nothing has changed. Yields."""
-        decision = pending.decide(self.context)
+        decision = event.decide(self.context)
         after, stored = replay(self.context, decision.records)
         for operation in stored:  # here it fails one request; in the store it would end the controller epoch
             yield_if_due()
             reject_bad_operation(operation)
         self.context = after
-        self.batch.add(after, decision.effects)
-        self.decided.append((pending, decision))
+        self.control_batch.add(after, decision.effects)
+        self.decided.append((event, decision))
         return stored
 
 
@@ -154,6 +156,6 @@ async def _commit(
     try:
         return await commit_shared(store, operations, fence, shared)
     except VersionConflict as conflict:
-        if (moved := moved_by(conflict, operations)) is not None:
-            raise moved from conflict
+        if (state_conflict := state_conflict_of(conflict, operations)) is not None:
+            raise state_conflict from conflict
         raise

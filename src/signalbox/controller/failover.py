@@ -20,12 +20,12 @@ from signalbox.controller.feature_control import features_set_up
 from signalbox.controller.partition_control import bring_online, restarted_uncleanly, take_replicas_offline
 from signalbox.controller.reassignment import finish_moves, resume_moves
 from signalbox.controller.records import Record
-from signalbox.controller.removed_replicas import ask_for_removal
+from signalbox.controller.removed_replicas import delete_removed_replicas
 from signalbox.controller.replay import preview
 from signalbox.controller.topic_deletion import (
-    ask_again,
-    partitions_on_their_way_out,
+    partitions_under_deletion,
     reject_pending_deletions,
+    retry_replica_deletions,
 )
 
 
@@ -53,12 +53,12 @@ def take_over(context: ControllerContext, inputs: Inputs) -> Decision:
     effects: list[Effect] = [
         BrokersAnnounced(names_topics=True),
         LeadersAnnounced(tuple(settled.partitions())),
-        MetadataAnnounced((*partitions_on_their_way_out(settled), *settled.partitions_left_alone())),
+        MetadataAnnounced((*partitions_under_deletion(settled), *settled.quarantined_partitions())),
         LeadersAnnounced(tuple(each.partition for each in created), is_new=True),
         *resume_moves(after),
         *moved.effects,
-        *ask_again(settled, settled.brokers),
-        *ask_for_removal(settled, settled.brokers),
+        *retry_replica_deletions(settled, settled.brokers),
+        *delete_removed_replicas(settled, settled.brokers),
     ]
     kept = histories_kept(settled, new)
     return Decision(records=(*records, *losses, *created, *led, *moved.records, *kept), effects=tuple(effects))

@@ -6,8 +6,8 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.preferred_leaders import rebalance_leaders
 from signalbox.controller.reassignment import finish_moves
-from signalbox.controller.removed_replicas import ask_for_removal
-from signalbox.controller.topic_deletion import ask_again
+from signalbox.controller.removed_replicas import delete_removed_replicas
+from signalbox.controller.topic_deletion import retry_replica_deletions
 
 
 def housekeeping(context: ControllerContext, inputs: Inputs) -> Decision:
@@ -15,5 +15,8 @@ def housekeeping(context: ControllerContext, inputs: Inputs) -> Decision:
     requests of deletions that are not complete."""
     balance = rebalance_leaders(context, inputs) if inputs.settings.auto_leader_rebalance_enable else Decision()
     moved = finish_moves(context, balance.records)
-    again = (*ask_again(context, list(context.brokers)), *ask_for_removal(context, context.brokers))
+    again = (
+        *retry_replica_deletions(context, list(context.brokers)),
+        *delete_removed_replicas(context, context.brokers),
+    )
     return Decision(records=(*balance.records, *moved.records), effects=(*balance.effects, *moved.effects, *again))

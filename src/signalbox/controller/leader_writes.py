@@ -39,7 +39,7 @@ class PartitionStateConflict(CommitRejected):
         self.partitions = partitions
 
 
-def moved_by(conflict: VersionConflict, operations: Iterable[Operation]) -> PartitionStateConflict | None:
+def state_conflict_of(conflict: VersionConflict, operations: Iterable[Operation]) -> PartitionStateConflict | None:
     """The conflict of a rejected commit if a partition's state was changed; None for any other entry."""
     if partition_of_state(conflict.path) is None:
         return None
@@ -47,7 +47,7 @@ def moved_by(conflict: VersionConflict, operations: Iterable[Operation]) -> Part
     return PartitionStateConflict(conflict.path, tuple(each for each in written if each is not None))
 
 
-async def learn_states(
+async def read_newer_states(
     store: MetadataStore, context: ControllerContext, partitions: Iterable[TopicPartition]
 ) -> Follow | None:
     """Read states again; the decision that applies them, None if `context` has all of them. Partitions that it does
@@ -57,7 +57,7 @@ async def learn_states(
     return (lambda now, inputs: states_changed(now, inputs, found)) if _newer(context, found) else None
 
 
-async def learn_of_gone(
+async def read_states_of_failed_brokers(
     store: MetadataStore, context: ControllerContext, now: Mapping[int, LiveBroker]
 ) -> Follow | None:
     """The same for all partitions of `context` on brokers that failed or restarted, if `now` is what the store has.
@@ -66,7 +66,7 @@ async def learn_of_gone(
     if all(broker.registration.alters_partitions for broker in (*before.values(), *now.values())):
         return None
     failed = {each for each in before if each not in now or now[each].broker_epoch != before[each].broker_epoch}
-    return await learn_states(
+    return await read_newer_states(
         store, context, (each for each in context.partitions() if failed & {*context.replicas(each)})
     )
 
@@ -77,7 +77,7 @@ def _newer(context: ControllerContext, found: States) -> dict[TopicPartition, Pa
         for partition, state in found.items()
         if (known := context.state(partition)) is not None
         and state.partition_epoch > known.partition_epoch
-        and not context.left_alone(partition)
+        and not context.is_quarantined(partition)
     }
 
 

@@ -20,7 +20,7 @@ LISTENER_KEYS = frozenset((_LISTENERS, _ADVERTISED, _PROTOCOLS))
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _AdvertisedAddress:
     """An advertised address from configs or from a registration."""
 
     listener: str
@@ -30,15 +30,15 @@ class _Told:
 
 def reject_listeners(context: ControllerContext, broker_id: int, configs: Mapping[str, str]) -> None:
     """KafkaError(INVALID_REQUEST) with all reasons why peers could not follow a broker with these configs."""
-    told = list(_told_by_configs(configs))
-    if not told:
+    advertised = list(_advertised_in(configs))
+    if not advertised:
         return
     own = context.brokers.get(broker_id)
     registrations = [broker.registration for number, broker in context.brokers.items() if number != broker_id]
     reasons = [
-        *(_roles_lost(own.registration, told) if own is not None else ()),
-        *(reason for peer in registrations for reason in _rejected_by(context, peer, told, _protocols(configs))),
-        *(_unreachable_by(peer, own.registration, told) for peer in registrations if own is not None),
+        *(_roles_lost(own.registration, advertised) if own is not None else ()),
+        *(reason for peer in registrations for reason in _rejected_by(context, peer, advertised, _protocols(configs))),
+        *(_unreachable_by(peer, own.registration, advertised) for peer in registrations if own is not None),
     ]
     found = [reason for reason in reasons if reason]
     if found:
@@ -47,8 +47,8 @@ def reject_listeners(context: ControllerContext, broker_id: int, configs: Mappin
         )
 
 
-def _roles_lost(own: BrokerRegistration, told: list[_Told]) -> Iterator[str]:
-    names = {each.listener for each in told}
+def _roles_lost(own: BrokerRegistration, advertised: list[_AdvertisedAddress]) -> Iterator[str]:
+    names = {each.listener for each in advertised}
     for role, listener in (
         ("inter-broker", own.inter_broker_listener),
         ("control plane", own.control_plane_listener),
@@ -59,12 +59,15 @@ def _roles_lost(own: BrokerRegistration, told: list[_Told]) -> Iterator[str]:
 
 
 def _rejected_by(
-    context: ControllerContext, peer: BrokerRegistration, told: list[_Told], protocols: Mapping[str, str]
+    context: ControllerContext,
+    peer: BrokerRegistration,
+    advertised: list[_AdvertisedAddress],
+    protocols: Mapping[str, str],
 ) -> Iterator[str]:
     stored = context.configs.get(f"brokers/{peer.broker_id}", {})
-    registered = [_Told(each.listener_name, each.host, each.port) for each in peer.endpoints]
-    taken = {(each.host.lower(), each.port) for each in (*registered, *_told_by_configs(stored)) if each.port}
-    for each in told:
+    registered = [_AdvertisedAddress(each.listener_name, each.host, each.port) for each in peer.endpoints]
+    taken = {(each.host.lower(), each.port) for each in (*registered, *_advertised_in(stored)) if each.port}
+    for each in advertised:
         if (each.host.lower(), each.port) in taken:
             yield f"{host_port(each.host, each.port)} is an address of broker {peer.broker_id}"
         endpoint = peer.endpoint(each.listener)
@@ -76,21 +79,21 @@ def _rejected_by(
             )
 
 
-def _unreachable_by(peer: BrokerRegistration, own: BrokerRegistration, told: list[_Told]) -> str:
+def _unreachable_by(peer: BrokerRegistration, own: BrokerRegistration, advertised: list[_AdvertisedAddress]) -> str:
     """A peer with another inter-broker listener, as in a rolling change, connects to this broker on that listener."""
     name = peer.inter_broker_listener
-    if name is None or own.endpoint(name) is None or name in {each.listener for each in told}:
+    if name is None or own.endpoint(name) is None or name in {each.listener for each in advertised}:
         return ""
     return f"broker {peer.broker_id} replicates over the listener {name}"
 
 
-def _told_by_configs(configs: Mapping[str, str]) -> Iterator[_Told]:
+def _advertised_in(configs: Mapping[str, str]) -> Iterator[_AdvertisedAddress]:
     """Entries that do not parse are skipped: the broker itself has rejected them."""
     for entry in (configs.get(_ADVERTISED) or configs.get(_LISTENERS) or "").split(","):
         name, separator, address = entry.strip().partition("://")
         host, colon, port = address.rpartition(":")
         if separator and colon and port.isascii() and port.isdigit() and len(port) < 6:
-            yield _Told(normalise_listener_name(name), host.strip("[]"), int(port))
+            yield _AdvertisedAddress(normalise_listener_name(name), host.strip("[]"), int(port))
 
 
 def _protocols(configs: Mapping[str, str]) -> Mapping[str, str]:

@@ -17,12 +17,12 @@ from signalbox.controller.context import (
     StoredAcls,
     collision_name,
 )
-from signalbox.controller.corrupt_entries import TopicCorruption, told
+from signalbox.controller.corrupt_entries import TopicCorruption, describe
 from signalbox.controller.feature_control import compatible_brokers
-from signalbox.controller.forwarded_outcome import outcomes_of
+from signalbox.controller.forwarded_response import stored_responses
 from signalbox.controller.replicas_to_delete import replicas_to_delete
 from signalbox.controller.topic_loading import by_topic, read_topic
-from signalbox.controller.unknown_entries import strays_of
+from signalbox.controller.unknown_entries import unknown_entries_in
 from signalbox.metadata import layout
 from signalbox.metadata.acl_entries import ROOT_OF, decode_acls, pattern_of
 from signalbox.metadata.broker_history import histories_of
@@ -51,8 +51,8 @@ async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
     return brokers_of(await store.read_tree(layout.BROKER_IDS), set())
 
 
-def brokers_of(tree: Mapping[str, Entry], said: set[str]) -> dict[int, LiveBroker]:
-    """The same from entries that were read. Each problem of a corrupt entry is logged once: it is added to `said`."""
+def brokers_of(tree: Mapping[str, Entry], logged: set[str]) -> dict[int, LiveBroker]:
+    """The same from entries that were read. Each problem of a corrupt entry is logged once: it is added to `logged`."""
     brokers = {}
     for path, entry in tree.items():
         if path.startswith(f"{layout.BROKER_IDS}/") and entry.data is not None:
@@ -62,9 +62,9 @@ def brokers_of(tree: Mapping[str, Entry], said: set[str]) -> dict[int, LiveBroke
                     raise BadEntry(f"{path} is named after no broker id")
                 registration = decode_registration(int(name), entry.data)
             except BadEntry as error:
-                if str(error) not in said:
+                if str(error) not in logged:
                     log.error("Corrupt registration ignored: %s", error)
-                said.add(str(error))
+                logged.add(str(error))
             else:
                 brokers[registration.broker_id] = LiveBroker(registration, entry.creation_id)
     return brokers
@@ -107,11 +107,11 @@ async def load_context(
     tree = await store.read_tree(layout.TOPICS)
     marks = await store.read_tree(layout.DELETE_TOPICS)
     going = {path.removeprefix(f"{layout.DELETE_TOPICS}/") for path in marks if path.count("/") == _MARK_DEPTH}
-    topics, damaged = await _topics(tree, going, yield_if_due)
+    topics, corrupt_topics = await _topics(tree, going, yield_if_due)
     features = await _features(store)
     brokers = compatible_brokers(await load_brokers(store), features.levels)
     block = await store.read(layout.PRODUCER_ID_BLOCK)
-    outcomes = await store.read_tree(layout.FORWARDED)
+    forwarded = await store.read_tree(layout.FORWARDED)
     configs, tokens = await store.read_tree(layout.CONFIG), await store.read_tree(layout.DELEGATION_TOKENS)
     return ControllerContext(
         controller_id=controller_id,
@@ -120,21 +120,21 @@ async def load_context(
         controllers=await load_controllers(store),
         topics=topics,
         topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
-        collision_names={collision_name(name): name for name in (*topics, *damaged)},
+        collision_names={collision_name(name): name for name in (*topics, *corrupt_topics)},
         configs=_configs(configs),
         acls=_acls(await read_trees(store, ROOT_OF.values())),
         tokens=_tokens(tokens),
         deleting={
             name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
-            for name in sorted(going - damaged.keys())
+            for name in sorted(going - corrupt_topics.keys())
         },
         producer_id_block=_producer_ids(block),
         producer_id_version=block.version if block else 0,
-        forwarded=outcomes_of(outcomes),
+        forwarded=stored_responses(forwarded),
         features=features,
         shared_version=shared.version,
-        damaged=damaged,
-        strays=strays_of(tree, marks, configs, tokens, outcomes),
+        corrupt_topics=corrupt_topics,
+        unknown_entries=unknown_entries_in(tree, marks, configs, tokens, forwarded),
         histories=histories_of(await store.read_tree(layout.BROKER_HISTORY)),
     )
 
@@ -142,17 +142,17 @@ async def load_context(
 async def _topics(
     tree: Mapping[str, Entry], going: Container[str], yield_if_due: Callable[[], Awaitable[None]]
 ) -> tuple[dict[str, ControlledTopic], dict[str, TopicCorruption]]:
-    topics, damaged = {}, {}
+    topics, corrupt_topics = {}, {}
     for number, (name, entries) in enumerate(by_topic(tree).items()):
         read = read_topic(name, entries, name in going)
         if read.topic is not None:
             topics[name] = read.topic
-        if read.damage is not None:
-            damaged[name] = read.damage
-            log.error("Corrupt topic metadata: %s", told(name, read.damage))
+        if read.corruption is not None:
+            corrupt_topics[name] = read.corruption
+            log.error("Corrupt topic metadata: %s", describe(name, read.corruption))
         if number % _TOPICS_PER_SLICE == _TOPICS_PER_SLICE - 1:
             await yield_if_due()
-    return topics, damaged
+    return topics, corrupt_topics
 
 
 async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[str]) -> ControllerContext:

@@ -19,7 +19,7 @@ from signalbox.metadata.broker_history import lost_log_dir_epoch
 from signalbox.metadata.partition_state import NO_LEADER, PartitionState
 
 _PARTITIONS_NAMED = 10
-_NOT_SAID = LogEnd(-1, 0)  # not reported: better than no log, and not better than an empty one
+_NOT_REPORTED = LogEnd(-1, 0)  # not reported: better than no log, and not better than an empty one
 
 
 def longest_log(context: ControllerContext, partition: TopicPartition, state: PartitionState) -> int | None:
@@ -48,7 +48,7 @@ def _may_have_lost_log(context: ControllerContext, broker: int, partition: Topic
 def fullest_log(context: ControllerContext, partition: TopicPartition) -> int | None:
     """The same for all live replicas, in sync or not; the first live one if nothing is known of their logs."""
     ends = [
-        (broker, context.log_end(broker, partition) or _NOT_SAID)
+        (broker, context.log_end(broker, partition) or _NOT_REPORTED)
         for broker in context.replicas(partition)
         if context.is_replica_online(broker, partition)
     ]

@@ -78,7 +78,7 @@ def bring_online(
     changed: list[PartitionStateChanged] = []
     for partition in partitions:
         yield_if_due()
-        if context.left_alone(partition) or not is_offline(context, partition):
+        if context.is_quarantined(partition) or not is_offline(context, partition):
             continue
         state = context.state(partition)
         if state is None:
@@ -126,7 +126,7 @@ def restarted_uncleanly(
     for partition in partitions if brokers else ():
         yield_if_due()
         state = context.state(partition)
-        if state is None or context.left_alone(partition):
+        if state is None or context.is_quarantined(partition):
             continue
         fresh = tuple(member for member in state.isr if member in brokers and member not in state.unverified)
         if fresh:

@@ -86,9 +86,9 @@ def _wanted_partitions(context: ControllerContext, request: CreatePartitionsRequ
 
 
 def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple[ControlledTopic, Placement]:
-    topic, damage = context.usable_topic(wanted.name), context.damaged.get(wanted.name)
-    if topic is None and damage is not None:
-        raise rejection(wanted.name, damage)
+    topic, corruption = context.usable_topic(wanted.name), context.corrupt_topics.get(wanted.name)
+    if topic is None and corruption is not None:
+        raise rejection(wanted.name, corruption)
     if topic is None:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{wanted.name}' does not exist.")
     if topic.assignment.adding or topic.assignment.removing:
@@ -124,7 +124,7 @@ def _added(context: ControllerContext, inputs: Inputs, wanted: _Wanted) -> tuple
 def _reject_leftovers(context: ControllerContext, topic: ControlledTopic, wanted: range) -> None:
     """A state of a partition that the assignment does not have was left by another program: it is not overwritten."""
     for number in wanted:
-        if number in topic.states or context.left_alone(TopicPartition(topic.name, number)):
+        if number in topic.states or context.is_quarantined(TopicPartition(topic.name, number)):
             path = partition_state_path(topic.name, number)
             raise KafkaError(Error.INVALID_PARTITIONS, f"The metadata store has {path} already. Remove it first.")
 

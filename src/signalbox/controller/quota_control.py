@@ -46,9 +46,9 @@ def alter_client_quotas(context: ControllerContext, inputs: Inputs, request: Alt
     )
 
 
-def _entity(asked: Sequence[Any]) -> Entity:
+def _entity(entity_parts: Sequence[Any]) -> Entity:
     entity: dict[str, str | None] = {}
-    for part in asked:
+    for part in entity_parts:
         kind, name = part.entity_type, part.entity_name
         if kind in entity:
             raise KafkaError(Error.INVALID_REQUEST, f"Invalid empty client quota entity, duplicate entity entry {kind}")
@@ -99,19 +99,19 @@ def _text(key: str, value: float, kind: QuotaType) -> str:
         raise KafkaError(Error.INVALID_REQUEST, f"Quota {key} must be greater than 0")
     if kind is QuotaType.DOUBLE:
         return "Infinity" if math.isinf(value) else str(value)  # Java does not parse Python's "inf"
-    whole = math.floor(value + _EPSILON) if math.isfinite(value) else 0
-    if abs(whole - value) > _EPSILON or whole > kind.value:
+    integer = int(value + _EPSILON) if math.isfinite(value) else 0
+    if abs(integer - value) > _EPSILON or integer > kind.value:
         raise KafkaError(Error.INVALID_REQUEST, f"Configuration {key} must be a {kind.name.title()} value")
-    return str(whole)
+    return str(integer)
 
 
 def _words(entity: Entity) -> str:
     return ", ".join(f"{kind}={'<default>' if name is None else name}" for kind, name in entity.items())
 
 
-def _result(asked: Sequence[Any], error: Error, message: str | None) -> _Result:
+def _result(entity_parts: Sequence[Any], error: Error, message: str | None) -> _Result:
     entity = [
         AlterClientQuotasResponse.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
-        for part in asked
+        for part in entity_parts
     ]
     return _Result(error_code=error, error_message=message, entity=entity)

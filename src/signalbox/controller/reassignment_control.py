@@ -47,18 +47,19 @@ def alter_partition_reassignments(
     results: dict[str, list[_Result]] = {}
     for partition, targets in _asked(request).items():
         yield_if_due()
-        outcome: tuple[Error, str | None] = (Error.NONE, None)
+        result = _Result(partition_index=partition.partition, error_code=Error.NONE, error_message=None)
         try:
             wanted = _wanted(context, partition, targets, allow_factor_change)
             moves.begin(partition, wanted, _unclean(context, inputs, partition.topic))
         except KafkaError as rejection:
-            outcome = (rejection.error, rejection.message)
-        result = _Result(partition_index=partition.partition, error_code=outcome[0], error_message=outcome[1])
+            result.error_code, result.error_message = rejection.error, rejection.message
         results.setdefault(partition.topic, []).append(result)
     response = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=allow_factor_change,
         error_message=None,
-        responses=[_TopicResult(name=name, partitions=told) for name, told in results.items()],
+        responses=[
+            _TopicResult(name=name, partitions=partition_results) for name, partition_results in results.items()
+        ],
     )
     return Decision(records=tuple(moves.records()), response=response, effects=tuple(moves.effects()))
 
@@ -106,8 +107,8 @@ def _wanted(
     context: ControllerContext, partition: TopicPartition, targets: Sequence[int] | None, allow_factor_change: bool
 ) -> ReplicaAssignment:
     now = context.assignment_of(partition)
-    if context.left_alone(partition):
-        raise rejection(partition.topic, context.damaged[partition.topic])
+    if context.is_quarantined(partition):
+        raise rejection(partition.topic, context.corrupt_topics[partition.topic])
     if context.usable_topic(partition.topic) is None or not now.replicas:
         raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     if targets is None:

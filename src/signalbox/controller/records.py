@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from signalbox.common.ids import TopicPartition
 from signalbox.controller.context import (
     ControlledTopic,
-    KeptOutcome,
     LiveBroker,
     LogEnd,
     ReplicaOfTopic,
     StoredAcls,
+    StoredResponse,
 )
 from signalbox.metadata.broker_history import BrokerHistory
 from signalbox.metadata.entity_config import Configs
@@ -99,15 +99,15 @@ class TokenRemoved:
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardedOutcomeKept:
+class ForwardedResponseStored:
     """The response to a forwarded change, under (broker id, broker epoch, number of the forwarding broker)."""
 
     key: tuple[int, int, int]
-    outcome: KeptOutcome
+    response: StoredResponse
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardedOutcomesDropped:
+class ForwardedResponsesRemoved:
     """Stored responses that no broker will request again."""
 
     keys: tuple[tuple[int, int, int], ...]
@@ -239,8 +239,8 @@ Record = (
     | FeaturesFinalized
     | TokenSet
     | TokenRemoved
-    | ForwardedOutcomeKept
-    | ForwardedOutcomesDropped
+    | ForwardedResponseStored
+    | ForwardedResponsesRemoved
     | TopicDeletionStarted
     | TopicDeletionRejected
     | TopicDeleted

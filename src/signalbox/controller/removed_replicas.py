@@ -1,7 +1,7 @@
 """Deletion of replicas that a reassignment has removed, also across failures of the controller or of their brokers.
 
-The topic's assignment keeps them (`removed`) until their broker has responded to StopReplica. The request is sent again
-to a broker that joins, and to all of them at a failover and in the housekeeping.
+The topic's assignment keeps them (`removed`) until their broker has responded to StopReplica. The request is retried
+for a broker that joins, and for all of them at a failover and in the housekeeping.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from signalbox.controller.decision import Decision, Effect, ReplicasStopped
 from signalbox.controller.records import TopicAssignmentChanged
 
 
-def ask_for_removal(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
+def delete_removed_replicas(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
     """StopReplica for all replicas that these brokers should not have any more, but not for quarantined partitions."""
     asked = frozenset(broker_ids) & context.brokers.keys()
     left: dict[int, list[TopicPartition]] = {}
@@ -22,7 +22,7 @@ def ask_for_removal(context: ControllerContext, broker_ids: Iterable[int]) -> tu
         if topic.assignment.removed and topic.name not in context.deleting:
             for number, brokers in topic.assignment.removed.items():
                 partition = TopicPartition(topic.name, number)
-                for broker_id in () if context.left_alone(partition) else asked.intersection(brokers):
+                for broker_id in () if context.is_quarantined(partition) else asked.intersection(brokers):
                     left.setdefault(broker_id, []).append(partition)
     return tuple(ReplicasStopped(broker_id, tuple(partitions), delete=True) for broker_id, partitions in left.items())
 

@@ -88,10 +88,11 @@ class _Draft:
 
     def delete(self, path: str, version: int | None = None) -> None:
         """Delete an entry, and before it the unknown entries below it."""
-        found = tuple(below(path, self.see("strays")))
-        if found:
-            self.put("strays", tuple(stray for stray in self.see("strays") if stray not in found))
-        self.store(*(Delete(stray) for stray in found), Delete(path, version))
+        unknown = tuple(below(path, self.see("unknown_entries")))
+        if unknown:
+            left = tuple(entry for entry in self.see("unknown_entries") if entry not in unknown)
+            self.put("unknown_entries", left)
+        self.store(*(Delete(entry) for entry in unknown), Delete(path, version))
 
     def drop_topic(self, topic: str) -> tuple[ControlledTopic, dict[int, PartitionState]]:
         """Remove a topic from the context; returns the topic and its states."""
@@ -214,8 +215,8 @@ def _acls_set(draft: _Draft, record: rec.AclsSet) -> None:
         # Kafka's tools may write at the same time: an entry that changed meanwhile is not overwritten.
         draft.store(Write(path, encode_acls(record.entries), stored.version))
         acls[record.pattern] = StoredAcls(record.entries, stored.version + 1)
-    change_path, news = change_path_and_data(record.pattern)
-    draft.store(Create(change_path, news, numbered=True))
+    change_path, payload = change_path_and_data(record.pattern)
+    draft.store(Create(change_path, payload, numbered=True))
 
 
 def _features_finalized(draft: _Draft, record: rec.FeaturesFinalized) -> None:
@@ -333,36 +334,36 @@ def _replicas_deleted(draft: _Draft, record: rec.ReplicasDeleted) -> None:
         deleting[record.topic] = deleting[record.topic] - record.replicas
 
 
-def _outcome_kept(draft: _Draft, record: rec.ForwardedOutcomeKept) -> None:
-    draft.store(Create(layout.forwarded_path(record.key), record.outcome.stored))
-    draft.own("forwarded")[record.key] = record.outcome
+def _forwarded_response_stored(draft: _Draft, record: rec.ForwardedResponseStored) -> None:
+    draft.store(Create(layout.forwarded_path(record.key), record.response.payload))
+    draft.own("forwarded")[record.key] = record.response
 
 
-def _outcomes_dropped(draft: _Draft, record: rec.ForwardedOutcomesDropped) -> None:
-    outcomes = draft.own("forwarded")
+def _forwarded_responses_removed(draft: _Draft, record: rec.ForwardedResponsesRemoved) -> None:
+    responses = draft.own("forwarded")
     for key in record.keys:
         draft.delete(layout.forwarded_path(key))
-        del outcomes[key]
+        del responses[key]
 
 
-def _state_learnt(draft: _Draft, record: rec.PartitionStateObserved) -> None:
+def _state_observed(draft: _Draft, record: rec.PartitionStateObserved) -> None:
     """Changes only the context: the store has it already."""
     name, partition = record.partition
     draft.states(name)[partition] = record.state
 
 
-def _shared_learnt(draft: _Draft, record: rec.ExternalUpdate) -> None:
+def _external_update(draft: _Draft, record: rec.ExternalUpdate) -> None:
     """Changes only the context: the store has it already."""
-    learnt: Mapping[Any, Any]
-    for name, learnt in (("configs", record.configs), ("acls", record.acls), ("tokens", record.tokens)):
-        if not learnt:
+    changes: Mapping[Any, Any]
+    for name, changes in (("configs", record.configs), ("acls", record.acls), ("tokens", record.tokens)):
+        if not changes:
             continue
         own = draft.own(name)
-        for key, found in learnt.items():
-            if found is None:
+        for key, value in changes.items():
+            if value is None:
                 own.pop(key, None)
             else:
-                own[key] = found
+                own[key] = value
     for topic in record.topics:
         _know_topic(draft, topic)
     draft.put("shared_version", record.version)
@@ -378,8 +379,8 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.FeaturesFinalized: _features_finalized,
     rec.TokenSet: _token_set,
     rec.TokenRemoved: _token_removed,
-    rec.ForwardedOutcomeKept: _outcome_kept,
-    rec.ForwardedOutcomesDropped: _outcomes_dropped,
+    rec.ForwardedResponseStored: _forwarded_response_stored,
+    rec.ForwardedResponsesRemoved: _forwarded_responses_removed,
     rec.TopicDeletionStarted: _deletion_started,
     rec.TopicDeletionRejected: _deletion_rejected,
     rec.TopicDeleted: _topic_deleted,
@@ -393,6 +394,6 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.BrokerShutsDown: _broker_shuts_down,
     rec.ReplicasOffline: _replicas_offline,
     rec.ReplicasDeleted: _replicas_deleted,
-    rec.PartitionStateObserved: _state_learnt,
-    rec.ExternalUpdate: _shared_learnt,
+    rec.PartitionStateObserved: _state_observed,
+    rec.ExternalUpdate: _external_update,
 }

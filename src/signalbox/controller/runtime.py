@@ -26,7 +26,6 @@ from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import NOT_RECORDED, Histogram
 from signalbox.common.transition_log import TransitionLog
-from signalbox.controller.answering import give_answer
 from signalbox.controller.broker_restarts import waited_long_enough
 from signalbox.controller.change_log import log_changes
 from signalbox.controller.claim import Claim, still_holds, try_to_claim
@@ -34,13 +33,14 @@ from signalbox.controller.context import ControllerContext, LiveBroker
 from signalbox.controller.control_answers import follow_ups
 from signalbox.controller.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
-from signalbox.controller.decision_queue import DecisionQueue
+from signalbox.controller.decision_queue import MAX_HELD, DecisionQueue
 from signalbox.controller.dispatch import DECISIONS
 from signalbox.controller.error_responses import reject
 from signalbox.controller.event_batch import ControllerEvent, EventBatch
+from signalbox.controller.event_completion import complete_event
 from signalbox.controller.failover import take_over
 from signalbox.controller.failure_detector import FailureDetector
-from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once
+from signalbox.controller.forwarded_response import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
 from signalbox.controller.leader_writes import PartitionStateConflict
 from signalbox.controller.loading import load_context
@@ -67,20 +67,20 @@ SLICE_S = 0.0002  # decisions run this long before the event loop runs other cod
 _RETRY_S = 0.5  # between two tries to claim while there is no controller, or the store does not respond
 _RECHECK_S = 5.0  # the same while there is a controller: the watch reports changes, this covers a lost notification
 _A_DAY_S = 86_400.0  # the longest sleep of a periodic task: the event loop's clock cannot hold 2^63 ms ("never")
-_NOBODY = -1
+_NO_CONTROLLER = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """What the controller works with: channels to brokers, this node's metadata cache, and a probe for dead brokers.
-    `tells_itself`: no broker runs on this node, so the controller itself keeps the metadata up to date (F15).
+    `updates_own_cache`: no broker runs on this node, so the controller itself keeps the metadata up to date (F15).
     `until_applied` records the milliseconds from the beginning of a decision to a broker's response to the LeaderAndIsr
     that follows from it."""
 
     channels: BrokerChannels
     cache: MetadataCache
     probe: BrokerProbe | None = None
-    tells_itself: bool = False
+    updates_own_cache: bool = False
     until_applied: Histogram = NOT_RECORDED
 
 
@@ -88,33 +88,33 @@ class Controller:
     """One per node that may become the controller. `start` joins the election, `stop` leaves it."""
 
     def __init__(
-        self, node_id: int, store: MetadataStore, neighbours: Dependencies, inputs: Inputs, clock: Clock | None = None
+        self, node_id: int, store: MetadataStore, dependencies: Dependencies, inputs: Inputs, clock: Clock | None = None
     ) -> None:
         self._node_id = node_id
         self._store = store
-        self._neighbours = neighbours
+        self._dependencies = dependencies
         self._inputs = inputs
         self._clock = clock or SystemClock()
-        self._targets = ControlTargets(neighbours.channels, inputs.settings.inter_broker_listener)
+        self._targets = ControlTargets(dependencies.channels, inputs.settings.inter_broker_listener)
         self.unclean_elections = 0  # since the start of this node
         self._node_stops = False
         self._claim: Claim | None = None
         self._context: ControllerContext | None = None
-        self._controller_id = _NOBODY  # the node that the claim in the store names
+        self._controller_id = _NO_CONTROLLER  # the node that the claim in the store names
         self._wake = asyncio.Event()
         later = lambda seconds, call: asyncio.get_running_loop().call_later(seconds, call)  # noqa: E731
         self._queue = DecisionQueue(self._clock, self._wake.set, later)
-        self._news = StoreEvents(store, inputs, self._queue, lambda: self._context, self._end_term)
-        self._no_term = TransitionLog(log)
-        self._term_in_doubt = False
-        self._over_because = ""  # the reason why the controller epoch has to end, if it has to
+        self._store_events = StoreEvents(store, inputs, self._queue, lambda: self._context, self._end_epoch)
+        self._election_log = TransitionLog(log)
+        self._claim_in_doubt = False
+        self._end_reason = ""  # the reason why the controller epoch has to end, if it has to
         self._slice_start = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._racing: asyncio.Task[None] | None = None
+        self._election_task: asyncio.Task[None] | None = None
         self._cancel_watch: Callable[[], None] | None = None
-        self._suspects = FailureDetector(store, neighbours.probe, self._spawn)
-        self._knows = False  # whether the cache holds the metadata of this controller epoch
-        self._found_epochs: frozenset[int] = frozenset()  # broker epochs registered when the controller epoch began
+        self._failure_detector = FailureDetector(store, dependencies.probe, self._spawn)
+        self._cache_is_current = False  # whether the cache holds the metadata of this controller epoch
+        self._initial_epochs: frozenset[int] = frozenset()  # broker epochs when the controller epoch began
         self._awaited: dict[TopicPartition, int] = {}  # elections that wait, with their leader epochs
         self._dead_claim: int | None = None  # creation id of a claim whose owner is confirmed dead
 
@@ -123,7 +123,7 @@ class Controller:
     @property
     def is_active(self) -> bool:
         """Whether this node is the controller; a dedicated one only after its first event batch is stored."""
-        return self._claim is not None and (self._knows or not self._neighbours.tells_itself)
+        return self._claim is not None and (self._cache_is_current or not self._dependencies.updates_own_cache)
 
     @property
     def context(self) -> ControllerContext | None:
@@ -137,9 +137,9 @@ class Controller:
 
     async def start(self) -> None:
         """Join the election. Needs the roots of the layout and an open session."""
-        self._store.on_session_lost(partial(self._end_term, "the session has ended"))
+        self._store.on_session_lost(partial(self._end_epoch, "the session has ended"))
         self._cancel_watch = self._store.watch(layout.CONTROLLER, self._controller_changed)
-        self._racing = asyncio.get_running_loop().create_task(self._race())
+        self._election_task = asyncio.get_running_loop().create_task(self._take_part_in_elections())
 
     def node_stops(self) -> None:
         """This node has begun its controlled shutdown."""
@@ -149,7 +149,7 @@ class Controller:
         """Leave the election. The claim is removed with the end of the session, which the store closes."""
         if self._cancel_watch is not None:
             self._cancel_watch()
-        leaving = [*self._tasks, *([self._racing] if self._racing else [])]
+        leaving = [*self._tasks, *([self._election_task] if self._election_task else [])]
         for task in leaving:
             task.cancel()
         await asyncio.gather(*leaving, return_exceptions=True)
@@ -160,20 +160,20 @@ class Controller:
         Only the forwarding id of the request's context is used: the handler has authorized the request."""
         if not self.is_active:
             return reject(api_key, request, Error.NOT_CONTROLLER)
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         decide = DECISIONS[ApiKey(api_key)]
         rejected = partial(reject, api_key, request)
         decided: Callable[[ControllerContext], Decision] = lambda now: decide(now, self._inputs, request)  # noqa: E731
         if context is not None and context.forwarding_id is not None:
             decided = decided_once(decided, self._forwarded(api_key, context.forwarding_id))
-        self._queue.add(ControllerEvent(decided, answer, rejected))
-        return await answer
+        self._queue.add(ControllerEvent(decided, future, rejected))
+        return await future
 
     def _forwarded(self, api_key: int, forwarding_id: ForwardingId) -> ForwardedRequest:
         now_ms = self._clock.now_ms()
-        return ForwardedRequest(forwarding_id, api_key, now_ms, now_ms + self._inputs.settings.forwarded_outcome_ms)
+        return ForwardedRequest(forwarding_id, api_key, now_ms, now_ms + self._inputs.settings.forwarded_response_ms)
 
-    def broker_refuses(self, broker_id: int, was_connected: bool) -> None:
+    def on_broker_connection_refused(self, broker_id: int, was_connected: bool) -> None:
         """A hint: a broker's address refuses connections. It is confirmed at once, without waiting for its session.
 
         Ignored for a broker that registered in this controller epoch and was never connected: Kafka's brokers register
@@ -181,73 +181,73 @@ class Controller:
         known = self._context.brokers.get(broker_id) if self._context else None
         if known is None or self._claim is None or broker_id == self._node_id:
             return
-        if was_connected or known.broker_epoch in self._found_epochs:
-            self._suspects.look_at_broker(known, self._claim.fence, self._still_knows)
+        if was_connected or known.broker_epoch in self._initial_epochs:
+            self._failure_detector.look_at_broker(known, self._claim.fence, self._is_current_registration)
 
-    def controller_refuses(self, node_id: int) -> None:
+    def on_controller_connection_refused(self, node_id: int) -> None:
         """A hint: the controller's channel was closed and cannot be opened again. If it is dead, its claim is replaced
         before its session expires."""
         if not self.is_active and node_id == self._controller_id:
-            self._suspects.look_at_controller(node_id, self._controller_is_dead)
+            self._failure_detector.look_at_controller(node_id, self._controller_is_dead)
 
     # Election
 
-    async def _race(self) -> None:
+    async def _take_part_in_elections(self) -> None:
         while True:
             self._wake.clear()
             try:
-                await self._try_one_term()
+                await self._try_one_epoch()
             except StoreError as error:
-                self._no_term.failed(f"Node {self._node_id} cannot act as the controller: {error}")
+                self._election_log.failed(f"Node {self._node_id} cannot act as the controller: {error}")
             except Exception:
                 log.exception("Controller failed unexpectedly and resigns (node=%d)", self._node_id)
             finally:
                 self._resign()
-            await self._wait(_RETRY_S if self._controller_id == _NOBODY else _RECHECK_S)
+            await self._wait(_RETRY_S if self._controller_id == _NO_CONTROLLER else _RECHECK_S)
 
-    async def _try_one_term(self) -> None:
-        self._term_in_doubt, self._over_because = False, ""
+    async def _try_one_epoch(self) -> None:
+        self._claim_in_doubt, self._end_reason = False, ""
         supported = self._inputs.settings.supported_features
         standing = await try_to_claim(self._store, self._node_id, self._clock.now_ms(), self._dead_claim, supported)
-        self._no_term.recovered()
+        self._election_log.recovered()
         if standing.claim is None:
             self._controller_id = standing.controller_id
             return
         self._claim = standing.claim
         log.info("Node %d elected as the controller (controller epoch=%d)", self._node_id, self._claim.controller_epoch)
         self._controller_id = self._node_id
-        news = StoreWatcher(self._store, self._claim.fence, self._news, self._spawn)
-        chores = [self._spawn(chore) for chore in self._chores()]
+        watcher = StoreWatcher(self._store, self._claim.fence, self._store_events, self._spawn)
+        periodic_tasks = [self._spawn(task) for task in self._periodic_tasks()]
         try:
-            await self._lead(self._claim, news)
+            await self._lead(self._claim, watcher)
         finally:
-            for chore in chores:
-                chore.cancel()
-            news.close()
+            for task in periodic_tasks:
+                task.cancel()
+            watcher.close()
 
-    async def _lead(self, claim: Claim, news: StoreWatcher) -> None:
-        if self._neighbours.tells_itself:
-            self._neighbours.cache.forget()
+    async def _lead(self, claim: Claim, watcher: StoreWatcher) -> None:
+        if self._dependencies.updates_own_cache:
+            self._dependencies.cache.forget()
         if self._inputs.token_secret is not None:
             await layout.create_roots(self._store, TOKEN_FOLDERS)
         self._context = await load_context(self._store, self._node_id, claim.controller_epoch, lambda: asyncio.sleep(0))
-        self._found_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
+        self._initial_epochs = frozenset(broker.broker_epoch for broker in self._context.brokers.values())
         self._queue.add_first(ControllerEvent(lambda now: take_over(now, self._inputs)))
         # The watches open after the load, followed by one read: it finds changes in between, nothing older.
-        news.open(self._context.damaged)
-        news.look_at_all()
+        watcher.open(self._context.corrupt_topics)
+        watcher.look_at_all()
         while True:
             self._wake.clear()
-            if self._over_because:
-                raise SessionLost(self._over_because)
-            if self._term_in_doubt:
-                self._term_in_doubt = False
+            if self._end_reason:
+                raise SessionLost(self._end_reason)
+            if self._claim_in_doubt:
+                self._claim_in_doubt = False
                 if not await still_holds(self._store, claim):
                     raise FencedOut(layout.CONTROLLER, "another controller took over")
             if self._queue.is_overfull:
-                raise StoreError("more news waits for room in the store than is kept")
+                raise StoreError(f"more than {MAX_HELD} events wait until the metadata store has room")
             if self._queue.is_ready:
-                await self._take_turn(claim, self._context)
+                await self._run_batch(claim, self._context)
             else:
                 await self._wake.wait()
 
@@ -256,13 +256,13 @@ class Controller:
             log.info(
                 "Node %d resigned as the controller (controller epoch=%d)", self._node_id, self._claim.controller_epoch
             )
-            self._controller_id = _NOBODY
+            self._controller_id = _NO_CONTROLLER
         self._claim = self._context = None
-        self._knows = False
+        self._cache_is_current = False
         self._awaited = {}
         self._targets.close()
-        for pending in self._queue.drain():
-            pending.fail(Error.NOT_CONTROLLER)
+        for event in self._queue.drain():
+            event.fail(Error.NOT_CONTROLLER)
 
     async def _wait(self, timeout_s: float) -> None:
         try:
@@ -273,32 +273,32 @@ class Controller:
 
     # One event batch
 
-    async def _take_turn(self, claim: Claim, context: ControllerContext) -> None:
-        turn = EventBatch(context)
+    async def _run_batch(self, claim: Claim, context: ControllerContext) -> None:
+        batch = EventBatch(context)
         began = self._slice_start = self._clock.monotonic()
         try:
-            await turn.run(self._queue.begin(turn), self._store, claim.fence, self._in_slices)
+            await batch.run(self._queue.begin(batch), self._store, claim.fence, self._in_slices)
         except ConcurrentMetadataUpdate:
-            self._queue.again(turn, await self._news.of_shared())
+            self._queue.retry(batch, await self._store_events.shared_metadata_update())
             return
-        except PartitionStateConflict as moved:
-            if (learn := await self._news.of_states(moved.partitions)) is None:
+        except PartitionStateConflict as conflict:
+            if (update := await self._store_events.partition_state_update(conflict.partitions)) is None:
                 raise  # the state changed, but its leader did not write it: only a new controller epoch reads all again
-            self._queue.again(turn, learn)
+            self._queue.retry(batch, update)
             return
         except StoreFull as full:
-            self._queue.no_room(turn, full)
+            self._queue.store_full(batch, full)
             return
-        self._context = turn.context
-        self._queue.stored(turn)
-        self._targets.follow(turn.context.brokers)
-        await self._in_slices(partial(self._tell_all, turn, began))
-        decisions = [decision for _, decision in turn.decided]
-        logged = partial(log_changes, context, decisions, self._node_stops, self._found_epochs)
+        self._context = batch.context
+        self._queue.stored(batch)
+        self._targets.follow(batch.context.brokers)
+        await self._in_slices(partial(self._send_control_requests, batch, began))
+        decisions = [decision for _, decision in batch.decided]
+        logged = partial(log_changes, context, decisions, self._node_stops, self._initial_epochs)
         self.unclean_elections += await self._in_slices(logged)
-        self._knows = True
-        for pending, decision in turn.decided:
-            give_answer(pending, decision, self._neighbours.cache, self._spawn)
+        self._cache_is_current = True
+        for event, decision in batch.decided:
+            complete_event(event, decision, self._dependencies.cache, self._spawn)
 
     async def _in_slices(self, work: Callable[[], T]) -> T:
         """Run `work` as a cooperative task: after each slice the event loop runs other code. Short ones share a
@@ -306,45 +306,45 @@ class Controller:
         task = CooperativeTask(work)
         while True:
             task.deadline = self._slice_start + SLICE_S
-            outcome: T = task.switch()
+            result: T = task.switch()
             await self._yield_now()
             if task.dead:
-                return outcome
+                return result
 
-    def _tell_all(self, turn: EventBatch, began: float) -> None:
+    def _send_control_requests(self, batch: EventBatch, began: float) -> None:
         listener = self._inputs.settings.inter_broker_listener
-        for broker_id, request in turn.batch.requests(turn.context, listener):
-            self._tell(broker_id, request, began)
-        if self._neighbours.tells_itself:
-            for about in turn.batch.told_here(turn.context):
-                self._neighbours.cache.apply_update_metadata(about)
-        self._await_members(turn.batch.awaited, turn.context)
+        for broker_id, request in batch.control_batch.requests(batch.context, listener):
+            self._send(broker_id, request, began)
+        if self._dependencies.updates_own_cache:
+            for update in batch.control_batch.local_requests(batch.context):
+                self._dependencies.cache.apply_update_metadata(update)
+        self._await_members(batch.control_batch.awaited, batch.context)
 
     async def _yield_now(self) -> None:
         if self._clock.monotonic() - self._slice_start > SLICE_S:
             await asyncio.sleep(0)
             self._slice_start = self._clock.monotonic()
 
-    def _tell(self, broker_id: int, request: Message, began: float) -> None:
+    def _send(self, broker_id: int, request: Message, began: float) -> None:
         if self._targets.reaches(broker_id):
-            told = asyncio.ensure_future(self._neighbours.channels.send(broker_id, request))
-            told.add_done_callback(partial(self._told, broker_id, request, began))
+            future = asyncio.ensure_future(self._dependencies.channels.send(broker_id, request))
+            future.add_done_callback(partial(self._on_response, broker_id, request, began))
 
-    def _told(self, broker_id: int, request: Message, began: float, told: asyncio.Future[Message]) -> None:
-        if told.cancelled():
+    def _on_response(self, broker_id: int, request: Message, began: float, future: asyncio.Future[Message]) -> None:
+        if future.cancelled():
             return
-        if (error := told.exception()) is not None:
+        if (error := future.exception()) is not None:
             log.warning(
                 "Control request not delivered (broker=%d, request=%s): %s", broker_id, type(request).__name__, error
             )
             return
         if isinstance(request, LeaderAndIsrRequest):
-            self._neighbours.until_applied.record((self._clock.monotonic() - began) * 1_000)
+            self._dependencies.until_applied.record((self._clock.monotonic() - began) * 1_000)
         context = self._context
         if context is None or getattr(request, "controller_epoch", -1) != context.controller_epoch:
             return
-        for follow in follow_ups(context, broker_id, request, told.result()):
-            self._queue.add(self._news.event(follow))
+        for follow in follow_ups(context, broker_id, request, future.result()):
+            self._queue.add(self._store_events.event(follow))
 
     def _await_members(self, awaited: dict[TopicPartition, int], context: ControllerContext) -> None:
         """Limit the time for which elections wait for members of the ISR; it begins when the first one has returned."""
@@ -359,7 +359,7 @@ class Controller:
 
         def wait_is_over() -> None:
             if self._context is not None and self._context.controller_epoch == context.controller_epoch:
-                self._queue.add(self._news.event(lambda now, inputs: waited_long_enough(now, inputs, awaited)))
+                self._queue.add(self._store_events.event(lambda now, inputs: waited_long_enough(now, inputs, awaited)))
                 self._awaited = {each: epoch for each, epoch in self._awaited.items() if each not in awaited}
 
         asyncio.get_running_loop().call_later(wait_ms / 1000, wait_is_over)
@@ -367,14 +367,14 @@ class Controller:
     # The end of a controller epoch, and periodic tasks
 
     def _controller_changed(self) -> None:
-        self._term_in_doubt = True
+        self._claim_in_doubt = True
         self._wake.set()
 
-    def _end_term(self, reason: str) -> None:
-        self._over_because = reason
+    def _end_epoch(self, reason: str) -> None:
+        self._end_reason = reason
         self._wake.set()
 
-    def _chores(self) -> Iterator[Coroutine[Any, Any, None]]:
+    def _periodic_tasks(self) -> Iterator[Coroutine[Any, Any, None]]:
         settings = self._inputs.settings
         yield self._repeat(
             settings.first_housekeeping_s, settings.leader_imbalance_check_interval_seconds, housekeeping
@@ -384,14 +384,14 @@ class Controller:
             yield self._repeat(check_s, check_s, expire_tokens)
 
     async def _repeat(
-        self, first_s: float, every_s: float, chore: Callable[[ControllerContext, Inputs], Decision]
+        self, first_s: float, every_s: float, decide: Callable[[ControllerContext, Inputs], Decision]
     ) -> None:
         await asyncio.sleep(min(first_s, _A_DAY_S))
         while True:
-            self._queue.add(ControllerEvent(lambda now: chore(now, self._inputs)))
+            self._queue.add(ControllerEvent(lambda now: decide(now, self._inputs)))
             await asyncio.sleep(min(every_s, _A_DAY_S))
 
-    def _still_knows(self, broker: LiveBroker) -> bool:
+    def _is_current_registration(self, broker: LiveBroker) -> bool:
         known = self._context.brokers.get(broker.registration.broker_id) if self._context else None
         return known is not None and known.broker_epoch == broker.broker_epoch
 

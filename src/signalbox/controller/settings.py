@@ -12,7 +12,7 @@ from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, LevelRanges
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
     """Kafka's keys in Python's spelling; `config_rows.py` documents them. `first_housekeeping_s`: from the begin of a
-    controller epoch to the first check of the leader balance (a constant in Kafka). `forwarded_outcome_ms`: how long a
+    controller epoch to the first check of the leader balance (a constant in Kafka). `forwarded_response_ms`: how long a
     broker may retry a forwarded request (twice request.timeout.ms). `inter_broker_listener` is the resolved name.
     `static_configs`: the values of server.properties (defaults of topic configs come from it). `broker_config_table`:
     which broker keys can be changed while brokers run. `supported_features`: the levels that this node supports."""
@@ -25,7 +25,7 @@ class ControllerSettings:
     leader_imbalance_check_interval_seconds: int = 300
     leader_imbalance_per_broker_percentage: int = 10
     first_housekeeping_s: float = 5.0
-    forwarded_outcome_ms: int = 60_000
+    forwarded_response_ms: int = 60_000
     unclean_shutdown_election_wait_ms: int = 30_000
     delegation_token_max_lifetime_ms: int = 604_800_000
     delegation_token_expiry_time_ms: int = 86_400_000

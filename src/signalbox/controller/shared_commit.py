@@ -18,19 +18,19 @@ async def commit_shared(
     operations: Sequence[Operation],
     fence: Fence,
     seen: MetadataChangeLog,
-    told: Iterable[str] = (),
+    paths_to_read: Iterable[str] = (),
 ) -> MetadataChangeLog:
     """Commit, unless another writer changed the metadata change log since `seen`; returns the log after the commit.
-    `told`: the paths that the controller has to read; none if it is the writer itself. Operations on
+    `paths_to_read`: the paths that the controller has to read; none if it is the writer itself. Operations on
     other entries only are committed without the log. Raises the store's errors and ConcurrentMetadataUpdate."""
     if not any(map(is_shared, operations)):
         await store.commit(operations, fence)
         return seen
-    after = seen.followed_by(told)
+    after = seen.followed_by(paths_to_read)
     try:
         await store.commit([after.operation(), *operations], fence)
     except VersionConflict as conflict:
         if conflict.path == layout.SHARED_CHANGES:
-            raise ConcurrentMetadataUpdate(conflict.path, "another broker has changed something") from conflict
+            raise ConcurrentMetadataUpdate(conflict.path, "another broker has stored a change") from conflict
         raise
     return after

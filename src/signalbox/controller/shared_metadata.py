@@ -54,7 +54,7 @@ async def read_shared(store: MetadataStore, present: Callable[[], ControllerCont
     changed = shared.since(context.shared_version)
     if changed is None:
         topics = [layout.topic_path(name) for name in await store.children(layout.TOPICS)]
-        known = context.topics.keys() | context.damaged.keys()
+        known = context.topics.keys() | context.corrupt_topics.keys()
         unknown = [path for path in topics if path.removeprefix(f"{layout.TOPICS}/") not in known]
         return SharedRead(shared.version, None, await load_part(store, context.controller_id, (*_EVERYTHING, *unknown)))
     paths = {path: number for number, path in changed}
@@ -65,17 +65,17 @@ def shared_changed(context: ControllerContext, inputs: Inputs, read: SharedRead)
     """Apply the changes that are newer than the context; those that it has got meanwhile are skipped."""
     if read.version <= context.shared_version:
         return Decision()
-    learnt = _learnt(context, read)
-    after = preview(context, [learnt])
-    led = [TopicPartition(topic.name, number) for topic in learnt.topics for number in topic.assignment.replicas]
+    update = _external_update(context, read)
+    after = preview(context, [update])
+    led = [TopicPartition(topic.name, number) for topic in update.topics for number in topic.assignment.replicas]
     created, _ = bring_online(after, led, lambda topic: False)
-    configs = [ConfigsSet(path, configs) for path, configs in learnt.configs.items() if configs is not None]
+    configs = [ConfigsSet(path, configs) for path, configs in update.configs.items() if configs is not None]
     elections, effects = elections_allowed_now(preview(after, created), inputs, configs)
     announced = LeadersAnnounced(tuple(each.partition for each in created), is_new=True)
-    return Decision(records=(learnt, *created, *elections), effects=(announced, *effects))
+    return Decision(records=(update, *created, *elections), effects=(announced, *effects))
 
 
-def _learnt(context: ControllerContext, read: SharedRead) -> ExternalUpdate:
+def _external_update(context: ControllerContext, read: SharedRead) -> ExternalUpdate:
     known, part = context.shared_version, read.part
     return ExternalUpdate(
         version=read.version,
@@ -86,7 +86,7 @@ def _learnt(context: ControllerContext, read: SharedRead) -> ExternalUpdate:
             topic
             for name, topic in part.topics.items()
             if topic.name
-            and name not in (context.topics.keys() | context.damaged.keys())
+            and name not in (context.topics.keys() | context.corrupt_topics.keys())
             and read.is_newer(known, layout.topic_path(name))
         ),
     )

@@ -16,7 +16,7 @@ from signalbox.controller.decision import Inputs
 from signalbox.controller.decision_queue import DecisionQueue
 from signalbox.controller.event_batch import ControllerEvent
 from signalbox.controller.feature_control import controllers_changed
-from signalbox.controller.leader_writes import learn_of_gone, learn_states
+from signalbox.controller.leader_writes import read_newer_states, read_states_of_failed_brokers
 from signalbox.controller.shared_metadata import read_shared, shared_changed
 from signalbox.metadata.feature_levels import LevelRanges
 from signalbox.metadata.store.port import MetadataStore
@@ -38,13 +38,13 @@ class StoreEvents:
         self._inputs = inputs
         self._queue = queue
         self._context = context
-        self._end_term = end_epoch
+        self._end_epoch = end_epoch
 
     async def on_brokers_changed(self, brokers: Mapping[int, LiveBroker]) -> None:
         """The brokers that are registered now. StoreError."""
         context = self._context()
-        if context is not None and (learn := await learn_of_gone(self._store, context, brokers)):
-            self._queue.add(self.event(learn))
+        if context is not None and (update := await read_states_of_failed_brokers(self._store, context, brokers)):
+            self._queue.add(self.event(update))
         self._queue.add(self.event(lambda now, inputs: brokers_changed(now, inputs, brokers)))
 
     def on_controllers_changed(self, controllers: Mapping[int, LevelRanges]) -> None:
@@ -57,29 +57,31 @@ class StoreEvents:
 
     async def isr_changed(self, partitions: Iterable[TopicPartition]) -> None:
         """Leaders have written these partitions' states themselves. StoreError."""
-        if learn := await self.of_states(partitions):
-            self._queue.add(learn)
+        if update := await self.partition_state_update(partitions):
+            self._queue.add(update)
 
     async def look_at_shared(self) -> None:
         """A broker below the gate made a direct metadata write (SPEC F17). StoreError, BadEntry."""
-        if learn := await self.of_shared():
-            self._queue.add(learn)
+        if update := await self.shared_metadata_update():
+            self._queue.add(update)
 
     def on_corruption_changed(self) -> None:
         """The corrupt entries of a topic changed. A new controller epoch reads them, as after a failover."""
-        self._end_term("damaged topics have changed in the store: the next term reads them")
+        self._end_epoch(
+            "corrupt topic entries have changed in the metadata store: the next controller epoch reads them"
+        )
 
-    def news_failed(self, error: Exception) -> None:
+    def on_read_failed(self, error: Exception) -> None:
         """The store could not be read."""
-        self._end_term(f"news from the store could not be read: {error}")
+        self._end_epoch(f"changes in the metadata store could not be read: {error}")
 
-    async def of_states(self, partitions: Iterable[TopicPartition]) -> ControllerEvent | None:
+    async def partition_state_update(self, partitions: Iterable[TopicPartition]) -> ControllerEvent | None:
         """The event that applies newer states of these partitions; None if there are none. StoreError."""
         context = self._context()
-        learn = None if context is None else await learn_states(self._store, context, partitions)
-        return None if learn is None else self.event(learn)
+        update = None if context is None else await read_newer_states(self._store, context, partitions)
+        return None if update is None else self.event(update)
 
-    async def of_shared(self) -> ControllerEvent | None:
+    async def shared_metadata_update(self) -> ControllerEvent | None:
         """The event that applies changes of other nodes to shared metadata; None if there are none. StoreError,
         BadEntry."""
         read = await read_shared(self._store, self._context)

@@ -56,7 +56,7 @@ class StoreObserver(Protocol):
         """Corrupt entries of topics were repaired or deleted, or are corrupt in another way."""
         ...
 
-    def news_failed(self, error: Exception) -> None:
+    def on_read_failed(self, error: Exception) -> None:
         """The store could not be read, so notifications may be missing."""
         ...
 
@@ -73,21 +73,25 @@ class StoreWatcher:
         self._is_open = False
         self._again: dict[str, bool] = {}
         self._registrations: dict[str, Callable[[], None]] = {}
-        self._said: set[str] = set()  # problems of corrupt registrations that are logged already
-        self._told: Mapping[int, LiveBroker] | None = None
-        self._damaged: Mapping[str, TopicCorruption] = {}
+        self._logged: set[str] = set()  # problems of corrupt registrations that are logged already
+        self._observed: Mapping[int, LiveBroker] | None = None
+        self._corrupt_topics: Mapping[str, TopicCorruption] = {}
 
-    def open(self, damaged: Mapping[str, TopicCorruption]) -> None:
-        """Begin to watch, the entries of `damaged` topics too."""
+    def open(self, corrupt_topics: Mapping[str, TopicCorruption]) -> None:
+        """Begin to watch, the entries of `corrupt_topics` too."""
         self._is_open = True
-        self._damaged = damaged
+        self._corrupt_topics = corrupt_topics
         self._cancel = [
             self._store.watch(layout.BROKER_IDS, self.look_at_brokers),
             self._store.watch(layout.CONTROLLER_IDS, self.look_at_controllers),
             self._store.watch(layout.LOG_DIR_EVENTS, self.look_at_log_dirs),
             self._store.watch(layout.ISR_CHANGES, self.look_at_isr_changes),
             self._store.watch(layout.SHARED_CHANGES, self.look_at_shared),
-            *(self._store.watch(path, self.look_at_damage) for each in damaged.values() for path in each.problems),
+            *(
+                self._store.watch(path, self.look_at_corrupt_entries)
+                for corruption in corrupt_topics.values()
+                for path in corruption.problems
+            ),
         ]
 
     def look_at_all(self) -> None:
@@ -97,14 +101,14 @@ class StoreWatcher:
         self.look_at_log_dirs()
         self.look_at_isr_changes()
         self.look_at_shared()
-        self.look_at_damage()
+        self.look_at_corrupt_entries()
 
     def close(self) -> None:
         """Stop watching. A read under way reports nothing: a later controller epoch would get old data."""
         self._is_open = False
         for cancel in (*self._cancel, *self._registrations.values()):
             cancel()
-        self._cancel, self._registrations, self._told = [], {}, None
+        self._cancel, self._registrations, self._observed = [], {}, None
 
     def look_at_brokers(self) -> None:
         """Read the registrations (again)."""
@@ -126,10 +130,10 @@ class StoreWatcher:
         """Let the observer read what other nodes stored (again)."""
         self._look(layout.SHARED_CHANGES, self._reader.look_at_shared)
 
-    def look_at_damage(self) -> None:
+    def look_at_corrupt_entries(self) -> None:
         """Check whether corrupt entries of topics have changed."""
-        if self._damaged:
-            self._look(layout.TOPICS, self._read_damaged)
+        if self._corrupt_topics:
+            self._look(layout.TOPICS, self._read_corrupt_entries)
 
     def _look(self, subject: str, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if not self._is_open:
@@ -147,17 +151,17 @@ class StoreWatcher:
                 await read()
         except (StoreError, BadEntry) as error:
             if self._is_open:
-                self._reader.news_failed(error)
+                self._reader.on_read_failed(error)
         finally:
             del self._again[subject]
 
     async def _read_brokers(self) -> None:
         tree = await self._store.read_tree(layout.BROKER_IDS)
-        brokers = brokers_of(tree, self._said)
+        brokers = brokers_of(tree, self._logged)
         if self._is_open:
             self._watch_registrations(tree.keys() - {layout.BROKER_IDS})
-            if brokers != self._told:
-                self._told = brokers
+            if brokers != self._observed:
+                self._observed = brokers
                 await self._reader.on_brokers_changed(brokers)
 
     async def _read_controllers(self) -> None:
@@ -165,8 +169,8 @@ class StoreWatcher:
         if self._is_open:
             self._reader.on_controllers_changed(controllers)
 
-    async def _read_damaged(self) -> None:
-        if await has_changed(self._store, self._damaged) and self._is_open:
+    async def _read_corrupt_entries(self) -> None:
+        if await has_changed(self._store, self._corrupt_topics) and self._is_open:
             self._reader.on_corruption_changed()
 
     def _watch_registrations(self, paths: AbstractSet[str]) -> None:

@@ -1,6 +1,6 @@
 """Create-, Renew- and ExpireDelegationToken as decisions, and the removal of expired tokens (KIP-48, KIP-373).
 
-No response of this module contains an HMAC: the response is stored for retries (`forwarded_outcome.py`), and the store
+No response of this module contains an HMAC: the response is stored for retries (`forwarded_response.py`), and the store
 must not contain a secret. The handler adds the HMAC. Times and errors are those of Kafka 3.9 with ZooKeeper.
 """
 
@@ -46,26 +46,26 @@ class TokenRequest:
         return None if all(each == USER_TYPE for each in types) else Error.INVALID_PRINCIPAL_TYPE
 
 
-def create_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
+def create_delegation_token(context: ControllerContext, inputs: Inputs, request: TokenRequest) -> Decision:
     """A new token; the handler has checked that the requester may have it."""
     if inputs.token_secret is None:
-        return Decision(response=rejected_creation(asked, Error.DELEGATION_TOKEN_AUTH_DISABLED))
-    if asked.problem is not None:
-        return Decision(response=rejected_creation(asked, asked.problem))
-    settings, now_ms, wanted_ms = inputs.settings, inputs.now_ms(), asked.body.max_lifetime_ms
+        return Decision(response=rejected_creation(request, Error.DELEGATION_TOKEN_AUTH_DISABLED))
+    if request.problem is not None:
+        return Decision(response=rejected_creation(request, request.problem))
+    settings, now_ms, wanted_ms = inputs.settings, inputs.now_ms(), request.body.max_lifetime_ms
     longest_ms = settings.delegation_token_max_lifetime_ms
     max_ms = min(now_ms + (min(wanted_ms, longest_ms) if wanted_ms > 0 else longest_ms), _LAST_MS)
     token = DelegationToken(
         token_id=uuid_text(inputs.new_uuid()),
-        owner=asked.owner,
-        requester=asked.requester,
-        renewers=tuple(KafkaPrincipal(each.principal_type, each.principal_name) for each in asked.body.renewers),
+        owner=request.owner,
+        requester=request.requester,
+        renewers=tuple(KafkaPrincipal(each.principal_type, each.principal_name) for each in request.body.renewers),
         issue_ms=now_ms,
         expiry_ms=min(max_ms, now_ms + settings.delegation_token_expiry_time_ms),
         max_ms=max_ms,
     )
     response = _creation(
-        asked,
+        request,
         issue_timestamp_ms=token.issue_ms,
         expiry_timestamp_ms=token.expiry_ms,
         max_timestamp_ms=token.max_ms,
@@ -74,25 +74,25 @@ def create_delegation_token(context: ControllerContext, inputs: Inputs, asked: T
     return Decision(records=(TokenSet(token),), response=response)
 
 
-def renew_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
+def renew_delegation_token(context: ControllerContext, inputs: Inputs, request: TokenRequest) -> Decision:
     """Another expiry time, at most the end of the token's maximum lifetime."""
     try:
-        token = _token(context, inputs, asked)
+        token = _token(context, inputs, request)
         now_ms = _time_of(token, inputs)
     except KafkaError as rejection:
         return Decision(response=rejected_renewal(rejection.error))
-    period_ms = asked.body.renew_period_ms
+    period_ms = request.body.renew_period_ms
     if period_ms < 0:
         period_ms = inputs.settings.delegation_token_expiry_time_ms
     renewed = replace(token, expiry_ms=min(token.max_ms, now_ms + period_ms))
     return Decision((TokenSet(renewed),), RenewDelegationTokenResponse(expiry_timestamp_ms=renewed.expiry_ms))
 
 
-def expire_delegation_token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> Decision:
+def expire_delegation_token(context: ControllerContext, inputs: Inputs, request: TokenRequest) -> Decision:
     """Removes the token at once if the period is negative, even an expired one; else sets another expiry time."""
     try:
-        token = _token(context, inputs, asked)
-        period_ms = asked.body.expiry_time_period_ms
+        token = _token(context, inputs, request)
+        period_ms = request.body.expiry_time_period_ms
         if period_ms < 0:
             gone = ExpireDelegationTokenResponse(expiry_timestamp_ms=inputs.now_ms())
             return Decision((TokenRemoved(token.token_id),), gone)
@@ -114,10 +114,10 @@ def expire_tokens(context: ControllerContext, inputs: Inputs) -> Decision:
     return Decision(tuple(gone))
 
 
-def rejected_creation(asked: TokenRequest, error: Error) -> CreateDelegationTokenResponse:
+def rejected_creation(request: TokenRequest, error: Error) -> CreateDelegationTokenResponse:
     """An error instead of a token, with the owner and the requester."""
     return _creation(
-        asked,
+        request,
         error_code=error,
         issue_timestamp_ms=NO_TIME,
         expiry_timestamp_ms=NO_TIME,
@@ -133,8 +133,8 @@ def rejected_expiry(error: Error) -> ExpireDelegationTokenResponse:
     return ExpireDelegationTokenResponse(error_code=error, expiry_timestamp_ms=NO_TIME)
 
 
-def _creation(asked: TokenRequest, **fields: Any) -> CreateDelegationTokenResponse:
-    owner, requester = asked.owner, asked.requester
+def _creation(request: TokenRequest, **fields: Any) -> CreateDelegationTokenResponse:
+    owner, requester = request.owner, request.requester
     return CreateDelegationTokenResponse(
         principal_type=owner.type,
         principal_name=owner.name,
@@ -144,19 +144,19 @@ def _creation(asked: TokenRequest, **fields: Any) -> CreateDelegationTokenRespon
     )
 
 
-def _token(context: ControllerContext, inputs: Inputs, asked: TokenRequest) -> DelegationToken:
+def _token(context: ControllerContext, inputs: Inputs, request: TokenRequest) -> DelegationToken:
     """The token with the request's HMAC, if the requester may change it; else KafkaError. Yields."""
     secret = inputs.token_secret
     if secret is None:
         raise KafkaError(Error.DELEGATION_TOKEN_AUTH_DISABLED)
-    shown = bytes(asked.body.hmac)
+    shown = bytes(request.body.hmac)
     for token in context.tokens.values():
         yield_if_due()
         if hmac.compare_digest(secret.hmac(token.token_id), shown):
             break
     else:
         raise KafkaError(Error.DELEGATION_TOKEN_NOT_FOUND)
-    if not token.is_of(asked.requester):
+    if not token.is_of(request.requester):
         raise KafkaError(Error.DELEGATION_TOKEN_OWNER_MISMATCH)
     return token
 

@@ -129,9 +129,9 @@ def _decide_topic(
     if name in context.topics:
         what = "is marked for deletion" if name in context.deleting else "already exists"
         raise KafkaError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' {what}.")
-    if (damage := context.damaged.get(name)) is not None:
+    if (corruption := context.corrupt_topics.get(name)) is not None:
         raise KafkaError(
-            Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists, and cannot be read: {damage}. {REMEDY}"
+            Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists, and cannot be read: {corruption}. {REMEDY}"
         )
     null_configs = sorted(config.name for config in wanted.configs if config.value is None)
     if null_configs:

@@ -3,7 +3,7 @@ entries.
 
 Clients do not see the topic any more as soon as the metadata says so (leader -2); the deletion continues until every
 replica is known to be deleted. Replicas on a dead broker, or in a failed directory, are deleted when they return: each
-time a broker joins, at every failover and in the housekeeping, StopReplica is sent again for the rest.
+time a broker joins, at every failover and in the housekeeping, StopReplica is retried for the rest.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def delete_topics(context: ControllerContext, inputs: Inputs, request: DeleteTop
     wanted = request.topics or [_State(name=name) for name in request.topic_names]
     results: list[_Result] = []
     going: dict[str, bytes] = {}
-    told: set[object] = set()
+    answered: set[object] = set()
     for state, rejected in zip(yielding(wanted), _rejections(context, inputs, wanted), strict=True):
-        if _identity(context, state) in told:
+        if _identity(context, state) in answered:
             continue  # Kafka returns one result for a topic that is named twice
-        told.add(_identity(context, state))
+        answered.add(_identity(context, state))
         name = state.name or context.topic_names.get(state.topic_id)
         if rejected is not None:
             results.append(_result(state.name, state.topic_id, rejected.error, rejected.message))
@@ -79,7 +79,7 @@ def replicas_deleted(context: ControllerContext, topic: str, replicas: Iterable[
     return Decision(records=tuple(records))
 
 
-def ask_again(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
+def retry_replica_deletions(context: ControllerContext, broker_ids: Iterable[int]) -> tuple[Effect, ...]:
     """StopReplica for all replicas that these brokers still have of topics under deletion."""
     effects = []
     for broker_id in broker_ids:
@@ -103,7 +103,7 @@ def reject_pending_deletions(context: ControllerContext, inputs: Inputs) -> tupl
     )
 
 
-def partitions_on_their_way_out(context: ControllerContext) -> tuple[TopicPartition, ...]:
+def partitions_under_deletion(context: ControllerContext) -> tuple[TopicPartition, ...]:
     """Partitions of topics under deletion: at a failover, brokers may not know of the deletion yet."""
     return tuple(
         TopicPartition(name, partition)
@@ -148,8 +148,8 @@ def _rejection(context: ControllerContext, inputs: Inputs, state: _State, named:
     if state.name is None and state.topic_id not in context.topic_names:
         return KafkaError(Error.UNKNOWN_TOPIC_ID)
     name = state.name or context.topic_names.get(state.topic_id) or ""
-    if (damage := context.damaged.get(name)) is not None:
-        return rejection(name, damage)
+    if (corruption := context.corrupt_topics.get(name)) is not None:
+        return rejection(name, corruption)
     if state.name is not None and state.name not in context.topics:
         return KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION)
     return None

@@ -26,10 +26,10 @@ Entries = Mapping[str, Entry]
 
 @dataclass(frozen=True, slots=True)
 class ReadTopic:
-    """`topic` is None if it is quarantined as a whole; `damage` is None if all of it could be read."""
+    """`topic` is None if it is quarantined as a whole; `corruption` is None if all of it could be read."""
 
     topic: ControlledTopic | None
-    damage: TopicCorruption | None = None
+    corruption: TopicCorruption | None = None
 
 
 def by_topic(tree: Entries) -> dict[str, dict[str, Entry]]:
@@ -80,10 +80,10 @@ def read_topic(name: str, entries: Entries, is_going: bool = False) -> ReadTopic
 async def has_changed(store: MetadataStore, known: Mapping[str, TopicCorruption]) -> bool:
     """Whether the corrupt entries of these topics differ from the `known` ones: an entry was repaired or deleted, or is
     corrupt in another way."""
-    for name, damage in known.items():
+    for name, corruption in known.items():
         tree = await store.read_tree(layout.topic_path(name))
         entries = by_topic(tree).get(name)
-        if entries is None or read_topic(name, entries, is_going=damage.is_whole).damage != damage:
+        if entries is None or read_topic(name, entries, is_going=corruption.is_whole).corruption != corruption:
             return True
     return False
 

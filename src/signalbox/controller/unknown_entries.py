@@ -24,12 +24,12 @@ _PLACES: dict[str, str] = {
 _KNOWN = re.compile("|".join(f"{folder}(/({below}))?" for folder, below in _PLACES.items()))
 
 
-def strays_of(*trees: Mapping[str, Entry]) -> tuple[str, ...]:
+def unknown_entries_in(*trees: Mapping[str, Entry]) -> tuple[str, ...]:
     """The unknown entries in trees of these folders, the deepest first."""
     found = [path for tree in trees for path in tree if not _KNOWN.fullmatch(path)]
     return tuple(sorted(found, reverse=True))
 
 
-def below(path: str, strays: Iterable[str]) -> Iterator[str]:
-    """Those below `path`, in the order of `strays`."""
-    return (stray for stray in strays if stray.startswith(f"{path}/"))
+def below(path: str, entries: Iterable[str]) -> Iterator[str]:
+    """Those of `entries` that are below `path`, in their order."""
+    return (entry for entry in entries if entry.startswith(f"{path}/"))

@@ -29,7 +29,7 @@ def build_controller(
         cluster_id,
         security.inter_broker,
         metrics,
-        lambda broker_id, was_connected: controller.broker_refuses(broker_id, was_connected),
+        lambda broker_id, was_connected: controller.on_broker_connection_refused(broker_id, was_connected),
         security.peers.of,
     )
     controller = Controller(
@@ -69,7 +69,7 @@ def _settings(config: NodeConfig) -> ControllerSettings:
         delegation_token_max_lifetime_ms=config["delegation.token.max.lifetime.ms"],
         delegation_token_expiry_time_ms=config["delegation.token.expiry.time.ms"],
         delegation_token_expiry_check_interval_ms=config["delegation.token.expiry.check.interval.ms"],
-        forwarded_outcome_ms=2 * config["request.timeout.ms"],
+        forwarded_response_ms=2 * config["request.timeout.ms"],
         inter_broker_listener=config.listeners.inter_broker_listener_name,
         static_configs=config.originals,
         broker_config_table=NODE_CONFIG,

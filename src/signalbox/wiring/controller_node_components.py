@@ -133,7 +133,7 @@ async def build_controller_node(
     lookup = StoredControllerLookup(
         store, lambda registration: registration.privileged_endpoint(own), security.peers.of
     )
-    channel = ControllerChannel(lookup, cluster_id, security.inter_broker, controller.controller_refuses)
+    channel = ControllerChannel(lookup, cluster_id, security.inter_broker, controller.on_controller_connection_refused)
     lookup.on_change = channel.controller_changed
     data_loop = build_data_loop(config, telemetry.metrics, threads)
     scheduler = TaskScheduler(asyncio.get_running_loop(), config["signalbox.data.plane.slice.us"])

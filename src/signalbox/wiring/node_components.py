@@ -219,7 +219,7 @@ async def build_node(
         cluster_id,
         security,
         telemetry.metrics,
-        lambda node_id: controller.controller_refuses(node_id),
+        lambda node_id: controller.on_controller_connection_refused(node_id),
     )
     controller, peers = build_controller(
         config,

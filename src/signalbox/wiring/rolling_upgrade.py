@@ -15,7 +15,7 @@ from signalbox.common.inter_broker_protocol import (
     InterBrokerProtocol,
     read_inter_broker_protocol,
 )
-from signalbox.controller.direct_metadata_writer import OWN_CHANGES, DirectMetadataWriter, Patience
+from signalbox.controller.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
@@ -62,7 +62,7 @@ def build_rolling_upgrade(
         return RollingUpgrade(True, controller, controller)
     patience = Patience(clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
     own = DirectMetadataWriter(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
-    for_clients = frozenset(key for key, row in OWN_CHANGES.items() if row.for_clients)
+    for_clients = frozenset(key for key, row in DIRECT_CHANGES.items() if row.for_clients)
     return RollingUpgrade(
         False, DirectWriter(controller, own, for_clients), DirectTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
     )

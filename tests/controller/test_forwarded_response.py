@@ -14,8 +14,8 @@ from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision
-from signalbox.controller.forwarded_outcome import ForwardedRequest, decided_once, outcomes_of
-from signalbox.controller.records import ConfigsSet, ForwardedOutcomeKept
+from signalbox.controller.forwarded_response import ForwardedRequest, decided_once, stored_responses
+from signalbox.controller.records import ConfigsSet, ForwardedResponseStored
 from signalbox.controller.replay import replay
 from signalbox.controller.token_control import TokenRequest, create_delegation_token
 from signalbox.metadata.layout import FORWARDED, create_roots
@@ -62,7 +62,7 @@ def after(context: ControllerContext, decision: Decision) -> ControllerContext:
     return replay(context, decision.records)[0]
 
 
-def test_asked_again_it_says_the_same_and_changes_nothing() -> None:
+def test_a_retried_request_gets_the_same_response_and_changes_nothing() -> None:
     decide, context = Deciding(), make_context(1)
     first = decided_once(decide, asked(1))(context)
     again = decided_once(decide, asked(1))(after(context, first))
@@ -79,15 +79,15 @@ def test_the_next_controller_finds_it_in_the_store() -> None:
         decide = Deciding()
         _, operations = replay(make_context(1), decided_once(decide, asked(1))(make_context(1)).records)
         await store.commit(operations)
-        outcomes = outcomes_of(await store.read_tree(FORWARDED))
-        successor = replace(make_context(2), forwarded=outcomes)
+        responses = stored_responses(await store.read_tree(FORWARDED))
+        successor = replace(make_context(2), forwarded=responses)
         assert decided_once(decide, asked(1))(successor) == Decision(response=answer())
         assert decide.times == 1
 
     asyncio.run(scenario())
 
 
-def test_no_hmac_is_kept_with_the_answer_to_a_new_token() -> None:
+def test_no_hmac_is_stored_with_the_response_to_a_new_token() -> None:
     secret = TokenSecret("the secret")
     wanted = TokenRequest(KafkaPrincipal("User", "alice"), CreateDelegationTokenRequest(max_lifetime_ms=-1))
     first = decided_once(
@@ -96,20 +96,20 @@ def test_no_hmac_is_kept_with_the_answer_to_a_new_token() -> None:
     )(make_context(1))
     assert isinstance(first.response, CreateDelegationTokenResponse)
     token_id = first.response.token_id
-    [outcome] = [each.outcome.stored for each in first.records if isinstance(each, ForwardedOutcomeKept)]
-    assert token_id.encode() in base64.b64decode(json.loads(outcome)["response"])
+    [payload] = [each.response.payload for each in first.records if isinstance(each, ForwardedResponseStored)]
+    assert token_id.encode() in base64.b64decode(json.loads(payload)["response"])
     first.response.hmac = secret.hmac(token_id)  # as the handler does
     again = decided_once(Deciding(), asked(1))(after(make_context(1), first))
     assert isinstance(again.response, CreateDelegationTokenResponse)
     assert (again.response.token_id, again.response.hmac, again.records) == (token_id, b"", ())
 
 
-def test_what_changes_nothing_is_not_kept() -> None:
+def test_the_response_to_a_request_that_changes_nothing_is_not_stored() -> None:
     rejected = decided_once(lambda context: Decision(response=answer()), asked(1))(make_context(1))
     assert rejected.records == ()
 
 
-def test_a_huge_answer_is_not_kept() -> None:
+def test_a_huge_response_is_not_stored() -> None:
     topics = [_Result(name=f"{number:0>30000}") for number in range(MAX_FORWARDED_RESPONSE_BYTES // 30_000 + 1)]
     decide = Deciding(CreateTopicsResponse(topics=topics))
     assert len(decided_once(decide, asked(1))(make_context(1)).records) == 1
@@ -126,7 +126,7 @@ def test_a_huge_answer_is_not_kept() -> None:
         (asked(9, broker_id=3, now_ms=60_001), {(3, 5, 9)}),
     ],
 )  # fmt: skip
-def test_outcomes_go_when_they_are_settled_or_too_old(
+def test_stored_responses_are_removed_when_settled_or_expired(
     next_request: ForwardedRequest, left: set[tuple[int, int, int]]
 ) -> None:
     decide, context = Deciding(), make_context(1)
@@ -136,15 +136,15 @@ def test_outcomes_go_when_they_are_settled_or_too_old(
     assert set(context.forwarded) == left
 
 
-def test_what_is_damaged_answers_nobody_and_goes_with_what_is_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_response_is_not_returned_and_expires_at_once(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
         bad_data = {"1-10-1": b"[", "1-10-2": b"{}", "1-10-3": b'{"expires":"soon"}'}
         bad_names = dict.fromkeys(("x", "1-2", "01-2-3", "1-2-3-4", "-1-2-3"), b'{"expires":5}')
         await store.commit([Create(f"{FORWARDED}/{name}", data) for name, data in (bad_data | bad_names).items()])
-        outcomes = outcomes_of(await store.read_tree(FORWARDED))
-        assert {key: kept.expires_ms for key, kept in outcomes.items()} == {(1, 10, number): 0 for number in (1, 2, 3)}
+        responses = stored_responses(await store.read_tree(FORWARDED))
+        assert {key: kept.expires_ms for key, kept in responses.items()} == {(1, 10, number): 0 for number in (1, 2, 3)}
         for name in bad_data | bad_names:
             assert re.search(f"{FORWARDED}/{name}[,)]", caplog.text)
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
-from signalbox.controller.context import ControllerContext, KeptOutcome
+from signalbox.controller.context import ControllerContext, StoredResponse
 from signalbox.controller.decision import Decision
-from signalbox.controller.records import ForwardedOutcomeKept, ForwardedOutcomesDropped
+from signalbox.controller.records import ForwardedResponsesRemoved, ForwardedResponseStored
 from signalbox.metadata.json_text import decode_json, encode_json
 from signalbox.metadata.layout import FORWARDED
 from signalbox.metadata.store.port import Entry
@@ -28,7 +28,7 @@ from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.message import Message
 
 _Key = tuple[int, int, int]
-_DROPPED_AT_ONCE = 100
+_MAX_REMOVED = 100
 _NAMES = re.compile(r"-".join([r"(0|[1-9][0-9]*)"] * 3))
 
 log = logging.getLogger(__name__)
@@ -45,40 +45,41 @@ class ForwardedRequest:
 
 
 def decided_once(
-    decide: Callable[[ControllerContext], Decision], asked: ForwardedRequest
+    decide: Callable[[ControllerContext], Decision], request: ForwardedRequest
 ) -> Callable[[ControllerContext], Decision]:
     """`decide`, or the response of the first time."""
 
     def decide_once(context: ControllerContext) -> Decision:
-        known = context.forwarded.get(asked.forwarding_id.key)
-        if known is not None:
-            return Decision(response=_response(known.stored))
+        stored = context.forwarded.get(request.forwarding_id.key)
+        if stored is not None:
+            return Decision(response=_response(stored.payload))
         decision = decide(context)
         if not decision.records or decision.response is None:
             return decision  # nothing was changed: it can be decided again
-        row = API_TABLE[asked.api_key]
-        answer = decision.response.encode(row.max_version)
-        dropped = tuple(islice(_ended(context.forwarded, asked), _DROPPED_AT_ONCE))
-        records = (*decision.records, *((ForwardedOutcomesDropped(dropped),) if dropped else ()))
-        if len(answer) <= MAX_FORWARDED_RESPONSE_BYTES:
-            outcome = encode_json(
+        row = API_TABLE[request.api_key]
+        response = decision.response.encode(row.max_version)
+        settled = tuple(islice(_settled(context.forwarded, request), _MAX_REMOVED))
+        records = (*decision.records, *((ForwardedResponsesRemoved(settled),) if settled else ()))
+        if len(response) <= MAX_FORWARDED_RESPONSE_BYTES:
+            payload = encode_json(
                 {
                     "version": 1,
-                    "expires": asked.expires_ms,
-                    "api_key": asked.api_key,
+                    "expires": request.expires_ms,
+                    "api_key": request.api_key,
                     "api_version": row.max_version,
-                    "response": base64.b64encode(answer).decode(),
+                    "response": base64.b64encode(response).decode(),
                 }
             )
-            records = (*records, ForwardedOutcomeKept(asked.forwarding_id.key, KeptOutcome(asked.expires_ms, outcome)))
+            stored = StoredResponse(request.expires_ms, payload)
+            records = (*records, ForwardedResponseStored(request.forwarding_id.key, stored))
         return replace(decision, records=records)
 
     return decide_once
 
 
-def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, KeptOutcome]:
+def stored_responses(tree: Mapping[str, Entry]) -> dict[_Key, StoredResponse]:
     """The stored responses, in the form of the context."""
-    found: dict[_Key, KeptOutcome] = {}
+    responses: dict[_Key, StoredResponse] = {}
     for path, entry in tree.items():
         if path == FORWARDED or entry.data is None:
             continue
@@ -87,36 +88,36 @@ def outcomes_of(tree: Mapping[str, Entry]) -> dict[_Key, KeptOutcome]:
             log.error("Stored response of a forwarded request ignored, its name is invalid (path=%s)", path)
             continue
         broker_id, broker_epoch, number = map(int, named.groups())
-        found[broker_id, broker_epoch, number] = KeptOutcome(_expires_ms(path, entry.data), entry.data)
-    return found
+        responses[broker_id, broker_epoch, number] = StoredResponse(_expires_ms(path, entry.data), entry.data)
+    return responses
 
 
-def _expires_ms(path: str, stored: bytes) -> int:
+def _expires_ms(path: str, payload: bytes) -> int:
     """0 for a corrupt entry: no retry can get a response from it, so it is removed with the first expired ones."""
     try:
-        return int(_said(stored)["expires"])
+        return int(_decode(payload)["expires"])
     except (KeyError, TypeError, ValueError) as error:
         log.error("Corrupt response of a forwarded request ignored (path=%s, error=%r)", path, error)
         return 0
 
 
-def _ended(outcomes: Mapping[_Key, KeptOutcome], asked: ForwardedRequest) -> Iterator[_Key]:
+def _settled(responses: Mapping[_Key, StoredResponse], request: ForwardedRequest) -> Iterator[_Key]:
     """Stored responses that no broker will request again."""
-    own = asked.forwarding_id
-    for key, outcome in outcomes.items():
+    own = request.forwarding_id
+    for key, response in responses.items():
         if key[:2] == own.key[:2]:
             if key[2] < own.settled_below:
                 yield key
-        elif outcome.expires_ms < asked.now_ms:
+        elif response.expires_ms < request.now_ms:
             yield key
 
 
-def _response(stored: bytes) -> Message:
-    said = _said(stored)
-    row = API_TABLE[said["api_key"]]
-    response: Message = row.response.decode(base64.b64decode(said["response"]), said["api_version"])
+def _response(payload: bytes) -> Message:
+    stored = _decode(payload)
+    row = API_TABLE[stored["api_key"]]
+    response: Message = row.response.decode(base64.b64decode(stored["response"]), stored["api_version"])
     return response
 
 
-def _said(stored: bytes) -> dict[str, Any]:
-    return decode_json(stored, FORWARDED)
+def _decode(payload: bytes) -> dict[str, Any]:
+    return decode_json(payload, FORWARDED)

@@ -28,11 +28,11 @@ pytestmark = pytest.mark.spec("M3")
 
 
 class Bad(NamedTuple):
-    """`said`: the log names the entry; entries that are never read are not named. `kept`: the entry stays unchanged."""
+    """`logged`: the log names the entry; entries that are never read are not named. `kept`: the entry is unchanged."""
 
     path: str
     data: bytes | None = b"?"
-    said: bool = True
+    logged: bool = True
     kept: bool = True
 
 
@@ -47,17 +47,17 @@ KINDS = [
     Bad(topic_path("no topic"), b'{"version":3,"partitions":{"0":[1]}}'),
     Bad(partition_state_path("hurt", 1)),
     Bad(partition_state_path("hurt", 1), None),
-    Bad(f"{HURT}/partitions/x", said=False),
-    Bad(f"{HURT}/partitions/0/state/x", said=False),
+    Bad(f"{HURT}/partitions/x", logged=False),
+    Bad(f"{HURT}/partitions/0/state/x", logged=False),
     Bad(CONTROLLER, kept=False),
     Bad(CONTROLLER_EPOCH, kept=False),
     Bad("/brokers/ids/7"),
-    Bad("/brokers/ids/nobody"),
+    Bad("/brokers/ids/unknown"),
     Bad("/brokers/ids/99999999999", b"{}"),
     Bad("/brokers/ids/8", PORTLESS),
-    Bad("/brokers/seqid", said=False),
+    Bad("/brokers/seqid", logged=False),
     Bad("/signalbox_controllers/9"),
-    Bad("/signalbox_controllers/nobody", said=False),
+    Bad("/signalbox_controllers/unknown", logged=False),
     Bad("/config/topics/hurt"),
     Bad("/config/brokers/1"),
     Bad("/config/brokers/<default>"),
@@ -66,17 +66,17 @@ KINDS = [
     Bad("/config/clients/app"),
     Bad("/config/ips/127.0.0.1"),
     Bad("/config/client-metrics/all"),
-    Bad("/config/changes/config_change_0000000009", said=False),
-    Bad("/admin/delete_topics/gone/x", said=False, kept=False),
-    Bad("/admin/reassign_partitions", said=False),  # Kafka before KIP-455: these two are not read
-    Bad("/admin/preferred_replica_election", said=False),
+    Bad("/config/changes/config_change_0000000009", logged=False),
+    Bad("/admin/delete_topics/gone/x", logged=False, kept=False),
+    Bad("/admin/reassign_partitions", logged=False),  # Kafka before KIP-455: these two are not read
+    Bad("/admin/preferred_replica_election", logged=False),
     Bad("/isr_change_notification/isr_change_0000000001", kept=False),
     Bad("/log_dir_event_notification/log_dir_event_0000000001", kept=False),
     Bad("/delegation_token/tokens/torn"),
-    Bad("/delegation_token/token_changes/token_change_0000000001", said=False),
+    Bad("/delegation_token/token_changes/token_change_0000000001", logged=False),
     Bad("/kafka-acl/Topic/hurt"),
     Bad("/kafka-acl-extended/prefixed/Group/hurt"),
-    Bad("/kafka-acl-changes/acl_changes_0000000001", said=False),
+    Bad("/kafka-acl-changes/acl_changes_0000000001", logged=False),
     Bad("/feature"),
     Bad("/latest_producer_id_block"),
     Bad("/signalbox_forwarded/torn"),
@@ -95,7 +95,7 @@ def test_the_next_controller_works(bad: Bad, run: Callable[[Scenario], None], ca
         assert await create(first, "hurt", "well", factor=1) == [Error.NONE] * 2
         await stop([first])
         await first.store.close()
-        await damage(participant(), bad)
+        await write_corrupt_entry(participant(), bad)
 
         caplog.clear()
         second = await start_node(1, participant())
@@ -105,14 +105,14 @@ def test_the_next_controller_works(bad: Bad, run: Callable[[Scenario], None], ca
         await second.until(lambda: "well" not in topics_known(second))
         entry = await second.store.read(bad.path)
         assert not bad.kept or (entry is not None and entry.data == bad.data)
-        assert not bad.said or bad.path in caplog.text
+        assert not bad.logged or bad.path in caplog.text
         assert "Traceback" not in caplog.text
         await stop([second])
 
     run(scenario)
 
 
-def test_a_topic_set_aside_is_taken_in_as_soon_as_it_is_mended(run: Callable[[Scenario], None]) -> None:
+def test_a_quarantined_topic_is_loaded_as_soon_as_its_entries_are_repaired(run: Callable[[Scenario], None]) -> None:
     async def scenario(participant: Callable[[], Any]) -> None:
         node = await start_node(1, participant())
         await node.until_active()
@@ -121,22 +121,22 @@ def test_a_topic_set_aside_is_taken_in_as_soon_as_it_is_mended(run: Callable[[Sc
         await stop([node])
         await node.store.close()
         for path in held:
-            await damage(participant(), Bad(path))
+            await write_corrupt_entry(participant(), Bad(path))
 
         node = await start_node(1, participant())
         await node.until_active()
         assert "hurt" not in topics_known(node)
         assert await create(node, "hurt", factor=1) == [Error.TOPIC_ALREADY_EXISTS]
-        error, words = await delete(node, "hurt")
+        error, message = await delete(node, "hurt")
         assert error is Error.UNKNOWN_SERVER_ERROR
-        assert HURT in words
+        assert HURT in message
         assert await node.store.read(delete_topic_path("hurt")) is None
         assert node.cache.image.topics["hurt"].partitions == {}
 
         for path, entry in held.items():
             assert entry is not None
             await node.store.commit([Write(path, entry.data)])
-        await node.until(lambda: "hurt" in topics_known(node) and not damaged(node))
+        await node.until(lambda: "hurt" in topics_known(node) and not corrupt_topics(node))
         await node.until(lambda: len(node.cache.image.topics["hurt"].partitions) == 2)
         assert (await delete(node, "hurt"))[0] is Error.NONE
         await stop([node])
@@ -144,7 +144,7 @@ def test_a_topic_set_aside_is_taken_in_as_soon_as_it_is_mended(run: Callable[[Sc
     run(scenario)
 
 
-async def damage(store: MetadataStore, bad: Bad) -> None:
+async def write_corrupt_entry(store: MetadataStore, bad: Bad) -> None:
     """Writes the corrupt entry as another program would; creates missing parents."""
     missing, path = [], bad.path
     while await store.read(path) is None:
@@ -165,5 +165,5 @@ def topics_known(node: ControllerNode) -> set[str]:
     return set(node.controller.context.topics) if node.controller.context else set()
 
 
-def damaged(node: ControllerNode) -> set[str]:
-    return set(node.controller.context.damaged) if node.controller.context else {"?"}
+def corrupt_topics(node: ControllerNode) -> set[str]:
+    return set(node.controller.context.corrupt_topics) if node.controller.context else {"?"}

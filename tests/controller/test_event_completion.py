@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from signalbox.controller.answering import give_answer
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Visibility
 from signalbox.controller.event_batch import ControllerEvent
+from signalbox.controller.event_completion import complete_event
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -24,17 +24,17 @@ def nothing(context: ControllerContext) -> Decision:
     return Decision()
 
 
-def answered(decision: Decision) -> tuple[bool, Message]:
+def completed(decision: Decision) -> tuple[bool, Message]:
     """Whether the response was set at once, and the response."""
 
     async def run() -> tuple[bool, Message]:
         spawned: list[Coroutine[Any, Any, None]] = []
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        give_answer(ControllerEvent(nothing, answer), decision, MetadataCache(), spawned.append)
-        at_once = answer.done()
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        complete_event(ControllerEvent(nothing, future), decision, MetadataCache(), spawned.append)
+        at_once = future.done()
         for each in spawned:
             await each
-        return at_once, answer.result()
+        return at_once, future.result()
 
     return asyncio.run(run())
 
@@ -48,16 +48,18 @@ def answered(decision: Decision) -> tuple[bool, Message]:
         (Visibility(lambda image: False, 1, lambda: LATE), (False, LATE)),
     ],
 )
-def test_an_answer_waits_until_its_change_shows(visibility: Visibility | None, expected: tuple[bool, Message]) -> None:
-    assert answered(Decision(response=DONE, visibility=visibility)) == expected
+def test_a_response_waits_until_its_change_is_visible(
+    visibility: Visibility | None, expected: tuple[bool, Message]
+) -> None:
+    assert completed(Decision(response=DONE, visibility=visibility)) == expected
 
 
-def test_nobody_waits_for_an_event_and_an_answer_is_given_once() -> None:
+def test_an_internal_event_has_no_future_and_a_future_is_completed_once() -> None:
     async def run() -> None:
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        answer.set_result(LATE)
-        for pending in (ControllerEvent(nothing), ControllerEvent(nothing, answer)):
-            give_answer(pending, Decision(response=DONE), MetadataCache(), lambda work: work.close())
-        assert answer.result() is LATE
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        future.set_result(LATE)
+        for event in (ControllerEvent(nothing), ControllerEvent(nothing, future)):
+            complete_event(event, Decision(response=DONE), MetadataCache(), lambda work: work.close())
+        assert future.result() is LATE
 
     asyncio.run(run())

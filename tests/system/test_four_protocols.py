@@ -140,7 +140,7 @@ def test_kafka_python_over_tls_with_a_password(secured: Secured) -> None:
     ("listener", "wrong"),
     [
         ("BOTH", {"sasl.password": "guess"}),
-        ("PASSWORD", {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "nobody"}),
+        ("PASSWORD", {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "unknown"}),
         ("MUTUAL", {"ssl.key.location": "", "ssl.certificate.location": ""}),
         ("TLS", {"security.protocol": "PLAINTEXT"}),
         ("OPEN", {"security.protocol": "SSL"}),

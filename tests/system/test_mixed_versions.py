@@ -91,8 +91,10 @@ def test_who_asks_what_the_controller_lacks_is_let_go_and_negotiates_again(mixed
         assert early.closed()
     until(partial(is_listed, mixed, asked, _CEILINGS), "the common list")
     with dial(mixed, asked) as again:
-        [told] = again.ask(ApiKey.CREATE_TOPICS, highest(again)[ApiKey.CREATE_TOPICS], create_topics("agreed")).topics
-        assert Error.of(told.error_code) is Error.NONE, told.error_message
+        [created] = again.ask(
+            ApiKey.CREATE_TOPICS, highest(again)[ApiKey.CREATE_TOPICS], create_topics("agreed")
+        ).topics
+        assert Error.of(created.error_code) is Error.NONE, created.error_message
 
 
 def test_unmodified_clients_do_not_notice(mixed: ProcessCluster) -> None:

@@ -65,7 +65,7 @@ def every_client_address(cluster: Cluster) -> list[str]:
     return cluster.bootstrap_servers.split(",")
 
 
-def test_an_admin_is_told_why(admin: AdminClient) -> None:
+def test_the_error_names_the_reason(admin: AdminClient) -> None:
     with pytest.raises(KafkaException, match="three are enough") as rejected:
         admin.create_topics([NewTopic("wide", 4, 3)])["wide"].result(20)
     assert rejected.value.args[0].code() == Error.POLICY_VIOLATION

@@ -194,7 +194,7 @@ def fill(stored: Stored) -> None:
     with closing(consumer(stored.cluster)) as reading:
         places = [TopicPartition(name, index, COMMITTED) for name in TOPICS for index in range(len(ON_EACH))]
         reading.commit(offsets=places, asynchronous=False)
-    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a complete cluster")
+    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a healthy cluster")
 
 
 def expect_the_rest_to_work(stored: Stored) -> None:
@@ -241,7 +241,7 @@ def expect_all_to_be_back(stored: Stored, more: int = 0) -> None:
     deleted."""
     cluster = stored.cluster
     until(lambda: controller_id(cluster) != -1 and unreadable(cluster) == 0, "everything to be mended")
-    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a complete cluster")
+    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a healthy cluster")
     for index in range(len(ON_EACH)):
         produce(cluster, "whole", index, 1)
     produce(cluster, "part", 1, 1)

@@ -115,7 +115,7 @@ def test_leaders_store_their_isr_and_notify_of_it(tmp_path: Path, name: str) -> 
             written = list(store.history())
             for node_id in BROKERS:
                 loaded.roll({node_id: {INTER_BROKER_PROTOCOL_KEY: "3.9"}})
-        loaded.verify()
+        loaded.check_records()
     sessions = {broker: first for broker, (first, *_) in sessions_of(written).items()}
     for number, (leader, *_) in enumerate(led):
         maker, *changes = writers_of(written, number)
@@ -143,10 +143,10 @@ def test_a_leader_that_was_deposed_in_its_sleep_stores_nothing(tmp_path: Path, n
                 loaded.cluster.resume(sleeper)
             else:  # paused inside a transaction of the store: the other brokers may kill it
                 loaded.cluster.start_broker(sleeper)
-            loaded.wait_until_complete()
+            loaded.wait_until_healthy()
             loaded.wait_for_more(300)
             written = list(store.history())
-        loaded.verify()
+        loaded.check_records()
     sessions = sessions_of(written)
     assert len(sessions[sleeper]) > 1, "it registered again"
     for number in (0, 1):
@@ -166,4 +166,4 @@ def test_a_rolling_restart_does_not_wait_for_stopped_brokers(tmp_path: Path, nam
             for node_id in BROKERS:
                 loaded.roll({node_id: {}})
         assert loaded.longest_silence_s() < 3
-        loaded.verify()
+        loaded.check_records()

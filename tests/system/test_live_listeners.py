@@ -110,7 +110,7 @@ def test_a_listener_comes_moves_and_goes_under_load(tmp_path: Path) -> None:
             # The changed configs are still there after a restart.
             assert loaded.cluster.stop_broker(1) == 0
             loaded.cluster.start_broker(1)
-            loaded.wait_until_complete()
+            loaded.wait_until_healthy()
             until(lambda: broker_addresses(guests.address(1)) == moved, "the listener after a restart")
             loaded.wait_for_more(200)
             for node_id in BROKERS:
@@ -122,7 +122,7 @@ def test_a_listener_comes_moves_and_goes_under_load(tmp_path: Path) -> None:
                     "no broker on the listener that was removed",
                 )
         assert loaded.longest_silence_s() < 3
-        loaded.verify(foreseen="Listeners are not identical across brokers")
+        loaded.check_records(foreseen="Listeners are not identical across brokers")
 
 
 def _advertise(guests: Guests, node_id: int, address: str) -> None:
@@ -137,7 +137,7 @@ def _make_topic(loaded: LoadedCluster, name: str) -> None:
 
     admin = AdminClient({"bootstrap.servers": loaded.cluster.bootstrap(), "log_level": 2})
     admin.create_topics([NewTopic(name, 3, replication_factor=3)], operation_timeout=20)[name].result(30)
-    loaded.wait_until_complete()
+    loaded.wait_until_healthy()
 
 
 @pytest.fixture(scope="module")

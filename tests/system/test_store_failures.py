@@ -63,7 +63,7 @@ def test_a_slow_store_and_one_that_restarts_cost_no_session(tmp_path: Path) -> N
     """Failures that are shorter than the sessions: changes wait and are executed once; no controller epoch and no
     registration ends."""
     with on_zookeeper(tmp_path, session_s=20) as (server, loaded):
-        loaded.wait_until_complete()
+        loaded.wait_until_healthy()
         before = {node_id: registration(loaded, node_id) for node_id in loaded.cluster.brokers}
         epoch, asking = loaded.state.controller_epoch(), admin(loaded.cluster)
         with loaded.load():
@@ -78,10 +78,10 @@ def test_a_slow_store_and_one_that_restarts_cost_no_session(tmp_path: Path) -> N
             server.start()
             server.wait()
             create(asking, "after-the-restart")
-            loaded.wait_until_complete()
+            loaded.wait_until_healthy()
         assert loaded.state.controller_epoch() == epoch
         assert {node_id: registration(loaded, node_id) for node_id in loaded.cluster.brokers} == before
-        loaded.verify()
+        loaded.check_records()
 
 
 def registration(loaded: LoadedCluster, node_id: int) -> int:
@@ -94,7 +94,7 @@ def test_a_broker_that_sleeps_longer_than_its_session_comes_back_as_a_new_one(tm
     """No connection is closed: the broker's session expires, other brokers lead, and when it resumes it registers
     again."""
     with on_zookeeper(tmp_path, SESSION_S) as (_, loaded):
-        loaded.wait_until_complete()
+        loaded.wait_until_healthy()
         controller = loaded.controller()
         sleeper = next(node_id for node_id in loaded.cluster.brokers if node_id != controller)
         with loaded.load():
@@ -104,9 +104,9 @@ def test_a_broker_that_sleeps_longer_than_its_session_comes_back_as_a_new_one(tm
             until(lambda: sleeper not in loaded.state.leaders(TOPIC).values(), "other leaders")
             loaded.wait_for_more(500)
             loaded.cluster.resume(sleeper)
-            loaded.wait_until_complete()
+            loaded.wait_until_healthy()
             assert registration(loaded, sleeper) > before
-        loaded.verify()
+        loaded.check_records()
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_a_full_disk_rejects_at_once_and_for_certain_and_ends_no_controller_epoc
     restarted."""
     with on_a_small_disk(tmp_path) as (disk, loaded):
         cluster, state = loaded.cluster, loaded.state
-        loaded.wait_until_complete()
+        loaded.wait_until_healthy()
         with loaded.load():
             before = standing(loaded)
             disk.fill()
@@ -163,12 +163,12 @@ def test_a_full_disk_rejects_at_once_and_for_certain_and_ends_no_controller_epoc
             until(lambda: victim not in leaders(loaded, made), "new leaders")
             until(lambda: made | {"after"} <= topics_on(cluster, survivor), "the survivor to know")
             cluster.start_broker(victim)
-            loaded.wait_until_complete()
+            loaded.wait_until_healthy()
             assert standing(loaded)[:2] == before[:2]
             assert set(state.names(TOPICS)) == made | {"after"}
         lines = [line for each in cluster.brokers.values() for line in each.log_file.read_text().splitlines()]
         assert len([line for line in lines if "metadata changes are rejected" in line]) == 1, "not once a try"
-        loaded.verify(foreseen="metadata changes are rejected")
+        loaded.check_records(foreseen="metadata changes are rejected")
 
 
 def standing(loaded: LoadedCluster) -> tuple[int, int, dict[int, int]]:

@@ -147,7 +147,7 @@ def test_two_bounces_to_forwarding(tmp_path: Path, store: str) -> None:
             assert stored_by_brokers(loaded) == []
         assert_nothing_is_lost(loaded, _together(admins, again))
         assert loaded.longest_silence_s() < 10
-        loaded.verify()
+        loaded.check_records()
 
 
 def _together(before: Sequence[SteadyAdmin], after: Sequence[SteadyAdmin]) -> Sequence[SteadyAdmin]:

@@ -74,7 +74,7 @@ def send(producer: Producer, topic: str) -> KafkaError | None:
 
 
 @pytest.mark.spec("F1", "F2")
-def test_librdkafkas_admin_client_makes_tells_and_removes(guarded: Guarded) -> None:
+def test_librdkafkas_admin_client_creates_describes_and_deletes(guarded: Guarded) -> None:
     admin = admin_of(guarded)
     wanted = [allow("carol", AclOperation.READ, "c"), allow("carol", AclOperation.WRITE, "c")]
     for created in admin.create_acls(wanted).values():

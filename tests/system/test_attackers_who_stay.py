@@ -81,7 +81,7 @@ def _fetch_all() -> bytes:
     return FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=_BIG_BYTES, topics=[topic]).encode(4)
 
 
-def test_who_says_nothing_or_stops_is_let_go(impatient: ProcessCluster) -> None:
+def test_silent_and_stalled_connections_are_closed(impatient: ProcessCluster) -> None:
     before = _timed_out(impatient)
     beginnings = (b"", b"\0", announced(10_000))
     with ExitStack() as stack:
@@ -141,7 +141,7 @@ def test_a_login_in_time_is_no_reason_to_stay_for_ever(impatient: ProcessCluster
         assert time.monotonic() - began > _PATIENCE_S - 0.1
 
 
-def test_who_fetches_much_and_reads_nothing_is_let_go(impatient: ProcessCluster) -> None:
+def test_clients_that_fetch_and_do_not_read_are_closed(impatient: ProcessCluster) -> None:
     """Twenty clients request 24 MB five times each: the pending responses are in files, not in memory."""
     pid = process_id(impatient)
     before = resident_mib(pid)
@@ -161,7 +161,7 @@ def _open_data_connections(cluster: ProcessCluster) -> float:
     return metric(cluster, 1, "signalbox_network_socketserver_connections", plane="data")
 
 
-def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
+def test_a_slow_reader_gets_the_complete_response(impatient: ProcessCluster) -> None:
     """Reading takes much longer than the idle and the stall timeout, but some bytes are read now and then."""
     with Bystander(impatient) as bystander, dial(impatient) as slow:
         slow.send(slow.request(ApiKey.FETCH, 4, _fetch_all()))
@@ -180,7 +180,7 @@ def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
 @pytest.mark.parametrize(
     ("api_key", "version", "body"), [(ApiKey.API_VERSIONS, 3, API_VERSIONS), (ApiKey.METADATA, 12, METADATA)]
 )
-def test_who_asks_without_end_and_reads_nothing_is_let_go(
+def test_clients_that_flood_and_do_not_read_are_closed(
     impatient: ProcessCluster, api_key: ApiKey, version: int, body: bytes
 ) -> None:
     pid = process_id(impatient)

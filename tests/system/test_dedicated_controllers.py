@@ -198,7 +198,7 @@ def test_clients_never_see_a_controller(dedicated: ProcessCluster) -> None:
                 assert wire.ask(ApiKey.DESCRIBE_CLUSTER, version, asked).error_code == error
 
 
-def test_a_controller_takes_what_brokers_send_and_nothing_else(dedicated: ProcessCluster) -> None:
+def test_a_controller_accepts_only_requests_of_brokers(dedicated: ProcessCluster) -> None:
     rejections = "signalbox_network_socketserver_rejections_total"
     for node_id in (active(dedicated), next(each for each in dedicated.controllers if each != active(dedicated))):
         before = metric(dedicated, node_id, rejections, kind="controller_listener")
@@ -237,7 +237,7 @@ def test_a_controllers_audit_events_name_the_client(dedicated: ProcessCluster) -
 
 
 @pytest.mark.spec("R2", "F9")
-def test_a_controller_knows_its_own_id_and_lists_what_it_takes(dedicated: ProcessCluster) -> None:
+def test_a_controller_checks_the_node_id_and_lists_its_apis(dedicated: ProcessCluster) -> None:
     node_id = next(iter(dedicated.controllers))
     cluster_id = str(dedicated.controllers[node_id].ready["cluster_id"])
     forwardable = {row.key for row in API_TABLE.values() if row.forwardable}
@@ -265,7 +265,7 @@ def test_a_killed_controller_is_followed_by_another(dedicated: ProcessCluster) -
 
 @pytest.mark.slow
 @pytest.mark.spec("M3")
-def test_a_controller_that_sleeps_too_long_wakes_to_be_none(dedicated: ProcessCluster) -> None:
+def test_a_paused_controller_is_fenced_when_it_resumes(dedicated: ProcessCluster) -> None:
     sleeper = active(dedicated)
     dedicated.pause(sleeper)
     admin = admin_of(dedicated)

@@ -265,7 +265,7 @@ def _logins(transcribed: Transcript, token: Any) -> None:
 
 
 @SECRETS
-def test_kafka_says_the_same(secret: dict[str, str], tmp_path: Path) -> None:
+def test_kafka_sends_the_same_responses(secret: dict[str, str], tmp_path: Path) -> None:
     with kafka(tmp_path / "kafka", secret) as addresses:
         theirs = transcript(*addresses)
     with signalbox(tmp_path / "ours", secret) as addresses:

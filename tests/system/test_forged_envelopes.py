@@ -115,7 +115,7 @@ def test_an_address_that_is_none(secured: ProcessCluster, length: int) -> None:
     assert "from-nowhere" not in topics_of(secured)
 
 
-def test_a_brokers_name_gives_no_right_to_who_only_claims_it(secured: ProcessCluster) -> None:
+def test_a_claimed_broker_principal_gives_no_right(secured: ProcessCluster) -> None:
     """In an Envelope from a user without CLUSTER_ACTION, on every broker."""
     for node_id in BROKERS:
         with dial(secured, node_id, "REPLICATION") as wire:

@@ -44,7 +44,7 @@ def create(wire: Wire, name: str) -> Error:
     return Error.of(answer.topics[0].error_code)
 
 
-def test_what_is_forwarded_what_waits_and_what_failed(tmp_path: Path) -> None:
+def test_forwarded_waiting_and_failed_requests(tmp_path: Path) -> None:
     overrides = {**QUICK, "audit.enable": "false", "request.timeout.ms": str(_TIMEOUT_MS)}
     with ProcessCluster(tmp_path, 3, overrides=overrides) as cluster, state_in_file(tmp_path / "metadata.db") as state:
         controller = until(lambda: max(state.controller_id(), 0), "a controller")

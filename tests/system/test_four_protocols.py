@@ -146,7 +146,7 @@ def test_kafka_python_over_tls_with_a_password(secured: Secured) -> None:
         ("OPEN", {"security.protocol": "SSL"}),
     ],
 )
-def test_who_does_not_belong_stays_outside(secured: Secured, listener: str, wrong: dict[str, str]) -> None:
+def test_wrong_credentials_are_rejected(secured: Secured, listener: str, wrong: dict[str, str]) -> None:
     settings = {key: value for key, value in {**secured.settings(listener), **wrong}.items() if value != ""}
     with pytest.raises(KafkaException):
         AdminClient(settings).list_topics(timeout=2)

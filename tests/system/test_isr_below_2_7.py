@@ -130,7 +130,7 @@ def test_leaders_store_their_isr_and_notify_of_it(tmp_path: Path, name: str) -> 
 
 
 @stores
-def test_a_leader_that_was_deposed_in_its_sleep_stores_nothing(tmp_path: Path, name: str) -> None:
+def test_a_leader_that_was_replaced_while_paused_stores_nothing(tmp_path: Path, name: str) -> None:
     with below(tmp_path, name, session_s=6) as (loaded, store):
         controller = loaded.controller()
         sleeper, other = (each for each in BROKERS if each != controller)

@@ -72,7 +72,7 @@ def test_a_rolling_restart_fails_nothing(loaded: LoadedCluster) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("F1", "M3")
-def test_a_controller_that_sleeps_longer_than_its_session_is_fenced(loaded: LoadedCluster) -> None:
+def test_a_controller_paused_longer_than_its_session_is_fenced(loaded: LoadedCluster) -> None:
     cluster = loaded.cluster
     with loaded.load():
         old = loaded.controller()

@@ -86,7 +86,7 @@ def check_reassigned(loaded: LoadedCluster, *expected: Sequence[int]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("D3", "F2")
-def test_replicas_move_under_load_and_change_their_mind(loaded: LoadedCluster) -> None:
+def test_replicas_move_under_load_and_get_new_targets(loaded: LoadedCluster) -> None:
     with loaded.load():
         for first in range(1, BROKERS + 1):
             a, b, c = ((first + step) % BROKERS + 1 for step in range(3))

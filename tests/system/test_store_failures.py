@@ -90,7 +90,7 @@ def registration(loaded: LoadedCluster, node_id: int) -> int:
     return -1 if entry is None else entry.creation_id
 
 
-def test_a_broker_that_sleeps_longer_than_its_session_comes_back_as_a_new_one(tmp_path: Path) -> None:
+def test_a_broker_paused_longer_than_its_session_registers_again(tmp_path: Path) -> None:
     """No connection is closed: the broker's session expires, other brokers lead, and when it resumes it registers
     again."""
     with on_zookeeper(tmp_path, SESSION_S) as (_, loaded):
@@ -207,7 +207,7 @@ def limit_files(cluster: ProcessCluster, limit_bytes: int) -> None:
         resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE, (limit_bytes, hard))
 
 
-def test_a_store_that_cannot_be_written_rejects_what_does_not_fit_and_nothing_is_half_made(
+def test_a_full_store_rejects_changes_and_stores_none_in_part(
     on_sqlite: ProcessCluster,
 ) -> None:
     asking, file = admin(on_sqlite), on_sqlite.folder / "metadata.db"

@@ -90,7 +90,7 @@ def test_metadata_fails_at_once_on_every_broker(cluster: Cluster, version: int) 
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_find_coordinator_says_which_topic_cannot_be_made(cluster: Cluster, version: int) -> None:
+def test_find_coordinator_names_the_topic_that_cannot_be_created(cluster: Cluster, version: int) -> None:
     for address in every_client_address(cluster):
         with Wire(address) as wire:
             request = FindCoordinatorRequest(coordinator_keys=["g"])

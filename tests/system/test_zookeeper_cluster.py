@@ -26,7 +26,7 @@ from tests.system import provision
 from tests.system.clusters import QUICK, admin_without
 from tests.system.loaded import PARTITIONS, SESSION_S, TOPIC, LoadedCluster, loaded_cluster
 from tests.system.test_kill import (  # run here on this file's `loaded`
-    test_a_controller_that_sleeps_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
+    test_a_controller_paused_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
 )
 from tests.waiting import until
 

@@ -153,7 +153,7 @@ def test_what_is_left_over_is_read_and_removed_at_an_election(running: tuple[Pro
 
 
 @pytest.mark.spec("M3")
-def test_a_controller_never_writes_over_what_a_leader_wrote(running: tuple[ProcessCluster, KazooClient]) -> None:
+def test_a_controller_never_overwrites_the_state_of_a_leader(running: tuple[ProcessCluster, KazooClient]) -> None:
     """A leader changes its ISR and dies before it notifies the controller: the next leader is from that ISR, in the
     same controller epoch."""
     cluster, zookeeper = running

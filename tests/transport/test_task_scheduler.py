@@ -81,7 +81,7 @@ def test_a_failed_task_does_not_stop_the_others(caplog: pytest.LogCaptureFixture
     assert "Unexpected error in a cooperative task" in caplog.text
 
 
-def test_a_work_knows_its_own_time_from_that_of_others() -> None:
+def test_the_time_of_a_task_excludes_that_of_others() -> None:
     async def run() -> None:
         scheduler, took = TaskScheduler(asyncio.get_running_loop()), []
 

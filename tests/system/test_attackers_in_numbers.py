@@ -75,8 +75,8 @@ def test_five_thousand_idle_connections(limited: ProcessCluster) -> None:
             assert is_served(idle[-1])
             for sock in idle:
                 sock.sendall(announced(90_000_000))
-            with connect(_address(limited, "CLIENT")) as new:
-                assert is_served(new)
+            with connect(_address(limited, "CLIENT")) as client:
+                assert is_served(client)
             assert resident_mib(pid) - before < 100
             asked = bystander.asked
             until(lambda: bystander.asked > asked + 50, "responses to the bystander")
@@ -194,8 +194,8 @@ def test_no_client_takes_the_last_descriptors(limited: ProcessCluster, listener:
         assert made.topics[0].error_code == Error.NONE
         _await_checkpoint(limited)
         assert _log(limited).count("file descriptors are reserved") == lines + 1
-    with connect(_address(limited, listener)) as new:
-        assert is_served(new)
+    with connect(_address(limited, listener)) as client:
+        assert is_served(client)
     assert _log(limited).count("again") == lines + 1
 
 

@@ -26,8 +26,8 @@ _IDLE_AFTER_S = 2.0
 
 
 def build(commit: str, folder: Path) -> Path:
-    """Clones and installs the commit below `folder`; returns the folder to import it from. SystemExit says what git or
-    pip said if that fails."""
+    """Clones and installs the commit below `folder`; returns the folder to import it from. SystemExit with
+    the output of git or pip if that fails."""
     clone, site = folder / "clone", folder / "site"
     _run("git", "clone", "--quiet", "--no-checkout", ".", str(clone))
     _run("git", "-C", str(clone), "checkout", "--quiet", "--detach", _run("git", "rev-parse", f"{commit}^{{commit}}"))

@@ -26,10 +26,10 @@ def resident_mib(pid: int) -> float:
 
 
 def work_folder() -> Path:
-    """The folder for the logs of both sides: in memory if there is room, so that the disk has no influence."""
+    """The folder for the logs of both sides: in memory if it has 4 GiB free, so that the disk has no influence."""
     shared = Path("/dev/shm")
     if shared.is_dir():
-        room = os.statvfs(shared)
-        if room.f_bavail * room.f_frsize > 4 * 2**30:
+        file_system = os.statvfs(shared)
+        if file_system.f_bavail * file_system.f_frsize > 4 * 2**30:
             return shared / f"signalbox-bench-{os.getpid()}"
     return Path("build/bench") / f"data-{os.getpid()}"

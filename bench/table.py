@@ -67,9 +67,9 @@ class Table:
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
-        verdict = {True: "holds", False: "FAILS", None: ""}[row.holds]
+        holds = {True: "holds", False: "FAILS", None: ""}[row.holds]
         print(f"{row.metric:70}{_cell(row.ours, 11)}{_cell(row.reference, 11)}{_cell(row.ratio, 8)}"
-              f"{_cell(row.bound, 8)}  {verdict}", flush=True)  # fmt: skip
+              f"{_cell(row.bound, 8)}  {holds}", flush=True)  # fmt: skip
 
     def finish(self, *, saved: bool = False) -> int:
         """Writes the file, and one of bench/history if `saved`; returns the exit code."""

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.admin.comparison import CONTENDERS, compare
 from bench.admin.exchange import exchange, quantile
 from bench.admin.failover import measure_failover
-from bench.admin.judgement import CONTENDERS, judge
 from bench.admin.latency import Changes, Note, measure_changes, warm
 from bench.admin.many import create_topics, delete_topics
-from bench.admin.noise import Neighbours
+from bench.admin.noise import OtherProcesses
 from bench.admin.requests import all_metadata
 from bench.kafka.apache import ApacheKafka
 from bench.kafka.sides import Ours, Side
@@ -76,13 +76,13 @@ def measure(name: str, folder: Path, plan: Plan, began: float) -> dict[str, floa
     print(f"\n{name}: {side.name}", flush=True)
     try:
         found.note("start", side.start())
-        neighbours = Neighbours(lambda: side.cpu_seconds() + sum(map(cpu_seconds, side.helpers)))
+        others = OtherProcesses(lambda: side.cpu_seconds() + sum(map(cpu_seconds, side.helpers)))
         changes = Changes(side)
         warm(side, changes, plan.warm_s)
         measure_changes(side, changes, plan.requests, found.note)
         if name != _HONEST:
             _many(side, plan, found.note)
-        found.note("neighbours", neighbours.percent_of_a_core())
+        found.note("others", others.percent_of_a_core())
         if kills:
             measure_failover(side, kills, found.note)
     finally:
@@ -123,7 +123,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     table = Table("bench-admin")
     table.head("ratio = ours / reference, which may be at most `bound`; where no reference stands, ours may")
-    for row in judge(found):
+    for row in compare(found):
         table.add(row)
     return table.finish(saved=given.save)
 

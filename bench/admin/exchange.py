@@ -37,7 +37,7 @@ def asked(api_key: ApiKey, version: int, body: Any) -> Asked:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Exchanged:
     """The duration of each request in ms, in the order of responses; the responses; the duration of all of it."""
 
     milliseconds: list[float]
@@ -81,7 +81,7 @@ class _Client:
         return [request.decode(answer) for request, answer in zip(self._requests, self.answers, strict=True)]
 
 
-def exchange(address: Address, per_client: Sequence[Sequence[Asked]]) -> Outcome:
+def exchange(address: Address, per_client: Sequence[Sequence[Asked]]) -> Exchanged:
     """Sends each list over a connection of its own, all at the same time."""
     clients = [_Client(address, requests) for requests in per_client]
     milliseconds: list[float] = []
@@ -109,7 +109,7 @@ def exchange(address: Address, per_client: Sequence[Sequence[Asked]]) -> Outcome
         gc.enable()
         for client in clients:
             client.sock.close()
-    return Outcome(milliseconds, [answer for client in clients for answer in client.decoded()], seconds)
+    return Exchanged(milliseconds, [answer for client in clients for answer in client.decoded()], seconds)
 
 
 def quantile(values: Sequence[float], share: float) -> float:

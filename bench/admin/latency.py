@@ -16,7 +16,7 @@ _REPLICAS = 3
 Note = Callable[[str, float], None]
 
 
-def door(side: Side, creates: bool = False) -> Address:
+def target_broker(side: Side, creates: bool = False) -> Address:
     """A broker that is not the controller; the controller where creations are not forwarded."""
     controller = side.active_controller()
     if creates and not side.forwards_creations:
@@ -61,7 +61,7 @@ def warm(side: Side, changes: Changes, seconds: float) -> None:
     for share, creates, made in kinds:
         left = seconds * share
         while left > 0:
-            left -= exchange(door(side, creates), made()).seconds
+            left -= exchange(target_broker(side, creates), made()).seconds
     changes.clean()
 
 
@@ -69,18 +69,18 @@ def measure_changes(side: Side, changes: Changes, requests: int, note: Note) -> 
     """`requests` of each kind by one client and by all at once: p50, p99, processor time per request, and the medians
     of the rounds, which show how stable the machine was."""
     for name, kind, creates in (("alter", changes.alters, False), ("create", changes.creates, True)):
-        address = door(side, creates)
+        address = target_broker(side, creates)
         for clients in (1, CLIENTS):
             taken: list[float] = []
             medians = []
             before = side.cpu_seconds()
             for _ in range(_ROUNDS):
-                outcome = exchange(address, kind(clients, max(2, requests // _ROUNDS // clients)))
-                rejected = [text for answer in outcome.answers for text in rejections(answer)]
+                exchanged = exchange(address, kind(clients, max(2, requests // _ROUNDS // clients)))
+                rejected = [text for answer in exchanged.answers for text in rejections(answer)]
                 if rejected:
                     raise RuntimeError(f"{side.name}: {name} was rejected: {rejected[:3]}")
-                taken += outcome.milliseconds
-                medians.append(quantile(outcome.milliseconds, 0.5))
+                taken += exchanged.milliseconds
+                medians.append(quantile(exchanged.milliseconds, 0.5))
             spent_ms = (side.cpu_seconds() - before) * 1_000
             for label, value in _figures(taken, spent_ms, medians):
                 note(f"{name} {clients} {label}", value)

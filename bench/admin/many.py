@@ -18,9 +18,9 @@ def create_topics(side: Side, names: Sequence[str], partitions: int, replicas: i
     """Seconds until all creations were confirmed, and until every broker shows a leader for every partition."""
     requests = [create(some, partitions, replicas) for some in _some_at_a_time(names)]
     began = time.monotonic()
-    outcome = exchange(side.addresses[side.active_controller()], [requests])
+    exchanged = exchange(side.addresses[side.active_controller()], [requests])
     answered = time.monotonic() - began
-    rejected = [text for answer in outcome.answers for text in rejections(answer)]
+    rejected = [text for answer in exchanged.answers for text in rejections(answer)]
     if rejected:
         raise RuntimeError(f"{side.name}: topics were rejected: {rejected[:3]}")
     for address in side.addresses.values():

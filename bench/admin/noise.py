@@ -10,7 +10,7 @@ _TICKS_A_SECOND = 100
 _IDLE, _IOWAIT, _GUEST = 3, 4, 8
 
 
-class Neighbours:
+class OtherProcesses:
     """`mine` returns the processor seconds of all processes that are part of the measurement."""
 
     def __init__(self, mine: Callable[[], float]) -> None:

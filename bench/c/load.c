@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum { HEAD = 512, SCRATCH = 1 << 20, LATENCIES = 1 << 20 };
-typedef struct { int fd, waits_for_room; uint8_t *frame; size_t sent; uint8_t head[HEAD]; size_t have, total; uint32_t sequence; double at; } Peer;
+typedef struct { int fd, waits_for_space; uint8_t *frame; size_t sent; uint8_t head[HEAD]; size_t have, total; uint32_t sequence; double at; } Peer;
 
 static int set;
 static size_t frame_size, batch_offset, error_at;
@@ -55,8 +55,8 @@ static void push(Peer *p) {
         p->sent += (size_t)sent;
     }
     int waits = p->sent < frame_size;
-    if (waits == p->waits_for_room) return;
-    p->waits_for_room = waits;
+    if (waits == p->waits_for_space) return;
+    p->waits_for_space = waits;
     struct epoll_event event = {.events = EPOLLIN | (waits ? EPOLLOUT : 0), .data.ptr = p};
     epoll_ctl(set, EPOLL_CTL_MOD, p->fd, &event);
 }

@@ -23,8 +23,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MAX_FDS = 4096, FRAME_MAX = 4 << 20, FIRST_ROOM = 65536, TAIL = 3 };
-typedef struct { uint8_t *buffer; size_t have, room, file_left; off_t file_at; } Connection;
+enum { MAX_FDS = 4096, FRAME_MAX = 4 << 20, FIRST_CAPACITY = 65536, TAIL = 3 };
+typedef struct { uint8_t *buffer; size_t have, capacity, file_left; off_t file_at; } Connection;
 
 static Connection connections[MAX_FDS];
 static uint8_t answer[65536];
@@ -148,7 +148,7 @@ static void serve(int fd, uint8_t *frame, size_t size) {
 
 static int on_readable(int fd) {
     Connection *c = &connections[fd];
-    ssize_t got = recv(fd, c->buffer + c->have, c->room - c->have, 0);
+    ssize_t got = recv(fd, c->buffer + c->have, c->capacity - c->have, 0);
     if (got <= 0) return got < 0 && errno == EAGAIN ? 0 : -1;
     c->have += (size_t)got;
     size_t done = 0;
@@ -156,9 +156,9 @@ static int on_readable(int fd) {
         size_t size = get32(c->buffer + done);
         if (size > FRAME_MAX) return -1;
         if (c->have - done < size + 4) {
-            if (size + 4 > c->room) {
-                c->room = size + 4;
-                if (!(c->buffer = realloc(c->buffer, c->room))) fail("realloc");
+            if (size + 4 > c->capacity) {
+                c->capacity = size + 4;
+                if (!(c->buffer = realloc(c->buffer, c->capacity))) fail("realloc");
             }
             break;
         }
@@ -178,8 +178,8 @@ static void on_acceptable(int listener) {
         Connection *c = &connections[fd];
         c->have = c->file_left = 0;
         if (!c->buffer) {
-            c->room = FIRST_ROOM;
-            if (!(c->buffer = malloc(c->room))) fail("malloc");
+            c->capacity = FIRST_CAPACITY;
+            if (!(c->buffer = malloc(c->capacity))) fail("malloc");
         }
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
         epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);

@@ -186,7 +186,7 @@ def _admin(side: Side, plan: Plan, request: Callable[[int], tuple[int, int, Any]
     return statistics.median([value for _, values in slower for value in values])
 
 
-def judge(kafka: dict[str, float], ours: dict[str, float]) -> list[Row]:
+def compare(kafka: dict[str, float], ours: dict[str, float]) -> list[Row]:
     """The rows of the comparison."""
 
     def pair(metric: str, name: str, bound: float | None) -> Row:
@@ -224,7 +224,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     table = Table("bench-kafka")
     table.head("ratio = ours / Kafka, which may be at most `bound`")
-    for row in judge(*found):
+    for row in compare(*found):
         table.add(row)
     return table.finish(saved=given.save)
 

@@ -23,14 +23,14 @@ def produce(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
     failed = [0]
 
-    def told(error: object, message: object) -> None:
+    def on_delivery(error: object, message: object) -> None:
         failed[0] += error is not None
 
     sent, started = 0, time.monotonic()
     while time.monotonic() - started < seconds:
         for _ in range(200):
             try:
-                producer.produce(topic, _RECORD, partition=sent % _PARTITIONS, on_delivery=told)
+                producer.produce(topic, _RECORD, partition=sent % _PARTITIONS, on_delivery=on_delivery)
                 sent += 1
             except BufferError:
                 producer.poll(0.005)

@@ -17,7 +17,7 @@ _STATISTICS = ("p50", "p99", "worst", "median")
 _HEAD = """\
 # Measured
 
-The newest complete run of each target that is judged by figures, rendered by `python -m bench.measured` from the files
+The newest complete run of each target with bounds on its figures, rendered by `python -m bench.measured` from the files
 of [bench/history](../bench/history); older runs, and rows without a bound, are there. `make bench SAVE=1` adds a run;
 bench-planes, bench-kafka and bench-admin do the same. The bound limits the ratio, or our figure if there is no ratio.
 The number behind a "no" is that of the [reason](#what-does-not-hold)."""
@@ -49,7 +49,7 @@ def _origin(run: Run) -> str:
     """Date, commit, machine, counts and note of a run."""
     when = f"[{run.date}{' ' + run.time if run.time else ''}](../bench/history/{run.file_name})"
     commit = f"commit {run.commit}" if run.commit else "commit not recorded"
-    held, failed, free = (sum(row.holds is verdict for row in run.rows) for verdict in (True, False, None))
+    held, failed, free = (sum(row.holds is holds for row in run.rows) for holds in (True, False, None))
     counts = f"{held} hold, {failed} fail, {free} without a bound."
     return " ".join(filter(None, (f"{when}, {commit}, {_machine(run.machine)}: {counts}", run.note)))
 
@@ -92,8 +92,8 @@ def _single(group: list[RunRow], numbers: Mapping[tuple[str, str], int], run: Ru
         metric += ", " + re.sub(r"\bus\b", "µs", group[0].unit)
     sign = "≥" if group[0].lower_bound else "≤"
     holds = ["yes" if row.holds else f"**no** ({numbers.get((run.target, row.metric), '?')})" for row in group]
-    verdict = holds[0] if len(set(holds)) == 1 else " / ".join(holds)
-    return [metric, _joined(row.ours for row in group), f"{sign} {_joined(row.bound for row in group)}", verdict]
+    result = holds[0] if len(set(holds)) == 1 else " / ".join(holds)
+    return [metric, _joined(row.ours for row in group), f"{sign} {_joined(row.bound for row in group)}", result]
 
 
 def _joined(values: Iterable[float | None]) -> str:

@@ -50,10 +50,10 @@ class RunRow:
         """True if `holds` follows from the figures, where they were recorded."""
         if self.bound is None:
             return self.holds is None
-        judged = self.ours if self.ratio is None else self.ratio
-        if judged is None:
+        compared = self.ours if self.ratio is None else self.ratio
+        if compared is None:
             return self.holds is not None
-        return self.holds is (judged >= self.bound if self.lower_bound else judged <= self.bound)
+        return self.holds is (compared >= self.bound if self.lower_bound else compared <= self.bound)
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ def flood_rows(stage: Stage, seconds: float) -> Iterator[Row]:
     before = read_gaps(stage.metrics_url)
     flood = _flood(stage, seconds + 0.5)
     loaded = _p99(probe(stage.control_port, seconds, _RATE, frame))
-    told, _ = flood.communicate(timeout=60)
+    output, _ = flood.communicate(timeout=60)
     after = read_gaps(stage.metrics_url)
-    found = json.loads(told)
+    found = json.loads(output)
     if found["answered"]:
         raise RuntimeError(f"{found['answered']} unauthenticated connections got a response")
     yield absolute_at_least(
@@ -45,8 +45,8 @@ def flood_rows(stage: Stage, seconds: float) -> Iterator[Row]:
 
 
 def _flood(stage: Stage, seconds: float) -> subprocess.Popen[str]:
-    file = frame_file(stage.folder, "stranger", frames.everything())
-    command = [str(BUILT / "knock"), str(stage.control_port), str(seconds), str(_WORKERS), str(file)]
+    file = frame_file(stage.folder, "unauthenticated", frames.everything())
+    command = [str(BUILT / "reconnect"), str(stage.control_port), str(seconds), str(_WORKERS), str(file)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 

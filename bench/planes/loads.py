@@ -35,7 +35,7 @@ def kinds() -> Iterator[Kind]:
     yield Kind("produce of 1 MB batches", _produce, announced=False)
     yield Kind("fetches of 1 MB that are not in the page cache", _cold)
     yield Kind("TLS handshakes", _handshakes)
-    yield Kind("slow consumers", _sip)
+    yield Kind("slow consumers", _slow_consumers)
     yield Kind(f"Metadata for {MANY_PARTITIONS} partitions", _metadata)
     yield Kind("a group of 200 rebalancing", _rebalance)
     yield Kind("topics of 100 partitions created and deleted", _topics)
@@ -89,8 +89,8 @@ def _handshakes(stage: Stage) -> list[subprocess.Popen[str]]:
     return [peer("handshakes", stage.tls_port, 8) for _ in range(2)]
 
 
-def _sip(stage: Stage) -> list[subprocess.Popen[str]]:
-    return [peer("sip", stage.port, COLD_TOPIC, 50)]
+def _slow_consumers(stage: Stage) -> list[subprocess.Popen[str]]:
+    return [peer("slow_consumer", stage.port, COLD_TOPIC, 50)]
 
 
 def _metadata(stage: Stage) -> list[subprocess.Popen[str]]:

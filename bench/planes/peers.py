@@ -30,7 +30,7 @@ _JOIN_VERSION, _SYNC_VERSION, _FIND_VERSION, _HEARTBEAT_VERSION = 9, 5, 3, 4
 _ASK_AGAIN_S, _BEGUN_S = 0.1, 60.0
 _GROUP = "bench-group"
 _SUBSCRIPTION = b"\0\0\0\0\0\1\0\1p\0\0\0\4"  # plus four bytes of user data, which cause a rebalance when they change
-_SIP_BYTES, _SIP_EVERY_S = 16_384, 0.01
+_SLOW_READ_BYTES, _SLOW_READ_EVERY_S = 16_384, 0.01
 
 
 class Asked:
@@ -91,22 +91,22 @@ class Peers:
 
         await _together(one for _ in range(int(connections)))
 
-    async def sip(self, port: int, topic: str, connections: str) -> None:
+    async def slow_consumer(self, port: int, topic: str, connections: str) -> None:
         """A slow consumer: fetches as much as possible and reads the response in small pieces."""
         loop = asyncio.get_running_loop()
 
         async def one() -> None:
             sock = socket.socket()
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SIP_BYTES)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SLOW_READ_BYTES)
             sock.setblocking(False)
             await loop.sock_connect(sock, ("127.0.0.1", port))
             while True:
                 await loop.sock_sendall(sock, fetch_at(topic, 0, 0, 52_428_800).data)
                 left = int.from_bytes(await loop.sock_recv(sock, 4))
                 while left:
-                    left -= len(await loop.sock_recv(sock, min(left, _SIP_BYTES)))
+                    left -= len(await loop.sock_recv(sock, min(left, _SLOW_READ_BYTES)))
                     self.done += 1
-                    await asyncio.sleep(_SIP_EVERY_S)
+                    await asyncio.sleep(_SLOW_READ_EVERY_S)
 
         await _together(one for _ in range(int(connections)))
 

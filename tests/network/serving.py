@@ -91,23 +91,23 @@ class AuditRecorder:
 
 
 class CountingMetrics(NullMetrics):
-    def __init__(self, trail: AuditRecorder) -> None:
-        self._trail = trail
+    def __init__(self, recorder: AuditRecorder) -> None:
+        self._recorder = recorder
 
     def counter(self, name: MetricName, tags: Mapping[str, str] | None = None) -> _Count:
-        return _Count(self._trail.counts, _key(name, tags))
+        return _Count(self._recorder.counts, _key(name, tags))
 
     def counter_from(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
-        self._trail.gauges[name.name + (tags or {}).get("plane", "")] = read
+        self._recorder.gauges[name.name + (tags or {}).get("plane", "")] = read
 
     def histogram(self, name: MetricName, tags: Mapping[str, str] | None = None, window: int = 0) -> _Recorded:
-        return _Recorded(self._trail.counts, _key(name, tags))
+        return _Recorded(self._recorder.counts, _key(name, tags))
 
     def gauge(self, name: MetricName, read: Callable[[], float], tags: Mapping[str, str] | None = None) -> None:
-        self._trail.gauges[name.name + (tags or {}).get("plane", "")] = read
+        self._recorder.gauges[name.name + (tags or {}).get("plane", "")] = read
 
     def remove(self, name: MetricName, tags: Mapping[str, str] | None = None) -> None:
-        self._trail.gauges.pop(name.name, None)
+        self._recorder.gauges.pop(name.name, None)
 
 
 def _key(name: MetricName, tags: Mapping[str, str] | None) -> tuple[str, ...]:
@@ -153,12 +153,12 @@ class Served:
     loop: DataLoop
     ports: dict[str, int]
     sink: EchoSink
-    trail: AuditRecorder
+    recorder: AuditRecorder
     watcher: Watcher
 
     def authentications(self, listener: str) -> dict[str, float]:
         """The values of Kafka's socket-server-metrics for a listener, by name."""
-        counts = {name[0]: value for name, value in self.trail.counts.items() if name[1:] == (listener,)}
+        counts = {name[0]: value for name, value in self.recorder.counts.items() if name[1:] == (listener,)}
         return defaultdict(float, counts)
 
     async def dial(self, listener: str = "PLAINTEXT") -> Dialled:
@@ -220,7 +220,7 @@ async def serving(
     security, faults = build_security(table, settings, credentials or NoCredentials())
     assert not faults, faults
     loop = DataLoop(asyncio.get_running_loop())
-    trail, watcher, sink = AuditRecorder(), Watcher(), sink or EchoSink()
+    recorder, watcher, sink = AuditRecorder(), Watcher(), sink or EchoSink()
     server = SocketServer(
         table,
         settings,
@@ -229,8 +229,8 @@ async def serving(
             api_gate=EveryApi(),
             fast_path=fast_path,
             watcher=watcher,
-            audit=trail,
-            metrics=CountingMetrics(trail),
+            audit=recorder,
+            metrics=CountingMetrics(recorder),
             security=security,
             principal_builder=principals or DefaultPrincipalBuilder(),
         ),
@@ -239,7 +239,7 @@ async def serving(
     ports = await server.start_listening()
     await server.enable()
     try:
-        yield Served(server, loop, ports, sink, trail, watcher)
+        yield Served(server, loop, ports, sink, recorder, watcher)
     finally:
         await server.stop()
         loop.close()

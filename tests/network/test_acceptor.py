@@ -1,4 +1,4 @@
-"""The same on both planes: a limited number of connections per turn, pauses at a connection limit, and a process
+"""The same on both planes: a limited number of connections per batch, pauses at a connection limit, and a process
 without free file descriptors."""
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class ByAsyncio(Acceptor):
 class AcceptorHarness:
     """A listening socket, its acceptor, accepted connections (`accepted`) and the clients' sockets (`clients`)."""
 
-    def __init__(self, *waits: float, per_turn: int = 3) -> None:
+    def __init__(self, *waits: float, batch_size: int = 3) -> None:
         self.waits = list(waits)
         self.accepted: list[socket.socket] = []
         self.clients: list[socket.socket] = []
         self.sock, self.address = listening()
         loop = asyncio.get_running_loop()
-        self.acceptor = ByAsyncio(loop, self.sock, self._wait_seconds, self._on_accepted, per_turn)
+        self.acceptor = ByAsyncio(loop, self.sock, self._wait_seconds, self._on_accepted, batch_size)
 
     def _wait_seconds(self) -> float:
         return self.waits.pop(0) if self.waits else 0.0
@@ -60,9 +60,9 @@ class AcceptorHarness:
             sock.close()
 
 
-def test_no_turn_takes_more_than_a_portion() -> None:
+def test_no_batch_is_larger_than_the_limit() -> None:
     async def main() -> None:
-        harness = AcceptorHarness(per_turn=2)
+        harness = AcceptorHarness(batch_size=2)
         harness.connect(5)
         harness.acceptor.start()
         sizes = [0]
@@ -75,7 +75,7 @@ def test_no_turn_takes_more_than_a_portion() -> None:
     asyncio.run(main())
 
 
-def test_without_room_the_socket_is_not_looked_at_and_the_wait_is_counted() -> None:
+def test_at_the_connection_limit_the_socket_is_not_watched_and_the_wait_is_counted() -> None:
     async def main() -> None:
         harness = AcceptorHarness(0.0, 0.02)
         harness.connect(2)

@@ -176,9 +176,9 @@ def test_an_invalid_request_closes_only_its_connection(frame: bytes, kind: str, 
             await attacker.send(frame)
             assert await attacker.ended()
             assert await bystander.ask(ApiKey.METADATA, 1, b"after") == b"\0\0\0\2after"
-            (event,) = await served.trail.until(AuditKind.REJECTED)
+            (event,) = await served.recorder.until(AuditKind.REJECTED)
             assert event.reason
-            assert served.trail.counts["Rejections", listener, kind] == 1
+            assert served.recorder.counts["Rejections", listener, kind] == 1
             plane = served.server.planes["data" if listener == "CLIENT" else "control"]
             assert plane.rejected_requests == 1
 
@@ -210,15 +210,15 @@ def test_c4_a_forced_control_plane_accepts_only_the_four_apis() -> None:
                 intruder = await served.dial("CONTROL")
                 await intruder.send(intruder.request(api, 0 if api is not ApiKey.PRODUCE else 3))
                 assert await intruder.ended()
-                event = (await served.trail.until(AuditKind.REJECTED, number))[-1]
+                event = (await served.recorder.until(AuditKind.REJECTED, number))[-1]
                 assert event.client_id == "raw"
                 assert event.client_address == "127.0.0.1"
                 assert event.listener == "CONTROL"
                 assert event.plane == "control"
                 assert event.api == api.name.title().replace("_", "")
                 assert "control.plane.force.controller.requests.enable" in event.reason
-            assert served.trail.counts["Rejections", "CONTROL", "control_plane_forced"] == 3
-            assert served.trail.gauges["RejectedRequestscontrol"]() == 3
+            assert served.recorder.counts["Rejections", "CONTROL", "control_plane_forced"] == 3
+            assert served.recorder.gauges["RejectedRequestscontrol"]() == 3
             assert len(served.sink.seen) == 5
 
     asyncio.run(main())
@@ -237,7 +237,7 @@ def test_a_control_plane_that_is_not_forced_accepts_data_requests() -> None:
     asyncio.run(main())
 
 
-class Hot:
+class RecordingFastPath:
     """A fast path that takes Produce; even correlation ids are answered later."""
 
     def __init__(self) -> None:
@@ -250,7 +250,7 @@ class Hot:
             return False
         frame[0] = 0  # the frame must be writable
         self.owned.append(connection.frame_is_owned)
-        answer = bytes(frame[4:8]) + b"hot"
+        answer = bytes(frame[4:8]) + b"fast"
         if frame[7] % 2:
             connection.respond([answer])
         else:
@@ -264,28 +264,28 @@ class Hot:
 
 def test_the_fast_path_keeps_the_order_of_all_requests() -> None:
     async def main() -> None:
-        hot = Hot()
-        async with serving(CONTROL, fast_path=hot) as served:
+        fast_path = RecordingFastPath()
+        async with serving(CONTROL, fast_path=fast_path) as served:
             client = await served.dial("CLIENT")
             apis = [ApiKey.PRODUCE, ApiKey.PRODUCE, ApiKey.METADATA, ApiKey.PRODUCE, ApiKey.PRODUCE]
             await client.send(b"".join(client.request(api, 3, b"x") for api in apis))
-            assert (await client.answer())[3:] == b"\1hot"
+            assert (await client.answer())[3:] == b"\1fast"
             for _ in range(2):
-                connection, answer = await hot.deferred.get()
+                connection, answer = await fast_path.deferred.get()
                 assert connection.busy
                 connection.respond([answer])
             answers = [await client.answer() for _ in range(4)]
             assert [answer[3] for answer in answers] == [2, 3, 4, 5]
             await client.send(client.request(ApiKey.PRODUCE, 3, bytes(2_000_000)))
-            await hot.deferred.get()
-            assert hot.owned == [False] * 4 + [True]
+            await fast_path.deferred.get()
+            assert fast_path.owned == [False] * 4 + [True]
             assert served.loop.pool.used_bytes > 0
             connection.respond_nothing()
             assert served.loop.pool.used_bytes == 0
             assert served.server.planes["data"].requests == 6
             client.close()
             await served.watcher.ended.get()
-            assert hot.forgotten == [connection]
+            assert fast_path.forgotten == [connection]
 
     asyncio.run(main())
 
@@ -293,12 +293,12 @@ def test_the_fast_path_keeps_the_order_of_all_requests() -> None:
 @pytest.mark.parametrize("api", [ApiKey.PRODUCE, ApiKey.METADATA])
 def test_the_frame_of_a_client_that_left_is_given_back_when_its_request_ends(api: ApiKey) -> None:
     async def main() -> None:
-        hot = Hot()
-        async with serving(sink=EchoSink(lambda _: True), fast_path=hot) as served:
+        fast_path = RecordingFastPath()
+        async with serving(sink=EchoSink(lambda _: True), fast_path=fast_path) as served:
             client = await served.dial()
             client.request(api, 3)  # uses id 1: the next one is even and is answered later
             await client.send(client.request(api, 3, bytes(500_000)))
-            waiting = await (hot.deferred if api is ApiKey.PRODUCE else served.sink.held).get()
+            waiting = await (fast_path.deferred if api is ApiKey.PRODUCE else served.sink.held).get()
             client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
             client.close()
             await served.watcher.ended.get()
@@ -325,11 +325,11 @@ def test_the_frame_of_a_rejected_request_is_given_back() -> None:
 
 def test_the_control_plane_has_no_fast_path() -> None:
     async def main() -> None:
-        hot = Hot()
-        async with serving(CONTROL, fast_path=hot) as served:
+        fast_path = RecordingFastPath()
+        async with serving(CONTROL, fast_path=fast_path) as served:
             client = await served.dial("CONTROL")
             assert await client.ask(ApiKey.PRODUCE, 3, b"x") == b"\0\0\0\1x"
-            assert hot.owned == []
+            assert fast_path.owned == []
 
     asyncio.run(main())
 
@@ -405,8 +405,8 @@ def test_a_client_on_a_controllers_listener_is_rejected() -> None:
                 client = await served.dial("CTRL")
                 await client.send(client.request(api, 5))
                 assert await client.ended()
-            assert served.trail.counts["Rejections", "CTRL", "controller_listener"] == 3
-            rejected = await served.trail.until(AuditKind.REJECTED, 3)
+            assert served.recorder.counts["Rejections", "CTRL", "controller_listener"] == 3
+            rejected = await served.recorder.until(AuditKind.REJECTED, 3)
             assert {event.plane for event in rejected} == {"controller"}
 
     asyncio.run(main())

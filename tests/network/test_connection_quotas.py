@@ -120,12 +120,12 @@ def test_changed_limits_keep_open_connections() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """New connections, `listener address outcome` each; the outcome is in (accepted), closed (by the limit per address)
+    """New connections, `listener address result` each; the result is in (accepted), closed (by the limit per address)
     or waits (in the kernel)."""
 
     broker: BrokerLimits
     listeners: dict[str, ListenerLimits]
-    newcomers: str
+    connections: str
 
 
 def rate(per_second: int) -> CreationRate:
@@ -133,7 +133,7 @@ def rate(per_second: int) -> CreationRate:
 
 
 KAFKAS_RULES = {
-    "a listener that is full makes its newcomers wait, whoever they are": Case(
+    "at the limit of a listener new connections wait, whatever their address": Case(
         BrokerLimits(),
         {"CLIENT": ListenerLimits(max_connections=1), "OTHER": ListenerLimits()},
         "CLIENT a in, CLIENT b waits, OTHER b in",
@@ -158,7 +158,7 @@ KAFKAS_RULES = {
         {"CLIENT": ListenerLimits()},
         "CLIENT a in, CLIENT a closed, CLIENT b in, CLIENT b in, CLIENT b closed, CLIENT c closed",
     ),
-    "room comes before the address": Case(
+    "the limit of connections is checked before that of the address": Case(
         BrokerLimits(max_connections=1, max_per_ip=0, per_ip_overrides={"a": 1}),
         {"CLIENT": ListenerLimits()},
         "CLIENT a in, CLIENT b waits",
@@ -171,7 +171,7 @@ KAFKAS_RULES = {
         },
         "CLIENT a in, CLIENT b waits, REPLICATION a in, REPLICATION a in, REPLICATION a waits",
     ),
-    "whoever is closed for its address has been counted by the rate": Case(
+    "a connection that is closed for its address has been counted by the rate": Case(
         BrokerLimits(max_per_ip=1),
         {"CLIENT": ListenerLimits(creation_rate=rate(3))},
         "CLIENT a in, CLIENT a closed, CLIENT a closed, CLIENT b waits",
@@ -185,14 +185,14 @@ def test_which_connections_are_accepted(rule: str) -> None:
     case = KAFKAS_RULES[rule]
     counted = ConnectionQuotas(case.broker, case.listeners, ManualClock(), lambda for_brokers: False)
     seen = []
-    for newcomer in case.newcomers.split(", "):
-        listener, address, _ = newcomer.split()
+    for connection in case.connections.split(", "):
+        listener, address, _ = connection.split()
         if counted.wait_seconds(listener) > 0:
-            outcome = "waits"
+            result = "waits"
         else:
-            outcome = "in" if counted.admit(listener, address) else "closed"
-        seen.append(f"{listener} {address} {outcome}")
-    assert ", ".join(seen) == case.newcomers
+            result = "in" if counted.admit(listener, address) else "closed"
+        seen.append(f"{listener} {address} {result}")
+    assert ", ".join(seen) == case.connections
 
 
 def test_no_listener_uses_the_last_descriptors() -> None:

@@ -24,7 +24,7 @@ def test_an_address_with_too_many_connections() -> None:
             await second.ask(ApiKey.METADATA, 1)
             third = await served.dial()
             assert await third.ended()
-            (event,) = await served.trail.until(AuditKind.REJECTED)
+            (event,) = await served.recorder.until(AuditKind.REJECTED)
             assert event.client_address == "127.0.0.1"
             assert "max.connections.per.ip" in event.reason
             second.close()
@@ -35,7 +35,7 @@ def test_an_address_with_too_many_connections() -> None:
     asyncio.run(main())
 
 
-def test_the_brokers_limit_leaves_newcomers_waiting() -> None:
+def test_beyond_the_brokers_limit_new_connections_wait() -> None:
     async def main() -> None:
         given = {"listeners": "PLAINTEXT://127.0.0.1:0", "max.connections": "1"}
         async with serving(given) as served:
@@ -87,10 +87,10 @@ def test_a_certificate_that_no_rule_is_for_does_not_come_in() -> None:
                 else:
                     assert await reader.read() == b""
                 writer.close()
-            (event,) = served.trail.of(AuditKind.DENIED)
+            (event,) = served.recorder.of(AuditKind.DENIED)
             assert "no rule of ssl.principal.mapping.rules is for CN=eve," in event.reason
             assert len(served.sink.seen) == 1
-            assert served.trail.counts["failed-authentication-total", "SSL"] == 1
-            assert served.trail.counts["successful-authentication-total", "SSL"] == 1
+            assert served.recorder.counts["failed-authentication-total", "SSL"] == 1
+            assert served.recorder.counts["successful-authentication-total", "SSL"] == 1
 
     asyncio.run(main())

@@ -22,7 +22,7 @@ GIVEN = {
 }
 
 
-def test_newcomers_beyond_the_listeners_limit_wait_in_the_kernel() -> None:
+def test_new_connections_beyond_the_listeners_limit_wait_in_the_kernel() -> None:
     async def main() -> None:
         async with serving(GIVEN) as served:
             first, second = await served.dial("CONTROL"), await served.dial("CONTROL")
@@ -30,7 +30,7 @@ def test_newcomers_beyond_the_listeners_limit_wait_in_the_kernel() -> None:
             await second.ask(ApiKey.UPDATE_METADATA, 1)
             third = await served.dial("CONTROL")
             response = asyncio.ensure_future(third.ask(ApiKey.UPDATE_METADATA, 1, b"x"))
-            await until(lambda: served.trail.gauges["ControlPlaneAcceptorBlockedPercent"]() > 0)
+            await until(lambda: served.recorder.gauges["ControlPlaneAcceptorBlockedPercent"]() > 0)
             assert not response.done()
             first.close()
             assert await response == b"\0\0\0\1x"
@@ -48,12 +48,12 @@ def test_the_limit_of_an_address_is_not_for_the_control_plane() -> None:
             client = await served.dial("CLIENT")
             await client.ask(ApiKey.METADATA, 1)
             assert await (await served.dial("CLIENT")).ended()
-            (event,) = await served.trail.until(AuditKind.REJECTED)
+            (event,) = await served.recorder.until(AuditKind.REJECTED)
             assert "max.connections.per.ip" in event.reason
             for connection in (*peers, client):
                 connection.close()
                 await served.watcher.ended.get()
-            assert served.trail.gauges["connection-count"]() == 0
+            assert served.recorder.gauges["connection-count"]() == 0
 
     asyncio.run(main())
 
@@ -102,10 +102,10 @@ class RejectingRegistry:
 def test_control_connections_live_outside_the_data_loop() -> None:
     async def main() -> None:
         async with serving(GIVEN) as served:
-            turns = served.loop.turns
+            iterations = served.loop.iterations
             client = await served.dial("CONTROL")
             for _ in range(5):
                 await client.ask(ApiKey.UPDATE_METADATA, 1)
-            assert served.loop.turns == turns
+            assert served.loop.iterations == iterations
 
     asyncio.run(main())

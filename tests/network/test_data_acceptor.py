@@ -21,22 +21,22 @@ def listening() -> tuple[socket.socket, tuple[str, int]]:
     return sock, sock.getsockname()
 
 
-def test_a_storm_is_taken_in_portions() -> None:
+def test_a_storm_is_accepted_in_batches() -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop(), budget_us=1)
         sock, address = listening()
-        portions: list[int] = []
+        iterations: list[int] = []
         on_accepted: list[socket.socket] = []
 
         def take(connection: socket.socket, _: object) -> None:
             on_accepted.append(connection)
-            portions.append(loop.turns)
+            iterations.append(loop.iterations)
 
         acceptor = DataAcceptor(loop, sock, lambda: 0.0, take)
         clients = [socket.create_connection(address) for _ in range(MAX_ACCEPTS_AT_ONCE * 2 + 5)]
         acceptor.start()
         await until(lambda: len(on_accepted) == len(clients))
-        assert max(portions.count(turn) for turn in set(portions)) <= MAX_ACCEPTS_AT_ONCE
+        assert max(iterations.count(number) for number in set(iterations)) <= MAX_ACCEPTS_AT_ONCE
         acceptor.stop()
         for connection in [*clients, *on_accepted]:
             connection.close()
@@ -45,7 +45,7 @@ def test_a_storm_is_taken_in_portions() -> None:
     asyncio.run(main())
 
 
-def test_without_room_newcomers_wait_in_the_kernel() -> None:
+def test_new_connections_beyond_the_limit_wait_in_the_kernel() -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         sock, address = listening()

@@ -45,9 +45,9 @@ def test_an_idle_connection_is_killed_and_counted() -> None:
             client = await served.dial()
             await client.ask(ApiKey.METADATA, 1)
             assert await client.ended()
-            (event,) = await served.trail.until(AuditKind.CONNECTION_CLOSE)
+            (event,) = await served.recorder.until(AuditKind.CONNECTION_CLOSE)
             assert "idle" in event.reason
-            assert served.trail.gauges["TimedOutConnectionsdata"]() == 1
+            assert served.recorder.gauges["TimedOutConnectionsdata"]() == 1
 
     asyncio.run(main())
 
@@ -59,7 +59,7 @@ def test_a_peer_that_does_not_read_is_killed() -> None:
             client = await served.dial()
             await client.send(client.request(ApiKey.FETCH, 4))
             (await served.sink.held.get()).respond([bytes(20_000_000)])
-            (event,) = await served.trail.until(AuditKind.CONNECTION_CLOSE)
+            (event,) = await served.recorder.until(AuditKind.CONNECTION_CLOSE)
             assert "accepted no bytes" in event.reason
 
     asyncio.run(main())
@@ -78,10 +78,10 @@ def test_one_byte_is_not_enough_to_stay_for_ever() -> None:
             client = await served.dial("SASL_PLAINTEXT")
             await client.send(b"\0")
             assert await client.ended()
-            assert served.trail.gauges["TimedOutConnectionsdata"]() == 1
-            assert served.trail.of(AuditKind.CONNECTION_OPEN) == []
-            (event,) = served.trail.of(AuditKind.REJECTED)
+            assert served.recorder.gauges["TimedOutConnectionsdata"]() == 1
+            assert served.recorder.of(AuditKind.CONNECTION_OPEN) == []
+            (event,) = served.recorder.of(AuditKind.REJECTED)
             assert "not authenticated after 0.1 s (signalbox.connection.setup.timeout.ms)" in event.reason
-            assert served.trail.counts["failed-authentication-total", "SASL_PLAINTEXT"] == 1
+            assert served.recorder.counts["failed-authentication-total", "SASL_PLAINTEXT"] == 1
 
     asyncio.run(main())

@@ -114,7 +114,7 @@ def test_a_file_is_read_at_once_and_its_faults_are_reported(tmp_path: Path) -> N
     assert kept.keys.knows("one")
 
 
-def test_the_thread_ends_with_the_keeper(tmp_path: Path) -> None:
+def test_the_thread_ends_with_the_refresher(tmp_path: Path) -> None:
     kept = refresher(key_file(tmp_path, ONE))
     kept.start()
     kept.wait_for_first_fetch(5)

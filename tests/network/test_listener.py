@@ -8,7 +8,7 @@ from signalbox.network.ports import NetworkPorts
 from signalbox.network.rejections import Rejections
 from signalbox.protocol.api_table import ApiKey
 from tests.network.serving import EchoSink, EveryApi, configured
-from tests.network.test_connection import FORCED, FOUR, Hot
+from tests.network.test_connection import FORCED, FOUR, RecordingFastPath
 from tests.network.test_plane import Source
 
 
@@ -24,7 +24,7 @@ def test_a_forced_control_plane_serves_the_four_and_the_set_up() -> None:
 def test_frame_limits_and_fast_path() -> None:
     given = FORCED | {"listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROL:SASL_PLAINTEXT"}
     table, settings = configured(given)
-    ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi(), fast_path=Hot())
+    ports = NetworkPorts(request_sink=EchoSink(), api_gate=EveryApi(), fast_path=RecordingFastPath())
     rejections = Rejections(ports.audit, ports.metrics, ports.clock)
     listeners = {
         row.name: Listener(

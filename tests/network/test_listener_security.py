@@ -140,12 +140,12 @@ def test_mutual_tls_makes_the_subject_the_principal_and_plain_text_is_rejected()
             plain = await served.dial("TLS")
             await plain.send(plain.request(ApiKey.METADATA, 1))
             assert await plain.ended()
-            assert served.trail.counts["Rejections", "TLS", "plaintext_on_tls"] == 1
+            assert served.recorder.counts["Rejections", "TLS", "plaintext_on_tls"] == 1
             uncertified = client_context(TlsSettings(truststore_certificates=AUTHORITY.pem))
             reader, writer = await asyncio.open_connection("localhost", served.ports["TLS"], ssl=uncertified)
             with suppress(OSError):  # the connection ends with an alert or without one
                 assert await reader.read() == b""
-            await served.trail.until(AuditKind.REJECTED, 2)
+            await served.recorder.until(AuditKind.REJECTED, 2)
             writer.close()
             assert len(served.sink.seen) == 1
 

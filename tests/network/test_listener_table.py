@@ -23,13 +23,13 @@ def test_all_faults_come_at_once() -> None:
         {
             "listeners": "CLIENT://h:1,client://h:1,WRONG,LOST://h:3,ADMIN://0.0.0.0:4",
             "listener.security.protocol.map": "CLIENT:PLAINTEXT,ADMIN:TLS",
-            "inter.broker.listener.name": "NOBODY",
+            "inter.broker.listener.name": "UNDEFINED",
             "control.plane.listener.name": "LOST",
         }
     )
     assert table is None
     text = "\n".join(map(str, faults))
-    for part in ("WRONG", "client://h:1", "LOST://h:3", "ADMIN:TLS", "0.0.0.0", "NOBODY", "control.plane"):
+    for part in ("WRONG", "client://h:1", "LOST://h:3", "ADMIN:TLS", "0.0.0.0", "UNDEFINED", "control.plane"):
         assert part in text, part
     assert all(fault.problem and fault.remedy for fault in faults)
 
@@ -50,7 +50,7 @@ def test_advertised_endpoints_differ_from_where_it_binds() -> None:
     assert [row.port for row in bound] == [5001, 5002, 7]
     assert bound.row("b").advertised is None
     assert bound.security_protocol_of("c") is SecurityProtocol.SASL_SSL
-    assert bound.security_protocol_of("nobody") is None
+    assert bound.security_protocol_of("undefined") is None
 
 
 def test_an_advertised_port_is_resolved_from_the_advertised_entry() -> None:

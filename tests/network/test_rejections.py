@@ -13,10 +13,10 @@ from tests.network.serving import AuditRecorder, CountingMetrics
 
 @pytest.mark.spec("C4")
 def test_everything_is_counted_and_audited_one_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    trail, clock = AuditRecorder.__new__(AuditRecorder), ManualClock()
-    trail.events, trail.counts, trail.gauges = [], {}, {}
-    trail.arrived = _Nothing()  # type: ignore[assignment]
-    rejections = Rejections(trail, CountingMetrics(trail), clock)
+    recorder, clock = AuditRecorder.__new__(AuditRecorder), ManualClock()
+    recorder.events, recorder.counts, recorder.gauges = [], {}, {}
+    recorder.arrived = _Nothing()  # type: ignore[assignment]
+    rejections = Rejections(recorder, CountingMetrics(recorder), clock)
     with caplog.at_level(logging.WARNING, "signalbox.network.rejections"):
         for number in range(1000):
             rejections.note("garbled", AuditEvent(kind=AuditKind.REJECTED, listener="CLIENT", reason=f"no {number}"))
@@ -31,16 +31,16 @@ def test_everything_is_counted_and_audited_one_line_is_logged(caplog: pytest.Log
         "Connection rejected (listener=CLIENT, client address=, kind=garbled): later"
         " (suppressed 999 similar lines from this source)",
     ]
-    assert len(trail.events) == 1003
-    assert trail.counts["Rejections", "CLIENT", "garbled"] == 1001
-    assert trail.events[0].timestamp_ms == 1_700_000_000_000
+    assert len(recorder.events) == 1003
+    assert recorder.counts["Rejections", "CLIENT", "garbled"] == 1001
+    assert recorder.events[0].timestamp_ms == 1_700_000_000_000
 
 
 def test_a_source_that_floods_hides_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    trail, clock = AuditRecorder.__new__(AuditRecorder), ManualClock()
-    trail.events, trail.counts, trail.gauges = [], {}, {}
-    trail.arrived = _Nothing()  # type: ignore[assignment]
-    rejections = Rejections(trail, CountingMetrics(trail), clock)
+    recorder, clock = AuditRecorder.__new__(AuditRecorder), ManualClock()
+    recorder.events, recorder.counts, recorder.gauges = [], {}, {}
+    recorder.arrived = _Nothing()  # type: ignore[assignment]
+    rejections = Rejections(recorder, CountingMetrics(recorder), clock)
     with caplog.at_level(logging.WARNING, "signalbox.network.rejections"):
         for address in ("10.0.0.7", "10.0.0.7", "10.0.0.8"):
             event = AuditEvent(kind=AuditKind.REJECTED, listener="CLIENT", client_address=address, reason="garbled")
@@ -52,16 +52,16 @@ def test_a_source_that_floods_hides_no_other(caplog: pytest.LogCaptureFixture) -
 
 
 def test_rejected_connections_are_counted_in_windows_in_the_audit_trail() -> None:
-    trail, clock = AuditRecorder.__new__(AuditRecorder), ManualClock()
-    trail.events, trail.counts, trail.gauges = [], {}, {}
-    trail.arrived = _Nothing()  # type: ignore[assignment]
-    rejections = Rejections(trail, CountingMetrics(trail), clock)
+    recorder, clock = AuditRecorder.__new__(AuditRecorder), ManualClock()
+    recorder.events, recorder.counts, recorder.gauges = [], {}, {}
+    recorder.arrived = _Nothing()  # type: ignore[assignment]
+    rejections = Rejections(recorder, CountingMetrics(recorder), clock)
     for _ in range(100):
         event = AuditEvent(kind=AuditKind.REJECTED, listener="CLIENT", client_address="10.0.0.7", reason="too many")
         rejections.note("too_many_connections", event)
     rejections.windows.close()
-    assert [event.count for event in trail.events] == [1, 99]
-    assert trail.counts["Rejections", "CLIENT", "too_many_connections"] == 100
+    assert [event.count for event in recorder.events] == [1, 99]
+    assert recorder.counts["Rejections", "CLIENT", "too_many_connections"] == 100
 
 
 class _Nothing:

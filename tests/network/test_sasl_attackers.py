@@ -61,7 +61,7 @@ async def attacked(caplog: pytest.LogCaptureFixture, given: Mapping[str, str] | 
             assert await going_on > 0
             assert {str(request.context.principal) for request in served.sink.seen} <= {"User:alice", "User:ANONYMOUS"}
             assert {ApiKey(each.header.api_key) for each in served.sink.seen} <= {ApiKey.METADATA, ApiKey.API_VERSIONS}
-            text = caplog.text + json.dumps([asdict(event) for event in served.trail.events], default=str)
+            text = caplog.text + json.dumps([asdict(event) for event in served.recorder.events], default=str)
             secrets = (*SECRETS, base64.b64encode(Users.credential.salt).decode(), ISSUER.token().split(".")[0])
             assert leaked(text, *secrets) == []
         assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
@@ -85,7 +85,7 @@ async def keep_asking(client: Dialled, over: asyncio.Event) -> int:
 
 
 def denied(served: Served) -> list[str]:
-    return [event.reason for event in served.trail.of(AuditKind.DENIED)]
+    return [event.reason for event in served.recorder.of(AuditKind.DENIED)]
 
 
 def test_a_frame_of_two_gigabytes(caplog: pytest.LogCaptureFixture) -> None:
@@ -109,7 +109,7 @@ def test_a_wrong_password_a_thousand_times(caplog: pytest.LogCaptureFixture) -> 
         client = await served.dial("SECURE")
         await handshake(client)
         started = time.monotonic()
-        user = "alice" if number % 2 else f"nobody-{number}"
+        user = "alice" if number % 2 else f"unknown-{number}"
         response = await authenticate(client, f"\0{user}\0hunter2".encode())
         waited = time.monotonic() - started
         assert response.error_code == Error.SASL_AUTHENTICATION_FAILED
@@ -125,7 +125,7 @@ def test_a_wrong_password_a_thousand_times(caplog: pytest.LogCaptureFixture) -> 
             assert min(waited for waited, _ in answers) >= 0.055  # connection.failed.authentication.delay.ms=60
             assert {message for _, message in answers} == {"Authentication failed: Invalid username or password"}
             assert served.authentications("SECURE")["failed-authentication-total"] == 1000
-            assert served.trail.counts["Rejections", "SECURE", "authentication_failed"] == 1000
+            assert served.recorder.counts["Rejections", "SECURE", "authentication_failed"] == 1000
             assert len(denied(served)) == 1000
             lines = [record for record in caplog.records if "Failed authentication" in record.getMessage()]
             assert len(lines) <= 10  # one line in ten seconds: a million attempts do not fill a disk
@@ -153,7 +153,7 @@ def test_responses_do_not_reveal_which_users_exist(caplog: pytest.LogCaptureFixt
         async with attacked(caplog) as served:
             answers = {
                 user: [await first_answer(served, listener, user) for listener in ("SECURE", "CONTROL") * 2]
-                for user in ("carol", "nobody", "somebody")
+                for user in ("carol", "unknown-1", "unknown-2")
             }
             for seen in answers.values():
                 assert len(set(seen)) == 1
@@ -183,7 +183,7 @@ def bad_tokens() -> dict[str, str]:
         "no scope": ISSUER.token(**{**good, "scope": None}),
         "another audience": ISSUER.token(**{**good, "aud": "billing"}),
         "another issuer": ISSUER.token(**{**good, "iss": "https://evil"}),
-        "nobody's": ISSUER.token(subject=" ", **good),
+        "blank subject": ISSUER.token(subject=" ", **good),
         "garbage": "x.y.z",
     }
 
@@ -265,7 +265,7 @@ def test_a_flood_of_api_versions_before_authentication(caplog: pytest.LogCapture
                 assert await client.ended()
             requests = [each for each in served.sink.seen if each.header.api_key == ApiKey.API_VERSIONS]
             assert len(requests) == 60
-            assert served.trail.counts["Rejections", "SECURE", "illegal_sasl_state"] == 20
+            assert served.recorder.counts["Rejections", "SECURE", "illegal_sasl_state"] == 20
             other = await served.dial("SECURE")
             for version in (5, 4, 3):  # a client that falls back
                 await other.ask(ApiKey.API_VERSIONS, version)

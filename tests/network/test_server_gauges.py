@@ -18,7 +18,7 @@ TWO = {
 def test_they_come_and_go_with_it() -> None:
     async def main() -> None:
         async with serving(ONE) as served:
-            gauges = served.trail.gauges
+            gauges = served.recorder.gauges
             assert gauges["connection-count"]() == 0
             assert gauges["MemoryPoolUsed"]() == 0
             peer = await served.dial()

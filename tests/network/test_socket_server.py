@@ -77,8 +77,8 @@ def test_connections_are_announced_audited_and_counted() -> None:
             client, control = await served.dial("CLIENT"), await served.dial("CONTROL")
             await client.ask(ApiKey.METADATA, 1)
             await control.ask(ApiKey.UPDATE_METADATA, 1)
-            assert {event.plane for event in served.trail.of(AuditKind.CONNECTION_OPEN)} == {"data", "control"}
-            gauges = served.trail.gauges
+            assert {event.plane for event in served.recorder.of(AuditKind.CONNECTION_OPEN)} == {"data", "control"}
+            gauges = served.recorder.gauges
             assert gauges["Connectionsdata"]() == gauges["Connectionscontrol"]() == 1
             assert gauges["Requestsdata"]() == gauges["Requestscontrol"]() == 1
             assert gauges["RequestQueueSize"]() == gauges["ControlPlaneRequestQueueSize"]() == 0
@@ -86,7 +86,7 @@ def test_connections_are_announced_audited_and_counted() -> None:
             assert 0 <= gauges["ControlPlaneRequestHandlerAvgIdlePercent"]() <= 1
             assert gauges["MemoryPoolUsed"]() == 0
             client.close()
-            (event,) = await served.trail.until(AuditKind.CONNECTION_CLOSE)
+            (event,) = await served.recorder.until(AuditKind.CONNECTION_CLOSE)
             assert event.reason == "the peer closed the connection"
             assert event.request_bytes > 0
             assert event.response_bytes > 0
@@ -107,24 +107,24 @@ def test_a_thousand_connects_and_leaves() -> None:
                 assert set(answers) == {b"\0\0\0\1x"}
                 for client in clients:
                     client.close()
-            await served.trail.until(AuditKind.CONNECTION_CLOSE, 1000)
+            await served.recorder.until(AuditKind.CONNECTION_CLOSE, 1000)
             assert list(served.server.connections()) == []
             assert len(os.listdir("/proc/self/fd")) <= before
 
     asyncio.run(main())
 
 
-def test_how_long_newcomers_are_left_in_the_kernel_is_measured() -> None:
+def test_the_waiting_time_of_new_connections_in_the_kernel_is_measured() -> None:
     async def main() -> None:
         async with serving(TWO | {"listener.name.client.max.connections": "1"}) as served:
             client = await served.dial("CLIENT")
             await client.ask(ApiKey.METADATA, 1)
-            blocked = served.trail.gauges["AcceptorBlockedPercent"]
+            blocked = served.recorder.gauges["AcceptorBlockedPercent"]
             await until(lambda: blocked() == 0)
-            newcomer = await served.dial("CLIENT")
+            waiting = await served.dial("CLIENT")
             await until(lambda: blocked() > 0.5)
             client.close()
-            await newcomer.ask(ApiKey.METADATA, 1)
+            await waiting.ask(ApiKey.METADATA, 1)
             await until(lambda: blocked() == 0)
 
     asyncio.run(main())
@@ -182,7 +182,7 @@ def test_listeners_are_added_and_removed_while_others_serve() -> None:
             assert served.server.table.row("CLIENT").port == served.ports["CLIENT"]
             guest = await served.dial("GUEST")
             await guest.ask(ApiKey.METADATA, 1)
-            assert served.trail.of(AuditKind.CONNECTION_OPEN)[-1].listener == "GUEST"
+            assert served.recorder.of(AuditKind.CONNECTION_OPEN)[-1].listener == "GUEST"
             served.server.add_listeners(*configured(TWO), {})
             assert "GUEST" not in served.server.table
             await guest.ask(ApiKey.METADATA, 1)  # served until it is removed

@@ -75,11 +75,11 @@ async def client_hello() -> bytes:
 
 
 def failed(served: Served, listener: str) -> float:
-    return served.trail.counts.get(("failed-authentication-total", listener), 0)
+    return served.recorder.counts.get(("failed-authentication-total", listener), 0)
 
 
 async def rejected(served: Served) -> AuditEvent:
-    (event,) = await served.trail.until(AuditKind.REJECTED)
+    (event,) = await served.recorder.until(AuditKind.REJECTED)
     return event
 
 
@@ -97,7 +97,7 @@ def test_a_handshake_that_stops(listener: str, part: str) -> None:
             assert event.reason == "no end of the TLS handshake after 0.2 s (signalbox.connection.setup.timeout.ms)"
             assert (event.listener, event.client_address) == (listener, "127.0.0.1")
             assert failed(served, listener) == 1
-            assert served.trail.counts["Rejections", listener, "setup_timeout"] == 1
+            assert served.recorder.counts["Rejections", listener, "setup_timeout"] == 1
 
     asyncio.run(main())
 
@@ -144,9 +144,9 @@ def test_plaintext_on_a_tls_port(
                 attacker = await served.dial(listener)
                 await attacker.send(data or attacker.request(ApiKey.API_VERSIONS, 3))
                 assert await attacker.ended()
-            await until(lambda: served.trail.counts["Rejections", listener, "plaintext_on_tls"] == 3)
+            await until(lambda: served.recorder.counts["Rejections", listener, "plaintext_on_tls"] == 3)
             served.server.flush_audit()
-            assert [event.count for event in served.trail.of(AuditKind.REJECTED)] == [1, 2]
+            assert [event.count for event in served.recorder.of(AuditKind.REJECTED)] == [1, 2]
             assert failed(served, listener) == 3
 
     with caplog.at_level(logging.WARNING):
@@ -166,7 +166,7 @@ def test_tls_on_a_plaintext_port(caplog: pytest.LogCaptureFixture) -> None:
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 await asyncio.open_connection("localhost", served.ports["OPEN"], ssl=client_context(TRUSTING))
             await rejected(served)
-            assert served.trail.counts["Rejections", "OPEN", "tls_on_plaintext"] == 1
+            assert served.recorder.counts["Rejections", "OPEN", "tls_on_plaintext"] == 1
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
@@ -201,7 +201,7 @@ def test_certificates_that_prove_nothing(
             event = await rejected(served)
             assert reason in event.reason
             assert failed(served, listener) == 1
-            assert served.trail.counts["Rejections", listener, "tls_handshake"] == 1
+            assert served.recorder.counts["Rejections", listener, "tls_handshake"] == 1
             assert event.principal == "User:ANONYMOUS"
 
     with caplog.at_level(logging.DEBUG):
@@ -243,11 +243,11 @@ def test_renegotiation_is_rejected(listener: str) -> None:
             for attacker in attackers:
                 assert attacker.stdin is not None
                 attacker.stdin.write(b"R\n" * 20)
-                said, _nothing = await attacker.communicate()
-                assert b"RENEGOTIATING" in said
-            events = await served.trail.until(AuditKind.REJECTED, 5)
+                output, _nothing = await attacker.communicate()
+                assert b"RENEGOTIATING" in output
+            events = await served.recorder.until(AuditKind.REJECTED, 5)
             assert {event.reason for event in events} == {"the peer asked for a TLS renegotiation, which is rejected"}
-            assert served.trail.counts["Rejections", listener, "tls_renegotiation"] == 5
+            assert served.recorder.counts["Rejections", listener, "tls_renegotiation"] == 5
 
     asyncio.run(main())
 

@@ -123,9 +123,9 @@ def set_user(cluster: Guarded, user: str, password: str, node_id: int = 1, bits:
 
 def described(admin: AdminClient, *users: str) -> dict[str, Future[Any]]:
     """The description of each SCRAM user."""
-    told = admin.describe_user_scram_credentials(list(users))
-    assert isinstance(told, dict)
-    return told
+    descriptions = admin.describe_user_scram_credentials(list(users))
+    assert isinstance(descriptions, dict)
+    return descriptions
 
 
 def make_topic(cluster: Guarded, name: str) -> str:

@@ -47,9 +47,9 @@ class LoadedCluster:
     def controller(self) -> int:
         return until(lambda: max(self.state.controller_id(), 0), "a controller")
 
-    def wait_until_whole(self) -> None:
+    def wait_until_healthy(self) -> None:
         """Waits until all brokers are registered and all replicas in sync."""
-        until(lambda: not self.state.what_is_missing(len(self.cluster.brokers)), "a whole cluster")
+        until(lambda: not self.state.what_is_missing(len(self.cluster.brokers)), "a healthy cluster")
 
     @contextmanager
     def load(self) -> Iterator[None]:
@@ -82,16 +82,16 @@ class LoadedCluster:
             self.cluster.configure(node_id, values)
             self.wait_for_more(50)
             self.cluster.start_broker(node_id)
-            self.wait_until_whole()
+            self.wait_until_healthy()
 
-    def judge(self, foreseen: str = "") -> None:
+    def check_records(self, foreseen: str = "") -> None:
         """No acknowledged record is lost, duplicated or out of order; no broker logged an error, except those in
         `foreseen`; all replicas are equal on disk."""
         found = read_everything(self.cluster.bootstrap(), TOPIC, PARTITIONS, 30)
         everything = {(part, offset): record for part, rows in found.items() for offset, record in rows}
         assert check_records(self.ledger.acknowledged, found, everything).examples == ()
         assert len(everything) == len(self.ledger.acknowledged)
-        self.wait_until_whole()
+        self.wait_until_healthy()
         self.cluster.stop()
         for broker in self.cluster.brokers.values():
             assert [line for line in troubles(broker.log_file) if not foreseen or foreseen not in line] == []

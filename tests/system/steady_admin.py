@@ -103,15 +103,15 @@ class Anywhere:
 
     def topic(self, name: str) -> None:
         wanted = OwnNewTopic(name=name, num_partitions=1, replication_factor=3)
-        outcomes = self._loop.run_until_complete(self._admin.create_topics([wanted]))
-        if outcomes[name].error is not Error.TOPIC_ALREADY_EXISTS:
-            outcomes[name].raise_for_error()
+        results = self._loop.run_until_complete(self._admin.create_topics([wanted]))
+        if results[name].error is not Error.TOPIC_ALREADY_EXISTS:
+            results[name].raise_for_error()
 
     def config(self, topic: str, key: str, value: str) -> None:
         resource = OwnResource(OwnResourceType.TOPIC, topic)
-        outcomes = self._loop.run_until_complete(self._admin.alter_configs({resource: [ConfigChange(key, value)]}))
-        for outcome in outcomes.values():
-            outcome.raise_for_error()
+        results = self._loop.run_until_complete(self._admin.alter_configs({resource: [ConfigChange(key, value)]}))
+        for result in results.values():
+            result.raise_for_error()
 
     def user(self, name: str) -> None:
         self._loop.run_until_complete(self._admin.set_user(name, "s3cret"))
@@ -119,8 +119,8 @@ class Anywhere:
     def acl(self, principal: str) -> None:
         entry = acl.AccessControlEntry(principal, "*", acl.AclOperation.READ, acl.AclPermission.ALLOW)
         binding = acl.AclBinding(acl.ResourcePattern(acl.ResourceType.TOPIC, SHARED, acl.PatternType.LITERAL), entry)
-        outcomes = self._loop.run_until_complete(self._admin.create_acls([binding]))
-        outcomes[binding].raise_for_error()
+        results = self._loop.run_until_complete(self._admin.create_acls([binding]))
+        results[binding].raise_for_error()
 
     def close(self) -> None:
         self._loop.run_until_complete(self._admin.client.close())

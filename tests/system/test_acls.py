@@ -74,7 +74,7 @@ def send(producer: Producer, topic: str) -> KafkaError | None:
 
 
 @pytest.mark.spec("F1", "F2")
-def test_librdkafkas_admin_client_makes_tells_and_removes(guarded: Guarded) -> None:
+def test_librdkafkas_admin_client_creates_describes_and_deletes(guarded: Guarded) -> None:
     admin = admin_of(guarded)
     wanted = [allow("carol", AclOperation.READ, "c"), allow("carol", AclOperation.WRITE, "c")]
     for created in admin.create_acls(wanted).values():
@@ -92,8 +92,8 @@ def test_who_may_not_alter_the_cluster_makes_no_acl_by_any_broker(guarded: Guard
         for message in (creation("mallory", Op.WRITE, "c"), DeleteAclsRequest(filters=[EVERYTHING])):
             answer = ask(guarded, node_id, message, "mallory", "mallory-s3cret")
             assert set(error_codes(answer)) == {Error.CLUSTER_AUTHORIZATION_FAILED}
-        told = ask(guarded, node_id, DescribeAclsRequest(), "mallory", "mallory-s3cret")
-        assert (told.error_code, told.resources) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
+        response = ask(guarded, node_id, DescribeAclsRequest(), "mallory", "mallory-s3cret")
+        assert (response.error_code, response.resources) == (Error.CLUSTER_AUTHORIZATION_FAILED, [])
     known_everywhere(guarded, "mallory", None, 0)
 
 
@@ -206,21 +206,21 @@ def test_the_next_controller_knows_every_acl_and_user(guarded: Guarded) -> None:
     kept = {binding.operation for binding in admin.describe_acls(only_for("kim")).result(30)}
     assert kept == {operation for step in _STEPS for operation in step}
     known_everywhere(guarded, "kim", None, 5)
-    told = described(admin, *(f"kim-{number}" for number in range(3)))
-    assert all(future.result(30).scram_credential_infos for future in told.values())
+    descriptions = described(admin, *(f"kim-{number}" for number in range(3)))
+    assert all(future.result(30).scram_credential_infos for future in descriptions.values())
     [deleted] = admin.delete_acls([only_for("kim")]).values()
     assert len(deleted.result(30)) == 5
 
 
 @pytest.mark.spec("F14")
-def test_the_trail_says_who_changed_whom_and_nothing_secret_is_written_down(guarded: Guarded) -> None:
+def test_the_audit_trail_names_principal_and_user_and_no_secret_is_written_down(guarded: Guarded) -> None:
     set_user(guarded, "heidi", "heidi-s3cret", guarded.follower)
     allow_at(guarded, guarded.follower, "heidi", Op.READ, "h")
-    consumer = Consumer({**login(guarded), "group.id": "trail", "auto.offset.reset": "earliest"})
+    consumer = Consumer({**login(guarded), "group.id": "auditor", "auto.offset.reset": "earliest"})
     consumer.subscribe([AUDIT_TOPIC])
     events: list[str] = []
 
-    def told() -> bool:
+    def audited() -> bool:
         messages = consumer.consume(1_000, timeout=0.2)
         events.extend((message.value() or b"").decode() for message in messages if message.error() is None)
         return len(found()) >= 2
@@ -229,11 +229,11 @@ def test_the_trail_says_who_changed_whom_and_nothing_secret_is_written_down(guar
         wanted = ("ALTER_USER_SCRAM_CREDENTIALS", "heidi"), ("CREATE_ACLS", "TOPIC:h User:heidi")
         return [event for event in events for pair in wanted if all(text in event for text in pair)]
 
-    until(told, "both changes in the trail")
+    until(audited, "both changes in the audit trail")
     consumer.close()
     assert all('"User:admin"' in event for event in found())
-    trail = "".join(events)
+    audit = "".join(events)
     logs = "".join(broker.log_file.read_text(errors="replace") for broker in guarded.brokers.values())
     for secret in ("s3cret", "stored_key", "server_key"):
-        assert secret not in trail
+        assert secret not in audit
         assert secret not in logs

@@ -104,7 +104,7 @@ def test_answers_hold_this_listeners_addresses_only(
 @pytest.mark.spec("L10")
 def test_who_is_not_the_leader_names_the_leader_on_this_listener(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
     topic = make_topic(replicas=1)  # a follower would serve the fetch (KIP-392)
-    told = 0
+    redirected = 0
     with dial(cluster) as wire:
         topic_id = topic_id_of(wire, topic)
     for wire in on_listener(cluster, "ROUTED"):
@@ -117,8 +117,8 @@ def test_who_is_not_the_leader_names_the_leader_on_this_listener(cluster: Routed
             endpoints = {f"{node.host}:{node.port}" for node in (*produced.node_endpoints, *fetched.node_endpoints)}
             assert len(endpoints) == 1
             assert endpoints <= set(cluster.bootstrap("ROUTED").split(","))
-            told += 1
-    assert told == 2
+            redirected += 1
+    assert redirected == 2
 
 
 def _decoded(wire: Wire, key: ApiKey, version: int, body: bytes) -> Any:

@@ -75,17 +75,17 @@ def test_five_thousand_idle_connections(limited: ProcessCluster) -> None:
             assert is_served(idle[-1])
             for sock in idle:
                 sock.sendall(announced(90_000_000))
-            with connect(_address(limited, "CLIENT")) as newcomer:
-                assert is_served(newcomer)
+            with connect(_address(limited, "CLIENT")) as client:
+                assert is_served(client)
             assert resident_mib(pid) - before < 100
-            heard = bystander.asked
-            until(lambda: bystander.asked > heard + 50, "answers to somebody else")
+            asked = bystander.asked
+            until(lambda: bystander.asked > asked + 50, "responses to the bystander")
         name = "signalbox_network_socketserver_connections"
         until(lambda: metric(limited, 1, name, plane="data") < 20, "their end")
 
 
 @pytest.mark.spec("L5")
-def test_a_full_listener_lets_its_newcomers_wait(limited: ProcessCluster) -> None:
+def test_at_the_limit_of_a_listener_new_connections_wait(limited: ProcessCluster) -> None:
     address = _address(limited, "CAPPED")
     with Bystander(limited), crowd(address, _CAP) as inside:
         assert all(is_served(sock) for sock in inside)
@@ -110,19 +110,19 @@ def test_an_address_with_too_many_connections_is_closed_at_once(limited: Process
         for listener in ("REPLICATION", "CONTROL"):
             with connect(_address(limited, listener), _FEW) as of_a_broker:
                 assert is_served(of_a_broker)
-        with connect(address) as somebody_else:
-            assert is_served(somebody_else)
+        with connect(address) as other:
+            assert is_served(other)
         assert all(is_served(sock) for sock in inside)
     assert metric(limited, 1, rejected, kind="too_many_connections") == before + 2
 
 
 @pytest.mark.spec("L5")
-def test_newcomers_come_as_fast_as_the_rate_allows(limited: ProcessCluster) -> None:
+def test_new_connections_are_accepted_at_the_creation_rate(limited: ProcessCluster) -> None:
     count = 3 * _RATE
     began = time.monotonic()
-    with Bystander(limited), crowd(_address(limited, "RATED"), count) as newcomers:
+    with Bystander(limited), crowd(_address(limited, "RATED"), count) as connections:
         assert time.monotonic() - began < 1, "the kernel takes them all"
-        assert all(is_served(sock, 15) for sock in newcomers)
+        assert all(is_served(sock, 15) for sock in connections)
         assert time.monotonic() - began >= (count - _RATE) / _RATE - 0.2
 
 
@@ -133,21 +133,21 @@ def test_an_address_with_a_quota_is_kept_when_it_comes_too_fast(limited: Process
     _set_rate(limited, hasty, rate)
     address = _address(limited, "CLIENT")
 
-    def is_obeyed() -> bool:
-        with crowd(address, rate + 1, hasty) as newcomers:
-            return not all(is_served(sock) for sock in newcomers)
+    def is_applied() -> bool:
+        with crowd(address, rate + 1, hasty) as connections:
+            return not all(is_served(sock) for sock in connections)
 
     with Bystander(limited):
-        until(is_obeyed, "the quota at work")
+        until(is_applied, "the quota in effect")
         for listener in ("CLIENT", "CONTROL"):  # the rate counts the connections of all listeners together
             began = time.monotonic()
-            with crowd(_address(limited, listener), 20, hasty) as newcomers:
+            with crowd(_address(limited, listener), 20, hasty) as connections:
                 took = time.monotonic() - began
-                with connect(address) as somebody_else:
-                    assert is_served(somebody_else)
-                assert sum(is_served(sock) for sock in newcomers) <= rate * (1 + took) + 1
+                with connect(address) as other:
+                    assert is_served(other)
+                assert sum(is_served(sock) for sock in connections) <= rate * (1 + took) + 1
     _set_rate(limited, hasty, None)
-    until(lambda: not is_obeyed(), "the quota gone")
+    until(lambda: not is_applied(), "the quota gone")
 
 
 def _set_rate(cluster: ProcessCluster, address: str, rate: int | None) -> None:
@@ -171,13 +171,13 @@ def _descriptors(pid: int, limit: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("listener", "left"), [("CLIENT", 100), ("REPLICATION", 25), ("CONTROL", 25)])
-def test_nobody_takes_the_last_descriptors(limited: ProcessCluster, listener: str, left: int) -> None:
+def test_no_client_takes_the_last_descriptors(limited: ProcessCluster, listener: str, left: int) -> None:
     """Connections beyond the limit wait in the kernel. Without descriptors a broker could not write its next checkpoint
     and would lose its only log directory: here it continues and creates a topic. The limit is logged once when it is
     reached and once when it is over."""
     limit = 400
     pid = process_id(limited)
-    said = _log(limited).count("file descriptors are reserved")
+    lines = _log(limited).count("file descriptors are reserved")
     with ExitStack() as stack:
         _bystander, admin = stack.enter_context(Bystander(limited)), stack.enter_context(dial(limited))
         stack.enter_context(_descriptors(pid, limit))
@@ -193,10 +193,10 @@ def test_nobody_takes_the_last_descriptors(limited: ProcessCluster, listener: st
         made = admin.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[new], timeout_ms=15_000))
         assert made.topics[0].error_code == Error.NONE
         _await_checkpoint(limited)
-        assert _log(limited).count("file descriptors are reserved") == said + 1
-    with connect(_address(limited, listener)) as newcomer:
-        assert is_served(newcomer)
-    assert _log(limited).count("again") == said + 1
+        assert _log(limited).count("file descriptors are reserved") == lines + 1
+    with connect(_address(limited, listener)) as client:
+        assert is_served(client)
+    assert _log(limited).count("again") == lines + 1
 
 
 def test_the_metrics_page_takes_no_descriptors_from_others(limited: ProcessCluster) -> None:
@@ -229,7 +229,7 @@ def _await_checkpoint(cluster: ProcessCluster) -> None:
 @pytest.mark.parametrize(
     ("api_key", "version", "body"), [(ApiKey.API_VERSIONS, 3, API_VERSIONS), (ApiKey.METADATA, 12, METADATA)]
 )
-def test_a_flood_of_requests_is_served_in_turns(
+def test_a_flood_of_requests_does_not_delay_other_clients(
     limited: ProcessCluster, api_key: ApiKey, version: int, body: bytes
 ) -> None:
     """Three clients send thousands of requests at once and read the responses: neither a client nor the control plane

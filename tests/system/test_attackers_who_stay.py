@@ -81,7 +81,7 @@ def _fetch_all() -> bytes:
     return FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=_BIG_BYTES, topics=[topic]).encode(4)
 
 
-def test_who_says_nothing_or_stops_is_let_go(impatient: ProcessCluster) -> None:
+def test_silent_and_stalled_connections_are_closed(impatient: ProcessCluster) -> None:
     before = _timed_out(impatient)
     beginnings = (b"", b"\0", announced(10_000))
     with ExitStack() as stack:
@@ -101,15 +101,15 @@ def _timed_out(cluster: ProcessCluster) -> float:
     return metric(cluster, 1, "signalbox_network_socketserver_timedoutconnections_total")
 
 
-def test_who_sends_a_byte_at_a_time_is_heard_when_it_is_done(impatient: ProcessCluster) -> None:
+def test_a_request_sent_byte_by_byte_is_answered_when_it_is_complete(impatient: ProcessCluster) -> None:
     """The request takes longer than the idle timeout, but the connection is never idle."""
     with Bystander(impatient) as bystander, dial(impatient) as slow:
         data = slow.request(ApiKey.API_VERSIONS, 3, API_VERSIONS)
         began = time.monotonic()
         for number in range(len(data)):
             slow.send(data[number : number + 1])
-            heard = bystander.asked
-            until(partial(bystander.has_asked, heard + 40), "forty answers to somebody else")
+            asked = bystander.asked
+            until(partial(bystander.has_asked, asked + 40), "forty responses to the bystander")
         assert len(slow.frame()) > 100
         assert time.monotonic() - began > _PATIENCE_S
 
@@ -141,7 +141,7 @@ def test_a_login_in_time_is_no_reason_to_stay_for_ever(impatient: ProcessCluster
         assert time.monotonic() - began > _PATIENCE_S - 0.1
 
 
-def test_who_fetches_much_and_reads_nothing_is_let_go(impatient: ProcessCluster) -> None:
+def test_clients_that_fetch_and_do_not_read_are_closed(impatient: ProcessCluster) -> None:
     """Twenty clients request 24 MB five times each: the pending responses are in files, not in memory."""
     pid = process_id(impatient)
     before = resident_mib(pid)
@@ -150,8 +150,8 @@ def test_who_fetches_much_and_reads_nothing_is_let_go(impatient: ProcessCluster)
         began = time.monotonic()
         for sock in greedy:
             sock.sendall(request(ApiKey.FETCH, 4, _fetch_all()) * 5)
-        heard = bystander.asked
-        until(lambda: bystander.asked > heard + 100, "answers to somebody else")
+        asked = bystander.asked
+        until(lambda: bystander.asked > asked + 100, "responses to the bystander")
         assert resident_mib(pid) - before < 100
         until(lambda: _open_data_connections(impatient) <= 5, "the end of those who read nothing")
         assert time.monotonic() - began > _PATIENCE_S - 0.1
@@ -161,7 +161,7 @@ def _open_data_connections(cluster: ProcessCluster) -> float:
     return metric(cluster, 1, "signalbox_network_socketserver_connections", plane="data")
 
 
-def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
+def test_a_slow_reader_gets_the_complete_response(impatient: ProcessCluster) -> None:
     """Reading takes much longer than the idle and the stall timeout, but some bytes are read now and then."""
     with Bystander(impatient) as bystander, dial(impatient) as slow:
         slow.send(slow.request(ApiKey.FETCH, 4, _fetch_all()))
@@ -171,8 +171,8 @@ def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
         left, portion = size, size // 40
         while left:
             left -= len(slow.read(min(portion, left)))
-            heard = bystander.asked
-            until(partial(bystander.has_asked, heard + 40), "forty answers to somebody else")
+            asked = bystander.asked
+            until(partial(bystander.has_asked, asked + 40), "forty responses to the bystander")
         assert time.monotonic() - began > 2 * _PATIENCE_S
         slow.ask_raw(ApiKey.METADATA, 12, METADATA)
 
@@ -180,7 +180,7 @@ def test_who_reads_slowly_gets_everything(impatient: ProcessCluster) -> None:
 @pytest.mark.parametrize(
     ("api_key", "version", "body"), [(ApiKey.API_VERSIONS, 3, API_VERSIONS), (ApiKey.METADATA, 12, METADATA)]
 )
-def test_who_asks_without_end_and_reads_nothing_is_let_go(
+def test_clients_that_flood_and_do_not_read_are_closed(
     impatient: ProcessCluster, api_key: ApiKey, version: int, body: bytes
 ) -> None:
     pid = process_id(impatient)
@@ -200,22 +200,22 @@ def test_before_a_login_nothing_is_answered_but_api_versions(impatient: ProcessC
         for row in API_TABLE.values():
             if row.key in (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE):
                 continue
-            with dial(impatient, 1, "LOGIN") as stranger:
-                stranger.ask_raw(ApiKey.API_VERSIONS, 3, API_VERSIONS)
-                stranger.send(stranger.request(row.key, row.max_version))
+            with dial(impatient, 1, "LOGIN") as unauthenticated:
+                unauthenticated.ask_raw(ApiKey.API_VERSIONS, 3, API_VERSIONS)
+                unauthenticated.send(unauthenticated.request(row.key, row.max_version))
                 if row.key == ApiKey.SASL_AUTHENTICATE:
-                    assert _last_frame_is_short(stranger)
+                    assert _last_frame_is_short(unauthenticated)
                 else:
-                    assert stranger.closed(), row.name
+                    assert unauthenticated.closed(), row.name
 
 
-def _last_frame_is_short(stranger: Wire) -> bool:
+def _last_frame_is_short(unauthenticated: Wire) -> bool:
     """An error, then the end of the connection: nothing that a client could use."""
     try:
-        length = len(stranger.frame())
+        length = len(unauthenticated.frame())
     except Closed:
         return True
-    return length < 200 and stranger.closed()
+    return length < 200 and unauthenticated.closed()
 
 
 def test_a_flood_before_a_login_ends_at_once(impatient: ProcessCluster) -> None:

@@ -104,7 +104,7 @@ def rejections(cluster: RoutedCluster) -> float:
     return metric(cluster, 1, _REJECTED)
 
 
-def test_a_frame_that_never_ends_is_let_go(cluster: RoutedCluster, bystander: Wire) -> None:
+def test_a_connection_with_an_unfinished_frame_is_closed(cluster: RoutedCluster, bystander: Wire) -> None:
     with dial(cluster) as wire:
         wire.send((1_000).to_bytes(4) + b"\0\3")
         wire.end_sending()

@@ -168,7 +168,7 @@ def test_with_acks_0_a_wrong_batch_closes_the_connection(cluster: RoutedCluster,
     assert partition.wire.closed()
 
 
-def test_what_does_not_exist_is_said(partition: Partition) -> None:
+def test_invalid_produce_requests_get_errors(partition: Partition) -> None:
     assert partition.produce(batch(), index=7).error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
     assert partition.produce(batch(), index=-1).error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
     assert partition.produce(batch(), topic="never-made").error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -203,7 +203,7 @@ def test_sequences_are_kept(partition: Partition) -> None:
 
 
 @pytest.mark.spec("D1")
-def test_a_client_is_told_which_of_its_messages_are_bad(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
+def test_the_response_names_the_invalid_records(cluster: RoutedCluster, make_topic: MakeTopic) -> None:
     """librdkafka separates the good messages of a rejected batch from the bad ones by the indexes that the broker
     returns."""
     topic = make_topic(cleanup_policy="compact")

@@ -34,7 +34,7 @@ def log_dirs(at: list[str], *arguments: str) -> dict[int, list[dict[str, Any]]]:
 
 
 @pytest.mark.spec("D3")
-def test_log_directories_with_what_lies_in_them(cluster: RoutedCluster, at: list[str], make_topic: MakeTopic) -> None:
+def test_log_directories_with_their_partitions(cluster: RoutedCluster, at: list[str], make_topic: MakeTopic) -> None:
     topic = make_topic(2, replicas=3)
     tool("kafka-console-producer", *at, "--topic", topic, "--sync", text="a\nb\nc\n")
     everywhere = log_dirs(at, "--topic-list", topic)

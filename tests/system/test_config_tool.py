@@ -69,7 +69,7 @@ def test_loggers_are_the_asked_brokers_own(cluster: RoutedCluster, configs: Conf
         assert found is not None
         return found[1]
 
-    assert (level("1"), level("2")) == ("INFO", "INFO"), "what a broker is told of its loggers holds at once"
+    assert (level("1"), level("2")) == ("INFO", "INFO"), "a change of a broker's loggers applies at once"
     configs("broker-loggers", "2", "--alter", "--add-config", "signalbox.controller.runtime=WARN")
     assert (level("1"), level("2")) == ("INFO", "WARN")
     configs("broker-loggers", "2", "--alter", "--delete-config", "signalbox.controller.runtime")

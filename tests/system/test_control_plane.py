@@ -34,20 +34,20 @@ _ADMITTED = {
     ApiKey.SASL_HANDSHAKE,
     ApiKey.SASL_AUTHENTICATE,
 }
-_STRANGERS, _PARTITIONS = 320, 100_000
+_ATTACKERS, _PARTITIONS = 320, 100_000
 _REJECTED = "signalbox_network_socketserver_rejectedrequests_total"
 
 
 @pytest.mark.spec("C4")
 def test_every_other_api_closes_the_connection(cluster: RoutedCluster) -> None:
     before = metric(cluster, 1, _REJECTED, plane="control")
-    strangers = [row for row in API_TABLE.values() if row.key not in _ADMITTED]
-    assert len(strangers) > 40
-    for row in strangers:
+    not_admitted = [row for row in API_TABLE.values() if row.key not in _ADMITTED]
+    assert len(not_admitted) > 40
+    for row in not_admitted:
         with dial(cluster, 1, "CONTROL") as wire:
             wire.send(wire.request(row.key, row.max_version, row.request().encode(row.max_version)))
             assert wire.closed(), row.name
-    assert metric(cluster, 1, _REJECTED, plane="control") == before + len(strangers)
+    assert metric(cluster, 1, _REJECTED, plane="control") == before + len(not_admitted)
 
 
 @pytest.mark.spec("C4")
@@ -92,26 +92,26 @@ def test_a_rejection_is_logged_and_enters_the_audit_trail(cluster: RoutedCluster
 
 
 @pytest.mark.spec("C4", "C5")
-def test_a_storm_of_strangers_keeps_nobody_waiting_who_is_connected(cluster: RoutedCluster) -> None:
+def test_a_storm_of_rejected_connections_does_not_delay_open_ones(cluster: RoutedCluster) -> None:
     """Rejected connections from 16 addresses, all open at once; a connection like the controller's gets responses all
     the time."""
     before = metric(cluster, 3, _REJECTED, plane="control")
     host, _, port = cluster.brokers[3].address("CONTROL").rpartition(":")
     asked = MetadataRequest(topics=None).encode(12)
-    frame = encode_request_header(ApiKey.METADATA, 12, 1, "stranger") + asked
+    frame = encode_request_header(ApiKey.METADATA, 12, 1, "attacker") + asked
     with dial(cluster, 3, "CONTROL") as peer:
-        strangers = []
-        for number in range(_STRANGERS):
-            stranger = socket.create_connection((host, int(port)), 15, (f"127.0.1.{1 + number % 16}", 0))
-            stranger.sendall(len(frame).to_bytes(4) + frame)
-            strangers.append(stranger)
+        attackers = []
+        for number in range(_ATTACKERS):
+            attacker = socket.create_connection((host, int(port)), 15, (f"127.0.1.{1 + number % 16}", 0))
+            attacker.sendall(len(frame).to_bytes(4) + frame)
+            attackers.append(attacker)
             if not number % 20:
                 answer = peer.ask(ApiKey.LEADER_AND_ISR, 7, LeaderAndIsrRequest(controller_id=3, controller_epoch=0))
                 assert answer.error_code == Error.STALE_CONTROLLER_EPOCH
-        for stranger in strangers:
-            assert stranger.recv(1) == b""
-            stranger.close()
-    assert metric(cluster, 3, _REJECTED, plane="control") == before + _STRANGERS
+        for attacker in attackers:
+            assert attacker.recv(1) == b""
+            attacker.close()
+    assert metric(cluster, 3, _REJECTED, plane="control") == before + _ATTACKERS
 
 
 @pytest.mark.spec("C5")
@@ -151,7 +151,7 @@ def test_an_old_controller_is_rejected(cluster: RoutedCluster) -> None:
 
 
 @pytest.mark.spec("C4", "F4")
-def test_nobody_poses_as_the_controller_on_a_client_listener(cluster: RoutedCluster) -> None:
+def test_control_requests_are_rejected_on_a_client_listener(cluster: RoutedCluster) -> None:
     forged: dict[str, Any] = {"controller_id": 3, "controller_epoch": 1_000_000, "broker_epoch": -1}
     with dial(cluster, 1, "CLIENT") as wire:
         for key, version, request in (

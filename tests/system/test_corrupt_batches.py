@@ -173,7 +173,7 @@ def test_a_leader_that_is_corrupt_in_an_old_segment_hands_over_and_is_rebuilt(tm
 
 
 @stores
-def test_the_scrub_finds_what_nobody_reads(tmp_path: Path, name: str) -> None:
+def test_the_scrub_finds_corrupt_batches_that_no_client_reads(tmp_path: Path, name: str) -> None:
     """An old segment of a leader and of a follower: both replicas are rebuilt from the third, one after the other."""
     with running(tmp_path, name, 3, **{INTERVAL_KEY: "1000"}) as it:
         it.create(**{"min.insync.replicas": "1", "segment.bytes": "16384"})
@@ -192,7 +192,7 @@ def test_the_scrub_finds_what_nobody_reads(tmp_path: Path, name: str) -> None:
 
 @stores
 @pytest.mark.parametrize("bit", [63 - 27, 96 + 1], ids=["2^27 on the base offset", "2^30 on the leader epoch"])
-def test_the_corrupt_replica_comes_back_first(tmp_path: Path, name: str, bit: int) -> None:
+def test_the_corrupt_replica_restarts_first(tmp_path: Path, name: str, bit: int) -> None:
     """Both brokers were killed at once. The corrupt replica does not lead before the intact one is back."""
     with running(tmp_path, name, 2) as it:
         it.create(**{"min.insync.replicas": "1"})

@@ -187,8 +187,8 @@ def test_clients_never_see_a_controller(dedicated: ProcessCluster) -> None:
     found = admin_of(dedicated).list_topics(timeout=30)
     assert set(found.brokers) == {1, 2, 3}
     assert found.controller_id in (1, 2, 3)
-    told = {broker.port for broker in found.brokers.values()}
-    assert not told & {int(each.address("CONTROLLER").rpartition(":")[2]) for each in dedicated.controllers.values()}
+    ports = {broker.port for broker in found.brokers.values()}
+    assert not ports & {int(each.address("CONTROLLER").rpartition(":")[2]) for each in dedicated.controllers.values()}
     with dial(dedicated) as wire:
         for version in (1, 2):
             answer = wire.ask(ApiKey.DESCRIBE_CLUSTER, version, DescribeClusterRequest())
@@ -198,17 +198,17 @@ def test_clients_never_see_a_controller(dedicated: ProcessCluster) -> None:
                 assert wire.ask(ApiKey.DESCRIBE_CLUSTER, version, asked).error_code == error
 
 
-def test_a_controller_takes_what_brokers_send_and_nothing_else(dedicated: ProcessCluster) -> None:
+def test_a_controller_accepts_only_requests_of_brokers(dedicated: ProcessCluster) -> None:
     rejections = "signalbox_network_socketserver_rejections_total"
     for node_id in (active(dedicated), next(each for each in dedicated.controllers if each != active(dedicated))):
         before = metric(dedicated, node_id, rejections, kind="controller_listener")
-        strangers = [row for row in API_TABLE.values() if row.key not in _ADMITTED]
-        assert len(strangers) > 40
-        for row in strangers:
+        not_admitted = [row for row in API_TABLE.values() if row.key not in _ADMITTED]
+        assert len(not_admitted) > 40
+        for row in not_admitted:
             with dial(dedicated, node_id, "CONTROLLER") as wire:
                 wire.send(wire.request(row.key, row.max_version, row.request().encode(row.max_version)))
                 assert wire.closed(), row.name
-        assert metric(dedicated, node_id, rejections, kind="controller_listener") == before + len(strangers)
+        assert metric(dedicated, node_id, rejections, kind="controller_listener") == before + len(not_admitted)
 
 
 def test_a_client_that_dials_a_controller_gets_nothing_and_is_seen(dedicated: ProcessCluster) -> None:
@@ -221,23 +221,23 @@ def test_a_client_that_dials_a_controller_gets_nothing_and_is_seen(dedicated: Pr
         wire.send(wire.request(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12), client_id="lost"))
         assert wire.closed()
     log = dedicated.controllers[node_id].log_file
-    said = r"Connection rejected \(listener=CONTROLLER, .*a controller accepts only requests of brokers"
-    until(lambda: re.search(said, log.read_text()), "a line in the controller's log")
+    line = r"Connection rejected \(listener=CONTROLLER, .*a controller accepts only requests of brokers"
+    until(lambda: re.search(line, log.read_text()), "a line in the controller's log")
     event = audited(dedicated, client_id="lost", kind="rejected")
     assert (event["listener"], event["plane"], event["broker_id"]) == ("CONTROLLER", "controller", node_id)
 
 
 @pytest.mark.spec("F14")
-def test_a_controllers_trail_says_who_asked(dedicated: ProcessCluster) -> None:
+def test_a_controllers_audit_events_name_the_client(dedicated: ProcessCluster) -> None:
     leader = active(dedicated)
-    create(admin_of(dedicated, **{"client.id": "somebody"}), "asked-for-by-somebody")
-    event = audited(dedicated, client_id="somebody", api="CREATE_TOPICS", kind="admin")
+    create(admin_of(dedicated, **{"client.id": "creator"}), "created-through-a-broker")
+    event = audited(dedicated, client_id="creator", api="CREATE_TOPICS", kind="admin")
     assert (event["broker_id"], event["plane"], event["listener"]) == (leader, "controller", "CONTROLLER")
-    assert (event["client_address"], event["resource"]) == ("127.0.0.1", "asked-for-by-somebody")
+    assert (event["client_address"], event["resource"]) == ("127.0.0.1", "created-through-a-broker")
 
 
 @pytest.mark.spec("R2", "F9")
-def test_a_controller_knows_its_own_id_and_lists_what_it_takes(dedicated: ProcessCluster) -> None:
+def test_a_controller_checks_the_node_id_and_lists_its_apis(dedicated: ProcessCluster) -> None:
     node_id = next(iter(dedicated.controllers))
     cluster_id = str(dedicated.controllers[node_id].ready["cluster_id"])
     forwardable = {row.key for row in API_TABLE.values() if row.forwardable}
@@ -265,7 +265,7 @@ def test_a_killed_controller_is_followed_by_another(dedicated: ProcessCluster) -
 
 @pytest.mark.slow
 @pytest.mark.spec("M3")
-def test_a_controller_that_sleeps_too_long_wakes_to_be_none(dedicated: ProcessCluster) -> None:
+def test_a_paused_controller_is_fenced_when_it_resumes(dedicated: ProcessCluster) -> None:
     sleeper = active(dedicated)
     dedicated.pause(sleeper)
     admin = admin_of(dedicated)

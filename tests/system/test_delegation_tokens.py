@@ -105,7 +105,7 @@ def create(wire: Wire, max_lifetime_ms: int = -1, **fields: Any) -> Token:
     return Token(made.token_id, bytes(made.hmac), made.expiry_timestamp_ms, made.max_timestamp_ms)
 
 
-def told(wire: Wire) -> set[str]:
+def described_ids(wire: Wire) -> set[str]:
     answer = wire.ask(ApiKey.DESCRIBE_DELEGATION_TOKEN, 3, DescribeDelegationTokenRequest(owners=None))
     assert answer.error_code == 0
     return {token.token_id for token in answer.tokens}
@@ -146,7 +146,7 @@ def test_made_through_a_follower_shown_to_every_broker_ended_everywhere(cluster:
             wrong = Token(token.token_id, token.hmac[::-1], 0, 0)
             assert not lets_in(cluster, node_id, wrong)
             with as_user(cluster, node_id) as again:
-                assert token.token_id in told(again)
+                assert token.token_id in described_ids(again)
         renewed = erin.ask(
             ApiKey.RENEW_DELEGATION_TOKEN, 2, RenewDelegationTokenRequest(hmac=token.hmac, renew_period_ms=10**12)
         )
@@ -161,7 +161,7 @@ def test_made_through_a_follower_shown_to_every_broker_ended_everywhere(cluster:
         for wire in open_ones:
             with pytest.raises((Closed, OSError)):
                 wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
-        assert token.token_id not in told(erin)
+        assert token.token_id not in described_ids(erin)
 
 
 @pytest.mark.spec("F7")
@@ -225,7 +225,7 @@ def test_a_session_ends_with_its_token_which_then_is_removed(cluster: Guarded) -
         wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
         until(partial(_is_out, wire), "the session's end")
         assert time.time() * 1000 >= token.expiry_ms
-        until(lambda: token.token_id not in told(erin), "its removal")
+        until(lambda: token.token_id not in described_ids(erin), "its removal")
         assert not lets_in(cluster, cluster.follower, token)
 
 
@@ -313,7 +313,7 @@ def _audited(cluster: Guarded, token: Token) -> list[dict[str, Any]]:
                 for first in made
             )
 
-        until(renewed, "the trail")
+        until(renewed, "the audit trail")
     finally:
         consumer.close()
     return events
@@ -401,7 +401,7 @@ def test_the_controller_dies_with_the_commit_and_the_token_is_one(tmp_path: Path
             assert not cluster.brokers[controller].running, "the answer came from its successor"
             assert state.controller_id() != controller
             assert token.hmac == TokenSecret(SECRET).hmac(token.token_id)
-            assert told(admin) == {token.token_id}
+            assert described_ids(admin) == {token.token_id}
             until(partial(lets_in, cluster, follower, token), "the token")
         with by_token(cluster, follower, token) as wire:
             assert create_topic(wire, "franks") is Error.NONE
@@ -450,4 +450,4 @@ def _renewed_and_ended(cluster: ProcessCluster, wire: Wire, token: Token) -> Non
     assert wire.ask(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, end).error_code == 0
     until(lambda: not any(lets_in(cluster, node_id, token) for node_id in cluster.brokers), "its end everywhere")
     short = create(wire, max_lifetime_ms=300)
-    until(lambda: short.token_id not in told(wire), "the removal of one whose time is over")
+    until(lambda: short.token_id not in described_ids(wire), "the removal of one whose time is over")

@@ -46,7 +46,7 @@ BOTH = {
 SECRETS = pytest.mark.parametrize(
     "secret", [{"delegation.token.secret.key": "the secret"}, {}], ids=["tokens on", "tokens off"]
 )
-Said = list[tuple[str, object]]
+Responses = list[tuple[str, object]]
 
 
 @contextmanager
@@ -109,8 +109,8 @@ class Transcript:
         self._wires = {user: Wire(at) for user in USERS}
         for user, wire in self._wires.items():
             assert log_in(wire, user, f"{user}-s3cret") == 0
-        self._wires["nobody"] = Wire(in_the_open)
-        self.said: Said = []
+        self._wires["anonymous"] = Wire(in_the_open)
+        self.responses: Responses = []
 
     def ask(self, who: str, request: Any, version: int | None = None) -> Any:
         asked_ms = time.time() * 1000
@@ -119,9 +119,9 @@ class Transcript:
         try:
             answer = self._wires[who].ask(key, number, request)
         except Closed:
-            self.said.append((f"{who} {key.name} v{number}", "closed"))
+            self.responses.append((f"{who} {key.name} v{number}", "closed"))
             return None
-        self.said.append((f"{who} {key.name} v{number}", _plain(answer, asked_ms)))
+        self.responses.append((f"{who} {key.name} v{number}", _plain(answer, asked_ms)))
         return answer
 
     def log_in(self, who: str, token_id: str, password: str, token_auth: bool = True) -> None:
@@ -129,7 +129,7 @@ class Transcript:
         wire = self._wires[who] = Wire(self._at)
         answer = log_in_by_scram(wire, "SCRAM-SHA-256", token_id, password, token_auth=token_auth)
         lasts_s = round(answer.session_lifetime_ms / 100_000)
-        self.said.append((f"{who} logs in", (Error.of(answer.error_code).name, answer.error_message, lasts_s)))
+        self.responses.append((f"{who} logs in", (Error.of(answer.error_code).name, answer.error_message, lasts_s)))
 
     def is_over(self, token_id: str, password: str) -> bool:
         """True if a login with the token fails or gives a session of no time. A broker observes a change a moment
@@ -182,9 +182,9 @@ def _describe(*owners: str) -> Any:
     return made(owners=named or None)
 
 
-def transcript(at: str, in_the_open: str) -> Said:
-    said = Transcript(at, in_the_open)
-    ask = said.ask
+def transcript(at: str, in_the_open: str) -> Responses:
+    transcribed = Transcript(at, in_the_open)
+    ask = transcribed.ask
     for version in range(4):
         ask("alice", _create(renewer="User:bob"), version)
     for body in (
@@ -205,12 +205,12 @@ def transcript(at: str, in_the_open: str) -> Said:
         ask(who, _describe("alice"))
     ask("bob", _describe(), 2)
     ask("alice", DescribeDelegationTokenRequest(owners=[]))
-    _logins(said, token)
+    _logins(transcribed, token)
     for body in (_create("bob"), RenewDelegationTokenRequest(), ExpireDelegationTokenRequest(), _describe()):
-        ask("nobody", body)
-    ask("nobody", _create(), 1)
-    said.close()
-    return said.said
+        ask("anonymous", body)
+    ask("anonymous", _create(), 1)
+    transcribed.close()
+    return transcribed.responses
 
 
 def _changes(ask: Callable[..., Any], token: Any) -> None:
@@ -236,24 +236,24 @@ def _changes(ask: Callable[..., Any], token: Any) -> None:
         ask(who, body)
 
 
-def _logins(said: Transcript, token: Any) -> None:
+def _logins(transcribed: Transcript, token: Any) -> None:
     hmac = bytes(token.hmac)
     password = base64.b64encode(hmac).decode()
-    said.log_in("by token", token.token_id, password)
+    transcribed.log_in("by token", token.token_id, password)
     for body in (
         _create(),
         RenewDelegationTokenRequest(hmac=hmac),
         ExpireDelegationTokenRequest(hmac=hmac),
         _describe(),
     ):
-        said.ask("by token", body)
-    said.log_in("a guess", token.token_id, "guess")
-    said.log_in("no such token", "none", password)
-    said.log_in("a token as a user", token.token_id, password, token_auth=False)
-    said.ask("alice", ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=0))
-    until(partial(said.is_over, token.token_id, password), "the token's end")
-    said.log_in("too late", token.token_id, password)
-    said.ask("too late", MetadataRequest(topics=[]), 12)
+        transcribed.ask("by token", body)
+    transcribed.log_in("a guess", token.token_id, "guess")
+    transcribed.log_in("no such token", "none", password)
+    transcribed.log_in("a token as a user", token.token_id, password, token_auth=False)
+    transcribed.ask("alice", ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=0))
+    until(partial(transcribed.is_over, token.token_id, password), "the token's end")
+    transcribed.log_in("too late", token.token_id, password)
+    transcribed.ask("too late", MetadataRequest(topics=[]), 12)
     for who, body in (
         ("alice", RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=-1)),
         ("carol", RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=-1)),
@@ -261,16 +261,16 @@ def _logins(said: Transcript, token: Any) -> None:
         ("alice", ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=-1)),
         ("alice", ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=-1)),
     ):
-        said.ask(who, body)
+        transcribed.ask(who, body)
 
 
 @SECRETS
-def test_kafka_says_the_same(secret: dict[str, str], tmp_path: Path) -> None:
+def test_kafka_sends_the_same_responses(secret: dict[str, str], tmp_path: Path) -> None:
     with kafka(tmp_path / "kafka", secret) as addresses:
         theirs = transcript(*addresses)
     with signalbox(tmp_path / "ours", secret) as addresses:
         ours = transcript(*addresses)
     assert ours == theirs
-    errors = {said["error"] for _, said in theirs if isinstance(said, dict)}
+    errors = {response["error"] for _, response in theirs if isinstance(response, dict)}
     assert ("DELEGATION_TOKEN_AUTH_DISABLED" in errors) == (not secret)
     assert len(errors) >= (7 if secret else 3), "the transcript has found what it looked for"

@@ -55,9 +55,9 @@ class Running:
         resource = _Alter.AlterConfigsResource(resource_type=BROKER, resource_name=broker, configs=entries)
         with Wire(self.address("CLIENT", via)) as wire:
             asked = _Alter(resources=[resource], validate_only=validate_only)
-            [outcome] = wire.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, asked).responses
-        if outcome.error_code:
-            raise Rejected(outcome.error_code, outcome.error_message)
+            [result] = wire.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, asked).responses
+        if result.error_code:
+            raise Rejected(result.error_code, result.error_message)
         for node in self.cluster.nodes.values():  # so that the next request finds every broker up to date
             self.cluster.run(node.components.context.repository.catch_up())
 
@@ -104,7 +104,7 @@ def answers(wire: Wire) -> bool:
 
 
 @pytest.mark.spec("L5")
-def test_a_limit_of_all_brokers_holds_for_newcomers_alone(running: Running) -> None:
+def test_a_limit_of_all_brokers_applies_to_new_connections_only(running: Running) -> None:
     key = "max.connections.per.ip.overrides"
     with from_elsewhere(running) as early:
         running.change("", {key: f"{ELSEWHERE}:1"})
@@ -184,7 +184,7 @@ def test_a_file_that_was_replaced_is_read_when_it_is_named_again(running: Runnin
 
 
 @pytest.mark.spec("L6")
-def test_another_user_may_log_in_and_no_secret_is_told(running: Running, caplog: pytest.LogCaptureFixture) -> None:
+def test_another_user_may_log_in_and_no_secret_is_returned(running: Running, caplog: pytest.LogCaptureFixture) -> None:
     key = "listener.name.login.plain.sasl.jaas.config"
     with Wire(running.address("LOGIN")) as early:
         assert log_in(early, "alice", _ALICE) == 0
@@ -221,7 +221,7 @@ def test_another_user_may_log_in_and_no_secret_is_told(running: Running, caplog:
         ("2", {"listener.name.tls.ssl.keystore.location": "/k"}, "Unexpected broker id"),
     ],
 )
-def test_what_cannot_be_obeyed_is_rejected_with_the_reason(
+def test_an_invalid_config_is_rejected_with_the_reason(
     running: Running, broker: str, changes: Mapping[str, str], reason: str
 ) -> None:
     before = {key: entry.value for key, entry in running.described("1").items()}

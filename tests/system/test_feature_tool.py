@@ -22,7 +22,9 @@ LINE = rf"Feature: signalbox.version\s+{SPAN}\s+FinalizedVersionLevel: (\d)\s+Ep
 
 @pytest.mark.slow
 @pytest.mark.spec("F2")
-def test_a_feature_is_raised_and_lowered_and_every_broker_tells(cluster: RoutedCluster, kafka_bootstrap: str) -> None:
+def test_a_feature_is_raised_and_lowered_and_every_broker_reports_it(
+    cluster: RoutedCluster, kafka_bootstrap: str
+) -> None:
     at = ["--bootstrap-server", kafka_bootstrap]
     feature = ["--feature", "signalbox.version=1"]
 

@@ -63,7 +63,7 @@ def test_an_envelope_in_an_envelope_and_whatever_else_is_not_forwarded(secured: 
     assert "nested" not in topics_of(secured)
 
 
-def test_versions_that_nobody_speaks(secured: ProcessCluster) -> None:
+def test_unsupported_versions(secured: ProcessCluster) -> None:
     with as_broker(secured) as wire:
         for key, row in API_TABLE.items():
             for version in (-1, row.min_version - 1, row.max_version + 1, 32767):
@@ -73,10 +73,10 @@ def test_versions_that_nobody_speaks(secured: ProcessCluster) -> None:
 
 
 def test_a_request_cut_short_anywhere(secured: ProcessCluster) -> None:
-    whole = creation("cut-short")
+    complete = creation("cut-short")
     with as_broker(secured) as wire:
-        for length in range(len(whole)):
-            assert error_of(wire, inside(whole[:length])) is Error.UNSUPPORTED_VERSION, length
+        for length in range(len(complete)):
+            assert error_of(wire, inside(complete[:length])) is Error.UNSUPPORTED_VERSION, length
     assert "cut-short" not in topics_of(secured)
 
 
@@ -115,7 +115,7 @@ def test_an_address_that_is_none(secured: ProcessCluster, length: int) -> None:
     assert "from-nowhere" not in topics_of(secured)
 
 
-def test_a_brokers_name_gives_no_right_to_who_only_claims_it(secured: ProcessCluster) -> None:
+def test_a_claimed_broker_principal_gives_no_right(secured: ProcessCluster) -> None:
     """In an Envelope from a user without CLUSTER_ACTION, on every broker."""
     for node_id in BROKERS:
         with dial(secured, node_id, "REPLICATION") as wire:
@@ -125,7 +125,7 @@ def test_a_brokers_name_gives_no_right_to_who_only_claims_it(secured: ProcessClu
 
 
 @pytest.mark.parametrize("listener", [each for each in LISTENERS if each != "REPLICATION"])
-def test_a_brokers_password_opens_no_other_door(secured: ProcessCluster, listener: str) -> None:
+def test_a_brokers_password_gives_no_right_on_other_listeners(secured: ProcessCluster, listener: str) -> None:
     """Only the privileged listener accepts Envelopes, from any sender."""
     for node_id in BROKERS:
         with dial(secured, node_id, listener) as wire:

@@ -62,7 +62,7 @@ class Attacked:
         with dial(self.cluster, FOLLOWER) as wire:
             return wire.ask(ApiKey.METADATA, 12, asked)
 
-    def obeys(self, topic: str) -> None:
+    def applies_requests(self, topic: str) -> None:
         """The real controller's next requests reach broker 2 and are applied."""
         self.create(topic)
         answer = until(lambda: (found := self.metadata(topic)).topics[0].error_code == 0 and found, "the new topic")
@@ -113,14 +113,14 @@ def test_update_metadata(attacked: Attacked) -> None:
     epoch = attacked.state.controller_epoch()
     request = forged(UpdateMetadataRequest, epoch + 1_000, live_brokers=[EVIL])
     assert attacked.send(ApiKey.UPDATE_METADATA, 8, request) is Error.INVALID_REQUEST
-    attacked.obeys("after-update-metadata")
+    attacked.applies_requests("after-update-metadata")
 
 
 def test_leader_and_isr_with_a_controller_epoch(attacked: Attacked) -> None:
     epoch = attacked.state.controller_epoch()
     request = forged(LeaderAndIsrRequest, epoch + 1, **new_state(attacked, 1))
     assert attacked.send(ApiKey.LEADER_AND_ISR, 7, request) is Error.INVALID_REQUEST
-    attacked.obeys("after-leader-and-isr")
+    attacked.applies_requests("after-leader-and-isr")
 
 
 def test_stop_replica(attacked: Attacked) -> None:
@@ -128,7 +128,7 @@ def test_stop_replica(attacked: Attacked) -> None:
     topic = StopReplicaRequest.StopReplicaTopicState(topic_name=TOPIC, partition_states=[state])
     request = forged(StopReplicaRequest, attacked.state.controller_epoch() + 1_000, topic_states=[topic])
     assert attacked.send(ApiKey.STOP_REPLICA, 4, request) is Error.INVALID_REQUEST
-    attacked.obeys("after-stop-replica")
+    attacked.applies_requests("after-stop-replica")
 
 
 @pytest.mark.parametrize("attacked", ["zookeeper"], indirect=True)
@@ -142,7 +142,7 @@ def test_nothing_is_believed_while_the_store_does_not_answer(attacked: Attacked)
     finally:
         attacked.zookeeper.resume()
     until(lambda: not attacked.state.what_is_missing(2), "all as before")
-    attacked.obeys("after-the-pause")
+    attacked.applies_requests("after-the-pause")
 
 
 def test_leader_and_isr_with_a_leader_epoch_and_the_next_election(attacked: Attacked) -> None:

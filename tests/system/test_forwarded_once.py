@@ -61,8 +61,8 @@ def test_a_change_that_was_made_is_not_rejected_as_already_there(tmp_path: Path)
         with dial(cluster, other) as wire:
             wanted = CreateTopicsRequest(topics=[topic], timeout_ms=10_000)
             answer: CreateTopicsResponse = wire.ask(ApiKey.CREATE_TOPICS, 7, wanted)
-        [told] = answer.topics
-        assert Error.of(told.error_code) is Error.NONE, told.error_message
+        [created] = answer.topics
+        assert Error.of(created.error_code) is Error.NONE, created.error_message
         assert not cluster.brokers[controller].running, "the answer came from its successor"
         assert metric(cluster, other, "signalbox_client_controllerchannel_retries_total", channel="forwarding")
         assert state.controller_id() != controller

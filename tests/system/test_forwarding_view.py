@@ -44,12 +44,12 @@ def create(wire: Wire, name: str) -> Error:
     return Error.of(answer.topics[0].error_code)
 
 
-def test_what_is_forwarded_what_waits_and_what_failed(tmp_path: Path) -> None:
+def test_forwarded_waiting_and_failed_requests(tmp_path: Path) -> None:
     overrides = {**QUICK, "signalbox.audit.enable": "false", "request.timeout.ms": str(_TIMEOUT_MS)}
     with ProcessCluster(tmp_path, 3, overrides=overrides) as cluster, state_in_file(tmp_path / "metadata.db") as state:
         controller = until(lambda: max(state.controller_id(), 0), "a controller")
-        door = next(node_id for node_id in cluster.brokers if node_id != controller)
-        with Wire(cluster.brokers[door].address("CLIENT"), "old-hand") as wire:
+        forwarder = next(node_id for node_id in cluster.brokers if node_id != controller)
+        with Wire(cluster.brokers[forwarder].address("CLIENT"), "old-hand") as wire:
             assert {create(wire, f"made-{number}") for number in range(3)} == {Error.NONE}
             librdkafka = AdminClient({"bootstrap.servers": cluster.bootstrap()})
             assert librdkafka.list_topics(timeout=10).topics
@@ -57,23 +57,23 @@ def test_what_is_forwarded_what_waits_and_what_failed(tmp_path: Path) -> None:
             seen = view(cluster, *cluster.brokers)
             assert {row["controller"] for row in seen["broker"]} == {str(controller)}
             redirected = {row["broker"]: row["redirected"] for row in seen["broker"]}
-            assert redirected[str(cluster.brokers[door].ready["metrics"])] == "3"
+            assert redirected[str(cluster.brokers[forwarder].ready["metrics"])] == "3"
             assert redirected[str(cluster.brokers[controller].ready["metrics"])] == "0", "it forwards nothing"
             [client] = [row for row in seen["client"] if row["client id"] == "old-hand"]
             assert client["forwarded"] == "3"
             by_name = {row["software"]: row["version"] for row in seen["software"] if row["listener"] == "CLIENT"}
             assert libversion()[0] in by_name["confluent-kafka-python"]
-            assert by_name["unknown"] == "unknown", "the wire has not said what it is"
+            assert by_name["unknown"] == "unknown", "the wire sends no client software name"
 
             cluster.pause(controller)
-            outcome: list[Error] = []
-            asking = threading.Thread(target=lambda: outcome.append(create(wire, "late")))
+            errors: list[Error] = []
+            asking = threading.Thread(target=lambda: errors.append(create(wire, "late")))
             asking.start()
-            until(lambda: view(cluster, door)["broker"][0]["in flight"] == "1", "a request in flight")
-            assert view(cluster, door)["broker"][0]["clients waiting"] == "1"
+            until(lambda: view(cluster, forwarder)["broker"][0]["in flight"] == "1", "a request in flight")
+            assert view(cluster, forwarder)["broker"][0]["clients waiting"] == "1"
             asking.join()
             cluster.resume(controller)
-            assert outcome == [Error.REQUEST_TIMED_OUT]
-            seen = view(cluster, door)
+            assert errors == [Error.REQUEST_TIMED_OUT]
+            seen = view(cluster, forwarder)
             assert seen["broker"][0]["in flight"] == "0"
             assert [(row["error"], row["requests"]) for row in seen["failure"]] == [("REQUEST_TIMED_OUT", "1")]

@@ -68,7 +68,7 @@ def test_produces_consumes_in_a_group_and_administers(kafka_bootstrap: str, make
 
 def numbers_in(bootstrap: str, topic: str, partitions: int) -> list[list[int]]:
     """The numbers in each partition, from the first offset to the end, in order."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"judge-{topic}", "fetch.queue.backoff.ms": 5})
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"check-{topic}", "fetch.queue.backoff.ms": 5})
     found: list[list[int]] = []
     for partition in range(partitions):
         part = TopicPartition(topic, partition, 0)

@@ -41,11 +41,11 @@ def change(address: str, node_id: int, changes: Mapping[str, str | None]) -> tup
     ]
     resource = _Alter.AlterConfigsResource(resource_type=BROKER, resource_name=str(node_id), configs=entries)
     with Wire(address) as wire:
-        [outcome] = wire.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, _Alter(resources=[resource])).responses
-    return outcome.error_code, outcome.error_message or ""
+        [result] = wire.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, _Alter(resources=[resource])).responses
+    return result.error_code, result.error_message or ""
 
 
-def told(address: str) -> set[str]:
+def broker_addresses(address: str) -> set[str]:
     """`host:port` of every broker on this listener; empty if there is no response."""
     try:
         with Wire(address) as wire:
@@ -81,10 +81,10 @@ class Guests:
 
 def writes(bootstrap: str) -> bool:
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "log_level": 2})
-    outcomes: list[object] = []
+    errors: list[object] = []
     for partition in range(3):
-        producer.produce("guests", b"hello", partition=partition, on_delivery=lambda error, _: outcomes.append(error))
-    return producer.flush(20) == 0 and outcomes == [None] * 3
+        producer.produce("guests", b"hello", partition=partition, on_delivery=lambda error, _: errors.append(error))
+    return producer.flush(20) == 0 and errors == [None] * 3
 
 
 @pytest.mark.slow
@@ -95,28 +95,34 @@ def test_a_listener_comes_moves_and_goes_under_load(tmp_path: Path) -> None:
         with loaded.load():
             for node_id in BROKERS:
                 guests.add(node_id)
-            everybody = {guests.address(node_id) for node_id in BROKERS}
-            for address in everybody:
-                until(partial(lambda asked: told(asked) == everybody, address), "all brokers on the new listener")
+            all_addresses = {guests.address(node_id) for node_id in BROKERS}
+            for address in all_addresses:
+                until(
+                    partial(lambda asked: broker_addresses(asked) == all_addresses, address),
+                    "all brokers on the new listener",
+                )
             _make_topic(loaded, "guests")
-            assert writes(",".join(sorted(everybody)))
+            assert writes(",".join(sorted(all_addresses)))
             # Another advertised address: the name of the host instead of its IP address; the socket stays.
             _advertise(guests, 1, f"localhost:{guests.first_port}")
-            moved = everybody - {guests.address(1)} | {f"localhost:{guests.first_port}"}
-            until(lambda: told(guests.address(2)) == moved, "the other address")
+            moved = all_addresses - {guests.address(1)} | {f"localhost:{guests.first_port}"}
+            until(lambda: broker_addresses(guests.address(2)) == moved, "the other address")
             # The changed configs are still there after a restart.
             assert loaded.cluster.stop_broker(1) == 0
             loaded.cluster.start_broker(1)
-            loaded.wait_until_whole()
-            until(lambda: told(guests.address(1)) == moved, "the listener after a restart")
+            loaded.wait_until_healthy()
+            until(lambda: broker_addresses(guests.address(1)) == moved, "the listener after a restart")
             loaded.wait_for_more(200)
             for node_id in BROKERS:
                 guests.change(node_id, {"advertised.listeners": None} if node_id == 1 else {})
                 guests.remove(node_id)
-            for address in everybody:
-                until(partial(lambda asked: not told(asked), address), "nobody on the listener that was removed")
+            for address in all_addresses:
+                until(
+                    partial(lambda asked: not broker_addresses(asked), address),
+                    "no broker on the listener that was removed",
+                )
         assert loaded.longest_silence_s() < 3
-        loaded.judge(foreseen="Listeners are not identical across brokers")
+        loaded.check_records(foreseen="Listeners are not identical across brokers")
 
 
 def _advertise(guests: Guests, node_id: int, address: str) -> None:
@@ -131,7 +137,7 @@ def _make_topic(loaded: LoadedCluster, name: str) -> None:
 
     admin = AdminClient({"bootstrap.servers": loaded.cluster.bootstrap(), "log_level": 2})
     admin.create_topics([NewTopic(name, 3, replication_factor=3)], operation_timeout=20)[name].result(30)
-    loaded.wait_until_whole()
+    loaded.wait_until_healthy()
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +239,9 @@ def test_kafkas_own_tool_adds_and_removes_a_listener(cluster: Cluster) -> None:
     entity = ("--bootstrap-server", address, "--entity-type", "brokers", "--entity-name", "2")
     assert "Completed updating" in tool("kafka-configs", *entity, "--alter", "--add-config", changes)
     until(lambda: "TOOLED" in cluster.nodes[2].describe()["listeners"], "the listener")
-    until(lambda: told(str(cluster.nodes[2].describe()["listeners"]["TOOLED"])), "the metadata knows it too")
+    until(
+        lambda: broker_addresses(str(cluster.nodes[2].describe()["listeners"]["TOOLED"])), "the metadata knows it too"
+    )
     described = tool("kafka-configs", *entity, "--describe")
     assert f"listeners={new['listeners']} sensitive=false synonyms={{DYNAMIC_BROKER_CONFIG:listeners" in described
     assert "listener.name.tooled.max.connections=7 sensitive=false" in described

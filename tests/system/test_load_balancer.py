@@ -37,12 +37,12 @@ def balancer(cluster: RoutedCluster) -> Iterator[str]:
 
 
 @pytest.mark.spec("L11")
-def test_each_broker_behind_it_tells_the_same_addresses(cluster: RoutedCluster, balancer: str) -> None:
+def test_each_broker_behind_it_returns_the_same_addresses(cluster: RoutedCluster, balancer: str) -> None:
     wanted = set(cluster.bootstrap("ROUTED").split(","))
     for _ in BROKERS:
         with Wire(balancer) as wire:
-            told = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[])).brokers
-            assert {f"{broker.host}:{broker.port}" for broker in told} == wanted
+            brokers = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[])).brokers
+            assert {f"{broker.host}:{broker.port}" for broker in brokers} == wanted
     assert balancer not in wanted
 
 

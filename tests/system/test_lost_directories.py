@@ -1,5 +1,5 @@
 """All brokers die and restart, one of them with its log directory lost, truncated or restored from an older copy: in
-any order of starts, no acknowledged record is lost, and the damaged replica is rebuilt from an intact one."""
+any order of starts, no acknowledged record is lost, and the affected replica is rebuilt from an intact one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Outage:
 
     def produce(self) -> None:
         """A batch of records; every in-sync replica has each of them."""
-        self.wait_until_whole()
+        self.wait_until_healthy()
         failed: list[object] = []
 
         def answered(error: object, _: object) -> None:
@@ -80,12 +80,12 @@ class Outage:
     def leaders(self) -> dict[int, int]:
         return self.state.leaders(TOPIC)
 
-    def wait_until_whole(self) -> None:
+    def wait_until_healthy(self) -> None:
         """Waits until all brokers are registered and all replicas in sync."""
-        until(lambda: not self.state.what_is_missing(len(self.cluster.brokers)), "a whole cluster")
+        until(lambda: not self.state.what_is_missing(len(self.cluster.brokers)), "a healthy cluster")
 
     def start_in(self, order: tuple[int, ...]) -> None:
-        """Starts the brokers in this order. The damaged replica must not lead before the others are back."""
+        """Starts the brokers in this order. The affected replica must not lead before the others are back."""
         for node_id in order:
             self.cluster.start_broker(node_id)
             if len(order) > 1 and node_id != order[-1]:
@@ -95,8 +95,8 @@ class Outage:
         found = read_everything(self.cluster.bootstrap(), TOPIC, PARTITIONS, 30)
         return sorted(record.number for rows in found.values() for _, record in rows)
 
-    def judge(self) -> None:
-        self.wait_until_whole()
+    def check_records(self) -> None:
+        self.wait_until_healthy()
         assert self.read() == self.acknowledged
 
     def high_watermarks(self, node_id: int) -> dict[TopicPartition, int]:
@@ -157,7 +157,7 @@ def rounds(run: Outage, fault: str, orders: tuple[tuple[int, ...], ...]) -> None
         run.kill_all()
         FAULTS[fault](run)
         run.start_in(order)
-        run.judge()
+        run.check_records()
     assert not run.logged(HOLDS)
 
 
@@ -171,7 +171,7 @@ def test_every_order_of_return(tmp_path: Path, fault: str) -> None:
 @pytest.mark.slow
 @pytest.mark.spec("M1")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_damaged_one_first_with_zookeeper(tmp_path: Path, fault: str) -> None:
+def test_the_affected_broker_first_with_zookeeper(tmp_path: Path, fault: str) -> None:
     with outage(tmp_path / "cluster", "zookeeper", FOR_EVER) as run:
         rounds(run, fault, ((1, 2, 3), (2, 1, 3)))
 
@@ -213,7 +213,7 @@ def test_a_leader_that_is_registered_and_dead_costs_no_record(tmp_path: Path, st
         assert led_by(run, -1)
         for node_id in (2, 3):
             run.cluster.start_broker(node_id)
-        run.wait_until_whole()
+        run.wait_until_healthy()
         assert run.read() == run.acknowledged
 
 
@@ -238,7 +238,7 @@ def test_a_lone_broker_without_its_log_waits_for_an_operator(tmp_path: Path, sto
         assert led_by(run, AFFECTED)
         run.cluster.start_broker(2)
         run.cluster.start_broker(3)
-        run.wait_until_whole()
+        run.wait_until_healthy()
         assert run.read() == []
         assert not run.logged(HOLDS)
 
@@ -263,7 +263,7 @@ def test_after_the_wait_a_cut_log_leads_and_the_others_keep_their_records(tmp_pa
         assert led_by(run, 2)
         run.cluster.start_broker(3)
         run.cluster.start_broker(AFFECTED)
-        run.judge()
+        run.check_records()
 
 
 @pytest.mark.slow
@@ -279,9 +279,9 @@ def test_what_lost_nothing_leads_at_once(tmp_path: Path) -> None:
         until(lambda: led_by(run, 3), "the last one to lead")
         run.cluster.start_broker(1)
         run.cluster.start_broker(2)
-        run.judge()
+        run.check_records()
         run.kill_all()
         for node_id in (2, 3, 1):
             run.cluster.start_broker(node_id)
             until(lambda: node_id in run.state.leaders("alone").values(), "the only replica to lead")  # noqa: B023
-        run.judge()
+        run.check_records()

@@ -69,7 +69,7 @@ def create_topics(name: str) -> CreateTopicsRequest:
     return CreateTopicsRequest(topics=[topic], timeout_ms=5_000)
 
 
-def test_each_broker_lists_what_it_has_in_common_with_the_controller(mixed: ProcessCluster) -> None:
+def test_each_broker_lists_the_versions_in_common_with_the_controller(mixed: ProcessCluster) -> None:
     """No request is forwarded here: the brokers ask the controller for its versions at once and after every change of
     controller."""
     for controllers in (_NEW, (_OLD,), _NEW):
@@ -79,7 +79,9 @@ def test_each_broker_lists_what_it_has_in_common_with_the_controller(mixed: Proc
             until(partial(is_listed, mixed, node_id, common), f"broker {node_id}'s list", 20)
 
 
-def test_who_asks_what_the_controller_lacks_is_let_go_and_negotiates_again(mixed: ProcessCluster) -> None:
+def test_a_version_that_the_controller_lacks_closes_the_connection_and_clients_negotiate_again(
+    mixed: ProcessCluster,
+) -> None:
     make_controller(mixed, _NEW)
     asked = next(node for node in _NEW if node != controller_id(mixed))
     until(partial(is_listed, mixed, asked, _FULL), "the full list")
@@ -91,8 +93,10 @@ def test_who_asks_what_the_controller_lacks_is_let_go_and_negotiates_again(mixed
         assert early.closed()
     until(partial(is_listed, mixed, asked, _CEILINGS), "the common list")
     with dial(mixed, asked) as again:
-        [told] = again.ask(ApiKey.CREATE_TOPICS, highest(again)[ApiKey.CREATE_TOPICS], create_topics("agreed")).topics
-        assert Error.of(told.error_code) is Error.NONE, told.error_message
+        [created] = again.ask(
+            ApiKey.CREATE_TOPICS, highest(again)[ApiKey.CREATE_TOPICS], create_topics("agreed")
+        ).topics
+        assert Error.of(created.error_code) is Error.NONE, created.error_message
 
 
 def test_unmodified_clients_do_not_notice(mixed: ProcessCluster) -> None:

@@ -175,7 +175,7 @@ def test_an_unclean_election_brings_a_partition_back(slow_cluster: ProcessCluste
     slow_cluster.kill(out_of_sync)
     until(lambda: partition_of(here, "lost").isrs == [last], "an ISR of one")
     slow_cluster.kill(last)
-    until(lambda: partition_of(here, "lost").leader == -1, "nobody to lead")
+    until(lambda: partition_of(here, "lost").leader == -1, "no leader")
     slow_cluster.start_broker(out_of_sync)
     named = ["--election-type", "unclean", "--topic", "lost", "--partition", "0"]
     until(lambda: len(brokers_known_to(here)) == 2, "the broker that lags")
@@ -193,8 +193,8 @@ def test_librdkafka_elects_leaders(kafka_bootstrap: str, make_topic: MakeTopic) 
     topic = make_topic(1)
     admin = confluent(kafka_bootstrap)
     known, unknown = ConfluentPartition(topic, 0), ConfluentPartition(topic, 7)
-    outcomes = admin.elect_leaders(ElectionType.PREFERRED, [known, unknown]).result(30)
-    codes = {each.partition: error.code() for each, error in outcomes.items()}
+    results = admin.elect_leaders(ElectionType.PREFERRED, [known, unknown]).result(30)
+    codes = {each.partition: error.code() for each, error in results.items()}
     assert codes == {0: KafkaError.ELECTION_NOT_NEEDED, 7: KafkaError.UNKNOWN_TOPIC_OR_PART}
     assert ConfluentPartition(topic, 0) not in admin.elect_leaders(ElectionType.UNCLEAN).result(30)
 

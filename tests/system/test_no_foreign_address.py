@@ -98,18 +98,18 @@ def answer(address: str, request: bytes) -> bytes:
 def test_no_answer_holds_an_address_of_another_listener(cluster: Cluster, topic_id: bytes, listener: str) -> None:
     foreign = [host.encode() for name, host in HOSTS.items() if name != listener]
     names = [name.encode() for name in HOSTS]
-    told: dict[ApiKey, int] = defaultdict(int)
+    own_addresses: dict[ApiKey, int] = defaultdict(int)
     answered: dict[ApiKey, int] = defaultdict(int)
     for route in ROUTES:
         row = API_TABLE[route.api_key]
         for count, (version, request) in enumerate(requests(row, 7, topic_id)):
             found = answer(listening(cluster, listener, 1 + count % 3), request)
             answered[route.api_key] += bool(found)
-            told[route.api_key] += HOSTS[listener].encode() in found
+            own_addresses[route.api_key] += HOSTS[listener].encode() in found
             leaked = [each for each in (*foreign, *names) if each in found]
             assert not leaked, f"{row.name} version {version} on {listener} tells {leaked}: {found!r}"
     # The search is effective: the responses that must contain addresses did contain them.
-    assert {key for key, times in told.items() if times} >= TELLING
+    assert {key for key, times in own_addresses.items() if times} >= TELLING
     assert {key for key, times in answered.items() if not times} <= {ApiKey.ENVELOPE}  # an empty Envelope is malformed
 
 
@@ -134,8 +134,8 @@ def test_every_version_of_update_metadata_is_understood(version: int) -> None:
         "control.plane.force.controller.requests.enable": "false",
         "signalbox.audit.enable": "false",
     }
-    told = UpdateMetadataRequest(controller_id=9)
-    told.live_brokers = [
+    update = UpdateMetadataRequest(controller_id=9)
+    update.live_brokers = [
         UpdateMetadataRequest.UpdateMetadataBroker(
             id=broker_id,
             v0_host=host,
@@ -145,8 +145,8 @@ def test_every_version_of_update_metadata_is_understood(version: int) -> None:
         for broker_id, host in ((8, "eight.example"), (9, "nine.example"))
     ]
     with Cluster(1, overrides=overrides) as alone, Wire(listening(alone, "PLAINTEXT", 1)) as wire:
-        told.controller_epoch = stored_controller_epoch(alone)  # an epoch from the future would be rejected
-        assert wire.ask(ApiKey.UPDATE_METADATA, version, told).error_code == 0
+        update.controller_epoch = stored_controller_epoch(alone)  # an epoch from the future would be rejected
+        assert wire.ask(ApiKey.UPDATE_METADATA, version, update).error_code == 0
         answered = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[]))
         assert {(each.node_id, each.host, each.port) for each in answered.brokers} == {
             (8, "eight.example", 9092),

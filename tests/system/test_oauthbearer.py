@@ -138,7 +138,7 @@ def test_a_client_renews_its_session_before_the_token_ends(cluster: Cluster) -> 
     ],
     ids=["expired", "not-yet-valid", "wrong-audience", "wrong-issuer", "wrong-key", "unsigned"],
 )
-def test_who_does_not_belong_stays_outside(cluster: Cluster, token: Token) -> None:
+def test_wrong_credentials_are_rejected(cluster: Cluster, token: Token) -> None:
     failed = counted(cluster, "failed-authentication-total")
     with pytest.raises(KafkaException):
         admin_of(settings(cluster, token)).list_topics(timeout=1.5)

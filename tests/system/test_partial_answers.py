@@ -114,7 +114,7 @@ def test_part_of_a_change_of_configs_and_of_partitions(guarded: Guarded, erin: s
         ]
 
 
-def test_deletion_tells_nobody_what_there_is(guarded: Guarded, erin: str) -> None:
+def test_deletion_reveals_no_names(guarded: Guarded, erin: str) -> None:
     """By name and by id, of existing topics and of others: the same response as the controller's."""
     secret = make_topic(guarded, "secret")
     secret_id = topic_id(guarded, secret)

@@ -22,7 +22,7 @@ from tests.system.wire import Wire, dial
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("F15")]
 
-TOPIC = "acknowledged-by-nobody"
+TOPIC = "not-acknowledged"
 LEADER, FOLLOWER = 1, 2
 
 
@@ -85,7 +85,7 @@ def test_nothing_is_acknowledged_in_the_name_of_a_follower_that_stands_still(
         cluster.resume(FOLLOWER)
 
 
-def test_where_epochs_end_is_told_to_consumers_alone(cluster: ProcessCluster) -> None:
+def test_end_offsets_of_epochs_are_returned_to_consumers_only(cluster: ProcessCluster) -> None:
     asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(partition=0, leader_epoch=0)
     topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=TOPIC, partitions=[asked])
     with dial(cluster, LEADER) as wire:

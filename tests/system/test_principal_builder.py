@@ -29,7 +29,7 @@ class TeamBuilder:
     def __init__(self, given: Mapping[str, str]) -> None: ...
 
     def build(self, evidence: AuthenticationEvidence) -> KafkaPrincipal:
-        return TeamPrincipal("User", "somebody", team=f"team of {evidence.listener_name}")
+        return TeamPrincipal("User", "member", team=f"team of {evidence.listener_name}")
 
     def serialize(self, principal: KafkaPrincipal) -> bytes:
         team = principal.team if isinstance(principal, TeamPrincipal) else ""

@@ -71,9 +71,9 @@ def test_a_producer_is_slowed_down_to_its_quota_and_no_other(cluster: Cluster) -
 
 @pytest.mark.slow
 @pytest.mark.spec("F14", "D12")
-def test_changes_are_counted_for_whoever_asked_on_whichever_broker(cluster: Cluster) -> None:
+def test_mutations_are_counted_for_the_client_on_every_broker(cluster: Cluster) -> None:
     set_quota(cluster, "creator", "controller_mutation_rate=2")
-    told: list[Error] = []
+    errors: list[Error] = []
     throttles: list[int] = []
     for number, address in enumerate(cluster.bootstrap_servers.split(",")):
         with Wire(address, client_id="creator") as wire:
@@ -81,12 +81,12 @@ def test_changes_are_counted_for_whoever_asked_on_whichever_broker(cluster: Clus
                 topics=[_Topic(name=f"made-{number}", num_partitions=4, replication_factor=1)], timeout_ms=5_000
             )
             answer: CreateTopicsResponse = wire.ask(ApiKey.CREATE_TOPICS, 7, asked)
-            told += [Error.of(topic.error_code) for topic in answer.topics]
+            errors += [Error.of(topic.error_code) for topic in answer.topics]
             throttles.append(answer.throttle_time_ms)
-    assert told[0] is Error.NONE
-    assert told[1:] == [Error.THROTTLING_QUOTA_EXCEEDED] * 2
+    assert errors[0] is Error.NONE
+    assert errors[1:] == [Error.THROTTLING_QUOTA_EXCEEDED] * 2
     assert all(0 < throttle <= 1_000 for throttle in throttles)
-    with Wire(cluster.bootstrap_servers.split(",")[0], client_id="somebody-else") as wire:
+    with Wire(cluster.bootstrap_servers.split(",")[0], client_id="another") as wire:
         asked = CreateTopicsRequest(topics=[_Topic(name="free", num_partitions=9, replication_factor=1)])
         answer = wire.ask(ApiKey.CREATE_TOPICS, 7, asked)
         assert answer.throttle_time_ms == 0

@@ -33,8 +33,9 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 
 @pytest.fixture(scope="module")
 def admin(secured: ProcessCluster) -> Iterator[Wire]:
-    """An administrator's connection to a broker that is not the controller. There are two topics: `a.b` and the audit
-    trail's, which brokers create themselves. Every broker knows both, and no other topic is created automatically."""
+    """An administrator's connection to a broker that is not the controller. There are two topics: `a.b` and that of the
+    audit trail, which brokers create themselves. Every broker knows both, and no other topic is created
+    automatically."""
     controller = until(lambda: max(controller_id(secured), 0), "a controller")
     create(admin_of(secured, "admin"), "a.b")
     for node_id in BROKERS:
@@ -107,10 +108,10 @@ def placed(*partitions: tuple[int, list[int]]) -> Any:
 )
 def test_a_topic_that_cannot_be(secured: ProcessCluster, admin: Wire, topic: Any, error: Error, named: str) -> None:
     before = topics_of(secured)
-    [told] = admin.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[topic], timeout_ms=5_000)).topics
-    assert Error.of(told.error_code) is error, told.error_message
-    assert told.error_message
-    assert named in told.error_message
+    [result] = admin.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[topic], timeout_ms=5_000)).topics
+    assert Error.of(result.error_code) is error, result.error_message
+    assert result.error_message
+    assert named in result.error_message
     assert topics_of(secured) == before
 
 
@@ -135,9 +136,9 @@ def test_a_change_of_configs_that_cannot_be(
         resource_type=2, resource_name="a.b", configs=[change]
     )
     body = IncrementalAlterConfigsRequest(resources=[resource])
-    [told] = admin.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, body).responses
-    assert Error.of(told.error_code) is error, told.error_message
-    assert told.error_message
+    [result] = admin.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, body).responses
+    assert Error.of(result.error_code) is error, result.error_message
+    assert result.error_message
 
 
 @pytest.mark.slow
@@ -149,12 +150,12 @@ def test_ten_thousand_topics_in_one_request(cluster: RoutedCluster) -> None:
         with Bystander(cluster), dial(cluster, node_id) as wire:
             for topics, error in ((many, Error.NONE), ([*many, sized("one-more")], Error.POLICY_VIOLATION)):
                 body = CreateTopicsRequest(topics=topics, timeout_ms=5_000, validate_only=True)
-                told = wire.ask(ApiKey.CREATE_TOPICS, 7, body).topics
-                assert [each.name for each in told] == [topic.name for topic in topics]
-                assert {each.error_code for each in told} == {error}
+                results = wire.ask(ApiKey.CREATE_TOPICS, 7, body).topics
+                assert [each.name for each in results] == [topic.name for topic in topics]
+                assert {each.error_code for each in results} == {error}
                 if error:
-                    assert f"{len(topics)} resources in one request" in told[0].error_message
-                    assert str(MAX_RESOURCES_PER_CHANGE) in told[0].error_message
+                    assert f"{len(topics)} resources in one request" in results[0].error_message
+                    assert str(MAX_RESOURCES_PER_CHANGE) in results[0].error_message
             names = [DeleteTopicsRequest.DeleteTopicState(name=topic.name) for topic in many]
             gone = wire.ask(ApiKey.DELETE_TOPICS, 6, DeleteTopicsRequest(topics=names, timeout_ms=5_000)).responses
             assert {each.error_code for each in gone} == {Error.UNKNOWN_TOPIC_OR_PARTITION}

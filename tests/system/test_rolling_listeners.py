@@ -48,7 +48,7 @@ def change_something(loaded: LoadedCluster, name: str) -> None:
         admin = AdminClient({"bootstrap.servers": broker.address("CLIENT"), "log_level": 2})
         made = f"{name}-{node_id}"
         admin.create_topics([NewTopic(made, 1, replication_factor=3)], operation_timeout=20)[made].result(30)
-    loaded.wait_until_whole()
+    loaded.wait_until_healthy()
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_the_inter_broker_listener_moves_to_sasl_ssl_in_three_rounds(tmp_path: P
             for broker in loaded.cluster.brokers.values():
                 assert set(broker.ready["bound"]) == set(last)
         assert loaded.longest_silence_s() < 5
-        loaded.judge(foreseen=DIFFERENT)
+        loaded.check_records(foreseen=DIFFERENT)
 
 
 @pytest.mark.spec("C6", "C2")
@@ -119,7 +119,7 @@ def test_two_rounds_switch_to_the_control_plane_with_one_broker_left_behind(
                 connections = "signalbox_network_socketserver_connections"
                 assert metric(loaded.cluster, node_id, connections, plane="control") > 0
         assert loaded.longest_silence_s() < 5
-        loaded.judge(foreseen=DIFFERENT)
+        loaded.check_records(foreseen=DIFFERENT)
 
 
 def _make_controller(loaded: LoadedCluster, node_id: int) -> None:

@@ -32,8 +32,8 @@ def test_a_user_made_while_the_cluster_runs_logs_in_on_another_broker(guarded: G
         assert not let_in(guarded, user, "erin-s3cret", node_id, bits)
     set_user(guarded, user, "erin-s3cret", guarded.follower, bits)
     admin = admin_of(guarded)
-    told = described(admin, user)[user].result(30)
-    assert [(info.mechanism, info.iterations) for info in told.scram_credential_infos] == [(mechanism, 4096)]
+    description = described(admin, user)[user].result(30)
+    assert [(info.mechanism, info.iterations) for info in description.scram_credential_infos] == [(mechanism, 4096)]
     changed = UserScramCredentialUpsertion(user, ScramCredentialInfo(mechanism, 8192), b"another-s3cret")
     admin.alter_user_scram_credentials([changed])[user].result(30)
     for node_id in BROKERS:
@@ -53,8 +53,8 @@ def test_kafka_configs_makes_and_removes_users(guarded: Guarded, tmp_path: Path)
     user = [*entity, "--alter"]
     credential = "SCRAM-SHA-512=[iterations=8192,password=grace-s3cret]"
     assert "Completed updating config for user grace" in tool("kafka-configs", *user, "--add-config", credential)
-    told = described(admin_of(guarded), "grace")["grace"].result(30)
-    assert [(info.mechanism, info.iterations) for info in told.scram_credential_infos] == [
+    description = described(admin_of(guarded), "grace")["grace"].result(30)
+    assert [(info.mechanism, info.iterations) for info in description.scram_credential_infos] == [
         (ScramMechanism.SCRAM_SHA_512, 8192)
     ]
     for node_id in BROKERS:

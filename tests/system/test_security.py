@@ -33,7 +33,7 @@ def test_changes_are_forwarded_between_brokers_that_log_in(secured: ProcessClust
 
 
 @pytest.mark.spec("F4")
-def test_being_forwarded_gives_nobody_a_right(secured: ProcessCluster) -> None:
+def test_forwarding_gives_a_client_no_right(secured: ProcessCluster) -> None:
     for node_id in BROKERS:
         with pytest.raises(KafkaException, match="_AUTHORIZATION_FAILED"):
             create(admin_of(secured, "mallory", node_id), "not-mallorys")
@@ -109,8 +109,8 @@ def test_a_brokers_login_changes_nothing_where_clients_speak(secured: ProcessClu
             create(client, "by-a-broker")
     with dial(secured, 1, "REPLICATION") as wire:
         assert log_in(wire, "broker", USERS["broker"]) == 0
-        [told] = wire.ask(ApiKey.CREATE_TOPICS, 7, wanted).topics
-        assert Error.of(told.error_code) is Error.NONE
+        [created] = wire.ask(ApiKey.CREATE_TOPICS, 7, wanted).topics
+        assert Error.of(created.error_code) is Error.NONE
     assert any(
         "Change by a broker's principal rejected (principal=User:broker, client listener=CLIENT)" in log
         for log in (broker.log_file.read_text() for broker in secured.brokers.values())

@@ -63,7 +63,7 @@ def test_a_slow_store_and_one_that_restarts_cost_no_session(tmp_path: Path) -> N
     """Failures that are shorter than the sessions: changes wait and are executed once; no controller epoch and no
     registration ends."""
     with on_zookeeper(tmp_path, session_s=20) as (server, loaded):
-        loaded.wait_until_whole()
+        loaded.wait_until_healthy()
         before = {node_id: registration(loaded, node_id) for node_id in loaded.cluster.brokers}
         epoch, asking = loaded.state.controller_epoch(), admin(loaded.cluster)
         with loaded.load():
@@ -78,10 +78,10 @@ def test_a_slow_store_and_one_that_restarts_cost_no_session(tmp_path: Path) -> N
             server.start()
             server.wait()
             create(asking, "after-the-restart")
-            loaded.wait_until_whole()
+            loaded.wait_until_healthy()
         assert loaded.state.controller_epoch() == epoch
         assert {node_id: registration(loaded, node_id) for node_id in loaded.cluster.brokers} == before
-        loaded.judge()
+        loaded.check_records()
 
 
 def registration(loaded: LoadedCluster, node_id: int) -> int:
@@ -90,11 +90,11 @@ def registration(loaded: LoadedCluster, node_id: int) -> int:
     return -1 if entry is None else entry.creation_id
 
 
-def test_a_broker_that_sleeps_longer_than_its_session_comes_back_as_a_new_one(tmp_path: Path) -> None:
+def test_a_broker_paused_longer_than_its_session_registers_again(tmp_path: Path) -> None:
     """No connection is closed: the broker's session expires, other brokers lead, and when it resumes it registers
     again."""
     with on_zookeeper(tmp_path, SESSION_S) as (_, loaded):
-        loaded.wait_until_whole()
+        loaded.wait_until_healthy()
         controller = loaded.controller()
         sleeper = next(node_id for node_id in loaded.cluster.brokers if node_id != controller)
         with loaded.load():
@@ -104,9 +104,9 @@ def test_a_broker_that_sleeps_longer_than_its_session_comes_back_as_a_new_one(tm
             until(lambda: sleeper not in loaded.state.leaders(TOPIC).values(), "other leaders")
             loaded.wait_for_more(500)
             loaded.cluster.resume(sleeper)
-            loaded.wait_until_whole()
+            loaded.wait_until_healthy()
             assert registration(loaded, sleeper) > before
-        loaded.judge()
+        loaded.check_records()
 
 
 @pytest.fixture
@@ -127,29 +127,29 @@ def on_a_small_disk(folder: Path) -> Iterator[tuple[SmallDisk, LoadedCluster]]:
             yield disk, LoadedCluster(cluster, state)
 
 
-def test_a_full_disk_rejects_at_once_and_for_certain_and_costs_no_term(tmp_path: Path) -> None:
+def test_a_full_disk_rejects_at_once_and_for_certain_and_ends_no_controller_epoch(tmp_path: Path) -> None:
     """Through every broker, under load. Acknowledged changes are stored, rejected ones are not; no controller is
     elected because of it. A leader that dies meanwhile is replaced when there is space again, and no other broker is
     restarted."""
     with on_a_small_disk(tmp_path) as (disk, loaded):
         cluster, state = loaded.cluster, loaded.state
-        loaded.wait_until_whole()
+        loaded.wait_until_healthy()
         with loaded.load():
             before = standing(loaded)
             disk.fill()
             made, rejected = {TOPIC}, dict[str, tuple[Error, str]]()
             for number in range(120):
                 name, began = f"topic-{number}", time.monotonic()
-                error, words = outcome(cluster, number % 3 + 1, name, partitions=20)
+                error, message = creation(cluster, number % 3 + 1, name, partitions=20)
                 assert time.monotonic() - began < 30.0, "answered at once"
                 if error is Error.NONE:
                     made.add(name)
                 else:
-                    rejected[name] = error, words
-            assert len(rejected) >= 60, "there is no room for most of them"
+                    rejected[name] = error, message
+            assert len(rejected) >= 60, "no room for most of them"
             assert {error for error, _ in rejected.values()} == {Error.KAFKA_STORAGE_ERROR}
-            told = {words for _, words in rejected.values()}
-            assert all("metadata.db is full" in said and "Make room" in said for said in told), told
+            messages = {message for _, message in rejected.values()}
+            assert all("metadata.db is full" in message and "Make room" in message for message in messages), messages
             assert set(state.names(TOPICS)) == made
             loaded.wait_for_more(500)
             assert standing(loaded) == before
@@ -157,18 +157,18 @@ def test_a_full_disk_rejects_at_once_and_for_certain_and_costs_no_term(tmp_path:
             controller = loaded.controller()
             victim, survivor = (node_id for node_id in cluster.brokers if node_id != controller)
             cluster.kill(victim)
-            assert outcome(cluster, survivor, "large", partitions=2_000, replicas=1)[0] is Error.KAFKA_STORAGE_ERROR
+            assert creation(cluster, survivor, "large", partitions=2_000, replicas=1)[0] is Error.KAFKA_STORAGE_ERROR
             disk.make_room()
-            assert outcome(cluster, survivor, "after", partitions=3, replicas=2)[0] is Error.NONE
+            assert creation(cluster, survivor, "after", partitions=3, replicas=2)[0] is Error.NONE
             until(lambda: victim not in leaders(loaded, made), "new leaders")
             until(lambda: made | {"after"} <= topics_on(cluster, survivor), "the survivor to know")
             cluster.start_broker(victim)
-            loaded.wait_until_whole()
+            loaded.wait_until_healthy()
             assert standing(loaded)[:2] == before[:2]
             assert set(state.names(TOPICS)) == made | {"after"}
-        said = [line for each in cluster.brokers.values() for line in each.log_file.read_text().splitlines()]
-        assert len([line for line in said if "metadata changes are rejected" in line]) == 1, "not once a try"
-        loaded.judge(foreseen="metadata changes are rejected")
+        lines = [line for each in cluster.brokers.values() for line in each.log_file.read_text().splitlines()]
+        assert len([line for line in lines if "metadata changes are rejected" in line]) == 1, "not once a try"
+        loaded.check_records(foreseen="metadata changes are rejected")
 
 
 def standing(loaded: LoadedCluster) -> tuple[int, int, dict[int, int]]:
@@ -181,14 +181,16 @@ def leaders(loaded: LoadedCluster, topics: set[str]) -> set[int]:
     return {leader for topic in topics for leader in loaded.state.leaders(topic).values()}
 
 
-def outcome(cluster: ProcessCluster, node_id: int, topic: str, partitions: int, replicas: int = 3) -> tuple[Error, str]:
+def creation(
+    cluster: ProcessCluster, node_id: int, topic: str, partitions: int, replicas: int = 3
+) -> tuple[Error, str]:
     """The result of CreateTopics at exactly this broker. A client would send it to the broker that Metadata names as
     the controller: that broker may be dead and still be in Metadata, because there is no space to store its removal."""
     new = CreateTopicsRequest.CreatableTopic(name=topic, num_partitions=partitions, replication_factor=replicas)
     with dial(cluster, node_id) as wire:
         answer = wire.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[new], timeout_ms=10_000))
-    [told] = answer.topics
-    return Error.of(told.error_code), told.error_message or ""
+    [created] = answer.topics
+    return Error.of(created.error_code), created.error_message or ""
 
 
 def topics_on(cluster: ProcessCluster, node_id: int) -> set[str]:
@@ -205,7 +207,7 @@ def limit_files(cluster: ProcessCluster, limit_bytes: int) -> None:
         resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE, (limit_bytes, hard))
 
 
-def test_a_store_that_cannot_be_written_rejects_what_does_not_fit_and_nothing_is_half_made(
+def test_a_full_store_rejects_changes_and_stores_none_in_part(
     on_sqlite: ProcessCluster,
 ) -> None:
     asking, file = admin(on_sqlite), on_sqlite.folder / "metadata.db"
@@ -219,7 +221,7 @@ def test_a_store_that_cannot_be_written_rejects_what_does_not_fit_and_nothing_is
         assert set(state.replicas("before")) == {0, 1, 2}
     until(partial(made, asking, "small"), "a topic that fits")
     limit_files(on_sqlite, resource.RLIM_INFINITY)
-    until(partial(made, asking, "large-again"), "room again")
+    until(partial(made, asking, "large-again"), "free space again")
     until(partial(knows, asking, {"before", "small", "large-again"}), "all to know")
     assert all(broker.running for broker in on_sqlite.brokers.values())
 
@@ -241,7 +243,7 @@ def knows(asking: AdminClient, topics: set[str]) -> bool:
 
 
 @pytest.mark.parametrize("how", ["torn", "emptied", "missing beside its log"])
-def test_a_damaged_file_is_rejected_and_left_as_it_is(on_sqlite: ProcessCluster, how: str) -> None:
+def test_a_corrupt_file_is_rejected_and_left_as_it_is(on_sqlite: ProcessCluster, how: str) -> None:
     """A new, empty store is never created in its place: a cluster without its topics would delete their data."""
     create(admin(on_sqlite), "precious")
     for node_id in on_sqlite.brokers:

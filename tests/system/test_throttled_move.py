@@ -41,8 +41,8 @@ def test_a_replica_that_catches_up_takes_as_long_as_the_rate_says(side: str) -> 
 
 async def _made(cluster: Cluster) -> None:
     async with AdminClient.of(cluster.bootstrap_servers) as admin:
-        [outcome] = (await admin.create_topics([NewTopic(name=TOPIC, assignments={0: [1]})])).values()
-        outcome.raise_for_error()
+        [result] = (await admin.create_topics([NewTopic(name=TOPIC, assignments={0: [1]})])).values()
+        result.raise_for_error()
 
 
 async def _moved(cluster: Cluster, producer: Producer, side: str) -> float:
@@ -54,9 +54,9 @@ async def _moved(cluster: Cluster, producer: Producer, side: str) -> float:
             ConfigResource(ConfigResourceType.BROKER, ""): rate,
             ConfigResource(ConfigResourceType.TOPIC, TOPIC): whose,
         }
-        for outcome in (await admin.alter_configs(changes)).values():
-            outcome.raise_for_error()
-        await asyncio.to_thread(_wait_until_obeyed, cluster, side)
+        for result in (await admin.alter_configs(changes)).values():
+            result.raise_for_error()
+        await asyncio.to_thread(_wait_until_applied, cluster, side)
         started = time.monotonic()
         await admin.reassign_partitions({TopicPartition(TOPIC, 0): [1, 2]})
         while time.monotonic() - started < 60:
@@ -68,6 +68,6 @@ async def _moved(cluster: Cluster, producer: Producer, side: str) -> float:
     raise AssertionError("broker 2 never caught up")
 
 
-def _wait_until_obeyed(cluster: Cluster, side: str) -> None:
+def _wait_until_applied(cluster: Cluster, side: str) -> None:
     node = cluster.nodes[1 if side == "leader" else 2]
     until(lambda: getattr(node.components.data.replicas.throttles, side).is_set, "the throttle")

@@ -149,12 +149,12 @@ def test_stores_of_keytool_and_certificates_that_change_under_a_producer(cluster
         until(lambda: certificate(cluster) not in seen, "the certificate of the replaced file")
         produce()
     assert lost == []
-    newcomer = Producer(given)
-    newcomer.produce("renewed", b"from who came later")
-    assert newcomer.flush(30) == 0
+    late_producer = Producer(given)
+    late_producer.produce("renewed", b"from a later producer")
+    assert late_producer.flush(30) == 0
 
 
-def test_a_keystore_for_somebody_else_is_rejected(cluster: Cluster, stores: Stores) -> None:
+def test_a_keystore_with_another_name_is_rejected(cluster: Cluster, stores: Stores) -> None:
     admin, before = AdminClient(settings(cluster, stores)), certificate(cluster)
     with pytest.raises(KafkaException, match=r"for CN=other,O=Signal Box.*ssl\.allow\.dn\.changes"):
         set_again(admin, stores.signed("other", "CN=other,O=Signal Box"))

@@ -65,7 +65,7 @@ def every_client_address(cluster: Cluster) -> list[str]:
     return cluster.bootstrap_servers.split(",")
 
 
-def test_an_admin_is_told_why(admin: AdminClient) -> None:
+def test_the_error_names_the_reason(admin: AdminClient) -> None:
     with pytest.raises(KafkaException, match="three are enough") as rejected:
         admin.create_topics([NewTopic("wide", 4, 3)])["wide"].result(20)
     assert rejected.value.args[0].code() == Error.POLICY_VIOLATION
@@ -90,7 +90,7 @@ def test_metadata_fails_at_once_on_every_broker(cluster: Cluster, version: int) 
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_find_coordinator_says_which_topic_cannot_be_made(cluster: Cluster, version: int) -> None:
+def test_find_coordinator_names_the_topic_that_cannot_be_created(cluster: Cluster, version: int) -> None:
     for address in every_client_address(cluster):
         with Wire(address) as wire:
             request = FindCoordinatorRequest(coordinator_keys=["g"])

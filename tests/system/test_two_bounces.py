@@ -81,7 +81,7 @@ def stored_by_brokers(loaded: LoadedCluster) -> list[str]:
     return [path for _, path in json.loads(entry.data)["changed"]] if entry is not None and entry.data else []
 
 
-async def told_by(address: str) -> tuple[dict[str, str | None], set[str], set[str]]:
+async def metadata_of(address: str) -> tuple[dict[str, str | None], set[str], set[str]]:
     """What one broker returns: the topic's own configs, the users, and the principals in the ACLs of the shared
     resource."""
     async with own.AdminClient.of(address) as admin:
@@ -105,7 +105,7 @@ def assert_nothing_is_lost(loaded: LoadedCluster, admins: Sequence[SteadyAdmin])
     topics = {name for admin in admins for name in admin.made.topics}
 
     def tells_all(address: str) -> bool:
-        return asyncio.run(told_by(address)) == (values, users, principals)
+        return asyncio.run(metadata_of(address)) == (values, users, principals)
 
     def has_topics(node_id: int) -> bool:
         return topics <= {each.name for each in metadata(loaded, node_id).topics}
@@ -147,7 +147,7 @@ def test_two_bounces_to_forwarding(tmp_path: Path, store: str) -> None:
             assert stored_by_brokers(loaded) == []
         assert_nothing_is_lost(loaded, _together(admins, again))
         assert loaded.longest_silence_s() < 10
-        loaded.judge()
+        loaded.check_records()
 
 
 def _together(before: Sequence[SteadyAdmin], after: Sequence[SteadyAdmin]) -> Sequence[SteadyAdmin]:

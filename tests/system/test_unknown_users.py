@@ -81,12 +81,12 @@ def shown(cluster: ProcessCluster, node_id: int, mechanism: str, name: str, *, t
         final = exchange.respond(challenge)
         assert final is not None
         rejected = wire.ask(ApiKey.SASL_AUTHENTICATE, 2, SaslAuthenticateRequest(auth_bytes=final))
-        told = parse_server_first(challenge)
+        server_first = parse_server_first(challenge)
         return Shown(
-            told.salt,
-            told.iterations,
+            server_first.salt,
+            server_first.iterations,
             rejected.error_message,
-            (first.error_code, len(told.nonce), rejected.error_code, len(rejected.auth_bytes)),
+            (first.error_code, len(server_first.nonce), rejected.error_code, len(rejected.auth_bytes)),
         )
 
 

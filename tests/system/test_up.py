@@ -59,7 +59,7 @@ def test_three_brokers_come_up_serve_and_go(up: subprocess.Popen[str], tmp_path:
 
 
 @pytest.mark.spec("F15", "M3")
-def test_between_brokers_nobody_else_is_heard(up: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_the_brokers_listeners_reject_other_clients(up: subprocess.Popen[str], tmp_path: Path) -> None:
     """A forged UpdateMetadata on the brokers' listeners is rejected; the password is in a file that only its owner may
     read."""
     assert up.stdout is not None

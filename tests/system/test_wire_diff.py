@@ -22,13 +22,13 @@ def test_every_difference_has_a_row_and_every_row_a_difference(tmp_path: Path) -
     command("mvn")
     rows = list(read_conformance(CONFORMANCE).answers)
     with both_sides(tmp_path) as (ours, kafka):
-        outcomes = list(ask_all(ours, kafka, QUESTIONS, rows))
+        comparisons = list(ask_all(ours, kafka, QUESTIONS, rows))
         both = ours.versions.keys() & kafka.versions.keys()
-    print(summary(outcomes))
-    unexplained = [(each.label, each.differences) for each in outcomes if not each.explained]
+    print(summary(comparisons))
+    unexplained = [(each.label, each.differences) for each in comparisons if not each.explained]
     assert unexplained == []
-    assert unused(rows, outcomes) == []
-    assert len(outcomes) >= 200
+    assert unused(rows, comparisons) == []
+    assert len(comparisons) >= 200
     assert both <= {question.api for question in QUESTIONS}, "an API that both serve is not asked"
 
 
@@ -38,9 +38,9 @@ def test_a_difference_without_a_row_is_seen() -> None:
     assert compare("Fetch v4: from the end", ours, ours, [row]).equal
     assert compare("Fetch v4: from the end", ours, kafka, [row]).explained
     for label in ("Fetch v4: from the start", "Produce v4: from the end"):
-        outcome = compare(label, ours, kafka, [row])
-        assert (outcome.equal, outcome.explained) == (False, False)
-    assert summary([outcome]) == "0 equal, 1 differ (0 with a row)"
+        comparison = compare(label, ours, kafka, [row])
+        assert (comparison.equal, comparison.explained) == (False, False)
+    assert summary([comparison]) == "0 equal, 1 differ (0 with a row)"
 
 
 def test_what_one_side_lacks_is_one_difference() -> None:

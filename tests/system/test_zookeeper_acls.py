@@ -57,7 +57,7 @@ class OnZooKeeper:
         entity = ("--entity-type", "users", "--entity-name", user)
         return kafka39("kafka.admin.ConfigCommand", "--zookeeper", self.connect, *entity, *arguments)
 
-    def told(self, topic: str) -> set[str]:
+    def principals(self, topic: str) -> set[str]:
         """Principals that have an ACL on a topic, as Signalbox brokers return them."""
         wanted = AclBindingFilter(
             ResourceType.TOPIC,
@@ -105,7 +105,7 @@ def test_kafkas_own_tool_reads_our_acls(kept: OnZooKeeper) -> None:
     assert "operation=ALTER_CONFIGS, permissionType=ALLOW" in listed
 
 
-def test_kafkas_own_shell_reads_what_guards_the_cluster(kept: OnZooKeeper) -> None:
+def test_kafkas_own_shell_reads_acls_and_users(kept: OnZooKeeper) -> None:
     """ACLs, users and change notifications, under Kafka's names and in its format."""
     kept.allow("User:ours", "shown")
     kept.allow("User:ours", "shown-", ResourcePatternType.PREFIXED)
@@ -131,19 +131,19 @@ def test_kafkas_own_shell_reads_what_guards_the_cluster(kept: OnZooKeeper) -> No
     assert kafkas <= top
 
 
-def test_we_obey_what_kafkas_own_tool_writes_beside_us(kept: OnZooKeeper) -> None:
+def test_acls_that_kafkas_own_tool_writes_are_applied(kept: OnZooKeeper) -> None:
     kept.allow("User:ours", "shared")
     theirs = ("--allow-principal", "User:theirs", "--operation", "Read", "--topic", "shared")
     kept.acls("--add", *theirs)
-    assert kept.told("shared") == {"User:ours", "User:theirs"}
+    assert kept.principals("shared") == {"User:ours", "User:theirs"}
     # The active controller did not write this: its own next change must neither overwrite it nor fail permanently.
     until(partial(_allowed, kept, "User:again", "shared"), "the next change")
-    assert kept.told("shared") == {"User:ours", "User:theirs", "User:again"}
+    assert kept.principals("shared") == {"User:ours", "User:theirs", "User:again"}
     prefixed = ("--allow-principal", "User:theirs", "--operation", "All", "--topic", "shar")
     kept.acls("--add", *prefixed, "--resource-pattern-type", "prefixed")
-    assert kept.told("shar") == {"User:theirs"}
+    assert kept.principals("shar") == {"User:theirs"}
     kept.acls("--remove", "--force", *theirs)
-    assert kept.told("shared") == {"User:ours", "User:again"}
+    assert kept.principals("shared") == {"User:ours", "User:again"}
 
 
 def _allowed(kept: OnZooKeeper, user: str, topic: str) -> bool:

@@ -26,7 +26,7 @@ from tests.system import provision
 from tests.system.clusters import QUICK, admin_without
 from tests.system.loaded import PARTITIONS, SESSION_S, TOPIC, LoadedCluster, loaded_cluster
 from tests.system.test_kill import (  # run here on this file's `loaded`
-    test_a_controller_that_sleeps_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
+    test_a_controller_paused_longer_than_its_session_is_fenced as test_a_sleeping_controller_is_fenced,
 )
 from tests.waiting import until
 
@@ -50,8 +50,8 @@ def test_a_killed_controller_is_followed_and_nothing_is_lost(loaded: LoadedClust
         until(lambda: victim not in loaded.state.leaders(TOPIC).values(), "new leaders")
         loaded.wait_for_more(500)
         loaded.cluster.start_broker(victim)
-        loaded.wait_until_whole()
-    loaded.judge()
+        loaded.wait_until_healthy()
+    loaded.check_records()
 
 
 def test_a_killed_controller_is_replaced_long_before_its_session_ends(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_killed_controller_is_replaced_long_before_its_session_ends(tmp_path: 
             until(lambda: victim not in state.leaders(TOPIC).values(), "new leaders", timeout_s=10)
             create(admin_without(cluster, victim), "after-it", replicas=2)
             cluster.start_broker(victim)
-            until(lambda: not state.what_is_missing(3), "a whole cluster")
+            until(lambda: not state.what_is_missing(3), "a healthy cluster")
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
                     server.start()
                 for server in servers[:2]:
                     server.wait()
-                loaded.wait_until_whole()
+                loaded.wait_until_healthy()
                 create(admin, "whole-again")
                 for server in servers:
                     server.kill()
@@ -119,8 +119,8 @@ def test_an_ensemble_loses_its_servers_one_after_another_and_all_at_once(tmp_pat
                 for server in servers:
                     server.wait()
                 create(admin, "after-all")
-                loaded.wait_until_whole()
-            loaded.judge()
+                loaded.wait_until_healthy()
+            loaded.check_records()
 
 
 def create(admin: AdminClient, topic: str, replicas: int = 3) -> None:

@@ -54,7 +54,7 @@ def test_a_killed_broker_is_followed_at_once(running: tuple[ProcessCluster, Stat
 def follow(cluster: ProcessCluster, state: StateReader, role: str) -> float:
     """Seconds from the kill until a topic was created and every partition had acknowledged a record."""
     until(lambda: set(state.leaders(TOPIC).values()) == {1, 2, 3}, "a partition for everybody")
-    until(lambda: not state.what_is_missing(3), "a whole cluster")
+    until(lambda: not state.what_is_missing(3), "a healthy cluster")
     controller, epoch = state.controller_id(), state.controller_epoch()
     victim = controller if role == "controller" else next(each for each in cluster.brokers if each != controller)
     alive = ",".join(each.address("CLIENT") for each in cluster.brokers.values() if each.node_id != victim)

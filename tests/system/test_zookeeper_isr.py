@@ -103,7 +103,7 @@ def test_what_a_leader_of_kafkas_wrote_shows_on_every_broker(running: tuple[Proc
     notify(zookeeper, (TOPIC, 0), ("gone", 0), ("../../controller", 7), (TOPIC, 2))
     until(lambda: shown(cluster, 0) == dict.fromkeys(BROKERS, isr), "the ISR on all brokers")
     until(lambda: zookeeper.get_children(NOTIFICATIONS) == [], "no notification any more")
-    assert shown(cluster, 1) == dict.fromkeys(BROKERS, BROKERS), "nobody told of it"
+    assert shown(cluster, 1) == dict.fromkeys(BROKERS, BROKERS), "without a notification"
     assert shown(cluster, 2) == dict.fromkeys(BROKERS, BROKERS)
     assert term(zookeeper) == before
     state, version = stored(zookeeper, 0)
@@ -149,11 +149,11 @@ def test_what_is_left_over_is_read_and_removed_at_an_election(running: tuple[Pro
     assert int(term(zookeeper)[1]) == epoch + 1
     until(lambda: set(shown(cluster, led)) == {other, last}, "the others know")
     cluster.start_broker(controller)
-    until(lambda: shown(cluster, led) == dict.fromkeys(BROKERS, BROKERS), "a whole cluster")
+    until(lambda: shown(cluster, led) == dict.fromkeys(BROKERS, BROKERS), "a healthy cluster")
 
 
 @pytest.mark.spec("M3")
-def test_a_controller_never_writes_over_what_a_leader_wrote(running: tuple[ProcessCluster, KazooClient]) -> None:
+def test_a_controller_never_overwrites_the_state_of_a_leader(running: tuple[ProcessCluster, KazooClient]) -> None:
     """A leader changes its ISR and dies before it notifies the controller: the next leader is from that ISR, in the
     same controller epoch."""
     cluster, zookeeper = running
@@ -162,13 +162,13 @@ def test_a_controller_never_writes_over_what_a_leader_wrote(running: tuple[Proce
     leader = stored(zookeeper, led)[0]["leader"]
     last = next(each for each in BROKERS if each not in (leader, controller))
     preferred = next(each for each in _replicas(zookeeper, led) if each != leader)
-    heir = last if preferred == controller else controller
-    write_isr(zookeeper, led, [leader, heir])
+    next_leader = last if preferred == controller else controller
+    write_isr(zookeeper, led, [leader, next_leader])
     cluster.kill(leader)
-    until(lambda: stored(zookeeper, led)[0]["leader"] == heir, f"broker {heir} leads")
+    until(lambda: stored(zookeeper, led)[0]["leader"] == next_leader, f"broker {next_leader} leads")
     assert term(zookeeper) == before
     cluster.start_broker(leader)
-    until(lambda: shown(cluster, led) == dict.fromkeys(BROKERS, BROKERS), "a whole cluster")
+    until(lambda: shown(cluster, led) == dict.fromkeys(BROKERS, BROKERS), "a healthy cluster")
     assert "Traceback" not in log_of(cluster, controller)
 
 

@@ -72,7 +72,7 @@ def kafka_broker(folder: Path, connect: str) -> Iterator[str]:
             process.wait()
 
 
-def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: Path) -> None:
+def test_a_broker_of_kafka_reads_our_cluster_and_follows_our_controller(tmp_path: Path) -> None:
     provision.zookeeper()
     with ensemble(tmp_path / "ensemble") as (server,):
         connect = f"{server.address}/kafka"
@@ -84,10 +84,10 @@ def test_a_broker_of_kafka_reads_our_cluster_and_obeys_our_controller(tmp_path: 
             with state_in_zookeeper(connect) as state, kafka_broker(tmp_path, connect) as address:
                 controller, epoch = state.controller_id(), state.controller_epoch()
                 until(lambda: knows(address) == {1, 2, 3, _KAFKAS_ID}, "all brokers", timeout_s=_READY_S)
-                told = metadata(address)
-                assert told.controller_id == controller
-                assert told.cluster_id == own.list_topics(timeout=20).cluster_id
-                assert led(told, "read-by-kafka") == state.leaders("read-by-kafka")
+                response = metadata(address)
+                assert response.controller_id == controller
+                assert response.cluster_id == own.list_topics(timeout=20).cluster_id
+                assert led(response, "read-by-kafka") == state.leaders("read-by-kafka")
                 assert described(address, "read-by-kafka") == {"retention.ms": "3600000", "min.insync.replicas": "2"}
 
                 # Changes that are made while it runs reach it too, and Signalbox's brokers list it as one of the
@@ -153,9 +153,9 @@ def knows(address: str) -> set[int]:
         return set()
 
 
-def led(told: Any, topic: str) -> dict[int, int]:
+def led(response: Any, topic: str) -> dict[int, int]:
     """The leader of each partition; empty if the topic does not exist."""
-    found = [each for each in told.topics if each.name == topic]
+    found = [each for each in response.topics if each.name == topic]
     return {part.partition_index: part.leader_id for each in found for part in each.partitions}
 
 

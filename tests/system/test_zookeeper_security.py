@@ -120,7 +120,7 @@ def acls(client: KazooClient, path: str) -> set[tuple[str, str, int]]:
 
 
 @pytest.fixture
-def stranger(guarded: Guarded) -> Iterator[KazooClient]:
+def unauthenticated(guarded: Guarded) -> Iterator[KazooClient]:
     """An unauthenticated client on the plain port."""
     client = KazooClient(guarded.plain)
     client.start(10)
@@ -130,25 +130,25 @@ def stranger(guarded: Guarded) -> Iterator[KazooClient]:
 
 
 @pytest.mark.parametrize("kind", ["PEM", "PKCS12"])
-def test_a_certificate_is_an_identity(guarded: Guarded, stranger: KazooClient, kind: str) -> None:
+def test_a_certificate_is_an_identity(guarded: Guarded, unauthenticated: KazooClient, kind: str) -> None:
     connect = {"zookeeper.connect": f"{guarded.secure}/tls-{kind}"}
     make_entries(guarded.tls(kind) | connect | _ACLS, "/config/users/alice", "/config/topics/t")
     name = "CN=broker,O=Signal\\, Box,C=DE"
-    assert acls(stranger, f"/tls-{kind}/config/topics/t") == {("x509", name, 31), ("world", "anyone", 1)}
-    for look in (stranger.get, stranger.get_acls, stranger.get_children):
+    assert acls(unauthenticated, f"/tls-{kind}/config/topics/t") == {("x509", name, 31), ("world", "anyone", 1)}
+    for look in (unauthenticated.get, unauthenticated.get_acls, unauthenticated.get_children):
         with pytest.raises(NoAuthError):
             look(f"/tls-{kind}/config/users/alice")
 
 
-def test_a_login_is_an_identity(guarded: Guarded, stranger: KazooClient) -> None:
+def test_a_login_is_an_identity(guarded: Guarded, unauthenticated: KazooClient) -> None:
     connect = {"zookeeper.connect": f"{guarded.plain}/login"}
     make_entries(guarded.jaas() | connect | _ACLS, "/config/users/alice", "/brokers/topics/t")
     with pytest.raises(NoAuthError):
-        stranger.get("/login/config/users/alice")
-    assert acls(stranger, "/login/brokers/topics/t") == {("sasl", "broker", 31), ("world", "anyone", 1)}
-    assert acls(stranger, "/login/consumers") == {("world", "anyone", 31)}, "old consumers write there"
-    assert stranger.get("/login/brokers/topics/t")[0] == b"{}"
-    for change in (stranger.delete, lambda path: stranger.set(path, b"x")):
+        unauthenticated.get("/login/config/users/alice")
+    assert acls(unauthenticated, "/login/brokers/topics/t") == {("sasl", "broker", 31), ("world", "anyone", 1)}
+    assert acls(unauthenticated, "/login/consumers") == {("world", "anyone", 31)}, "old consumers write there"
+    assert unauthenticated.get("/login/brokers/topics/t")[0] == b"{}"
+    for change in (unauthenticated.delete, lambda path: unauthenticated.set(path, b"x")):
         with pytest.raises(NoAuthError):
             change("/login/brokers/topics/t")
 
@@ -163,16 +163,16 @@ def test_another_section_by_javas_property(guarded: Guarded, monkeypatch: pytest
     ("case", "gist"),
     [
         ("wrong password", "the login of 'broker' at ZooKeeper failed"),
-        ("stranger's certificate", "CERTIFICATE_VERIFY_FAILED"),
+        ("untrusted certificate", "CERTIFICATE_VERIFY_FAILED"),
         ("plain on the TLS port", "no ZooKeeper at"),
         ("TLS on the plain port", "no ZooKeeper at"),
         ("no common version", "no ZooKeeper at"),
     ],
 )
-def test_who_is_not_let_in_is_told_why(guarded: Guarded, case: str, gist: str) -> None:
+def test_a_rejected_client_gets_the_reason(guarded: Guarded, case: str, gist: str) -> None:
     given = {
         "wrong password": guarded.jaas("guessed") | {"zookeeper.connect": guarded.plain},
-        "stranger's certificate": guarded.tls(authority=Authority("other")) | {"zookeeper.connect": guarded.secure},
+        "untrusted certificate": guarded.tls(authority=Authority("other")) | {"zookeeper.connect": guarded.secure},
         "plain on the TLS port": {"zookeeper.connect": guarded.secure},
         "TLS on the plain port": guarded.tls() | {"zookeeper.connect": guarded.plain},
         "no common version": guarded.tls()
@@ -187,20 +187,22 @@ def test_who_is_not_let_in_is_told_why(guarded: Guarded, case: str, gist: str) -
     assert "guessed" not in str(rejected.value)
 
 
-def test_a_cluster_keeps_its_metadata_to_itself(guarded: Guarded, stranger: KazooClient, tmp_path: Path) -> None:
+def test_a_cluster_keeps_its_metadata_to_itself(guarded: Guarded, unauthenticated: KazooClient, tmp_path: Path) -> None:
     """Brokers with certificates and a login: they elect a controller, store changes and receive them; unauthenticated
     clients may read everything but secrets."""
     store = {"signalbox.metadata.store": f"zookeeper:{guarded.secure}/cluster", "zookeeper.ssl.cipher.suites": _SUITE}
     overrides = {**QUICK, **store, **guarded.tls("PKCS12"), **guarded.jaas(), **_ACLS}
     with ProcessCluster(tmp_path, 3, overrides=overrides) as cluster:
         create(AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2}), "guarded")
-        assert set(stranger.get_children("/cluster/brokers/ids")) == {"1", "2", "3"}
-        assert "guarded" in stranger.get_children("/cluster/brokers/topics")
-        owners = {scheme for scheme, _, permissions in acls(stranger, "/cluster/controller") if permissions == 31}
+        assert set(unauthenticated.get_children("/cluster/brokers/ids")) == {"1", "2", "3"}
+        assert "guarded" in unauthenticated.get_children("/cluster/brokers/topics")
+        owners = {
+            scheme for scheme, _, permissions in acls(unauthenticated, "/cluster/controller") if permissions == 31
+        }
         assert owners == {"x509", "sasl"}
         with pytest.raises(NoAuthError):
-            stranger.get_children("/cluster/config/users")
+            unauthenticated.get_children("/cluster/config/users")
         with pytest.raises(NoAuthError):
-            stranger.get("/cluster/signalbox_salt_secret")
+            unauthenticated.get("/cluster/signalbox_salt_secret")
         with pytest.raises(NoAuthError):
-            stranger.delete("/cluster/controller")
+            unauthenticated.delete("/cluster/controller")

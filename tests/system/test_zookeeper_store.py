@@ -186,7 +186,7 @@ def test_any_number_of_requests_may_wait_for_a_server_that_is_away(tmp_path: Pat
         asyncio.run(asyncio.wait_for(scenario(only), 60))
 
 
-def test_nobody_there_is_said_within_the_connection_timeout(tmp_path: Path) -> None:
+def test_an_absent_server_is_reported_within_the_connection_timeout(tmp_path: Path) -> None:
     async def scenario() -> None:
         access = ZooKeeperAccess(connection_timeout_ms=300)
         store = ZooKeeperMetadataStore(parse_connect_string("127.0.0.1:1"), access)

@@ -84,7 +84,7 @@ async def data_channel(budget_us: int = 100) -> AsyncIterator[tuple[DataLoop, Ow
 
 async def until(holds: Callable[[], bool]) -> None:
     """Runs the loop until `holds` is true; the test's own timeout limits it."""
-    while not holds():  # noqa: ASYNC110 - the test needs the turns of the loop
+    while not holds():  # noqa: ASYNC110 - the test needs the iterations of the loop
         await asyncio.sleep(0)
 
 

@@ -15,11 +15,11 @@ from tests.transport.loopback import data_channel, framed, read_frame, until
 def test_a_small_answer_leaves_before_the_call_returns() -> None:
     async def main() -> None:
         async with data_channel() as (loop, owner, client):
-            turns = loop.turns
+            iterations = loop.iterations
             owner.send(b"now")
             assert owner.channel.bytes_out == 7
             assert client.recv(100) == framed(b"now")
-            assert loop.turns == turns
+            assert loop.iterations == iterations
 
     asyncio.run(main())
 

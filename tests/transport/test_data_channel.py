@@ -43,7 +43,7 @@ def test_one_byte_at_a_time() -> None:
     asyncio.run(main())
 
 
-def test_a_burst_of_requests_is_served_in_turns() -> None:
+def test_a_burst_of_requests_is_served_in_several_iterations() -> None:
     """One read returns all of them: asyncio polls the control plane many times before the last one is answered."""
 
     async def main() -> None:
@@ -94,10 +94,10 @@ def test_a_muted_channel_delivers_nothing_and_does_not_spin() -> None:
             client.send(framed(b"3"))
             for _ in range(5):
                 await asyncio.sleep(0)
-            turns = loop.turns
+            iterations = loop.iterations
             for _ in range(50):
                 await asyncio.sleep(0)
-            assert loop.turns == turns
+            assert loop.iterations == iterations
             assert owner.frames.empty()
             owner.channel.unmute()
             assert await owner.frames.get() == b"2"
@@ -196,7 +196,7 @@ def test_close_after_flush_sends_first() -> None:
         async with data_channel() as (_, owner, client):
             owner.send(bytes(5_000_000))
             owner.channel.close_after_flush("served")
-            client.send(framed(b"nobody listens"))
+            client.send(framed(b"not read"))
             assert len(await read_frame(client)) == 5_000_000
             assert await owner.closed == "served"
             assert owner.frames.empty()

@@ -80,7 +80,7 @@ def test_left_over_events_come_before_new_ones() -> None:
     asyncio.run(main())
 
 
-def test_a_turn_handles_events_then_its_end_then_sends() -> None:
+def test_an_iteration_handles_events_then_runs_end_callbacks_then_sends() -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop(), budget_us=1_000_000)
@@ -90,7 +90,7 @@ def test_a_turn_handles_events_then_its_end_then_sends() -> None:
                 self.ours.recv(1)
                 self.log.append("event")
                 self.loop.flush_soon(Sender(self.log))
-                self.loop.at_turn_end(lambda: self.log.append("end"))
+                self.loop.at_iteration_end(lambda: self.log.append("end"))
 
         workers = [Requester(loop, 0, log) for _ in range(2)]
         for worker in workers:
@@ -104,22 +104,22 @@ def test_a_turn_handles_events_then_its_end_then_sends() -> None:
     asyncio.run(main())
 
 
-def test_work_from_outside_a_turn_starts_one() -> None:
+def test_work_from_outside_an_iteration_starts_one() -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop())
         loop.flush_soon(Sender(log))
-        loop.at_turn_end(lambda: log.append("end"))
+        loop.at_iteration_end(lambda: log.append("end"))
         loop.run_soon(lambda: log.append("run"))
         await asyncio.sleep(0)
         assert log == ["run", "end", "flush"]
-        assert loop.turns == 1
+        assert loop.iterations == 1
         loop.close()
 
     asyncio.run(main())
 
 
-def test_work_beyond_the_budget_waits_for_the_next_turn() -> None:
+def test_work_beyond_the_budget_waits_for_the_next_iteration() -> None:
     async def main() -> None:
         log: list[str] = []
         loop = DataLoop(asyncio.get_running_loop(), budget_us=1)
@@ -159,7 +159,7 @@ def test_work_without_end_does_not_keep_events_waiting() -> None:
     asyncio.run(main())
 
 
-def test_a_turn_is_overdue_after_twice_its_budget() -> None:
+def test_an_iteration_is_overdue_after_twice_its_budget() -> None:
     async def main() -> None:
         seen: list[bool] = []
         loop = DataLoop(asyncio.get_running_loop(), budget_us=20_000)
@@ -205,14 +205,14 @@ def test_an_event_of_a_member_that_left_is_dropped() -> None:
     asyncio.run(main())
 
 
-def test_an_idle_loop_does_not_turn() -> None:
+def test_an_idle_loop_does_not_iterate() -> None:
     async def main() -> None:
         loop = DataLoop(asyncio.get_running_loop())
         worker = Worker(loop, 0, [])
-        turns = loop.turns
+        iterations = loop.iterations
         for _ in range(50):
             await asyncio.sleep(0)
-        assert loop.turns == turns
+        assert loop.iterations == iterations
         worker.close()
         loop.close()
         assert loop.closed
@@ -233,7 +233,7 @@ def test_an_exclusive_task_lets_asyncio_poll_but_no_other_member() -> None:
 
         loop.run_soon(lambda: loop.run_exclusively(work))
         worker.theirs.send(b"x")  # never read, so the socket stays ready
-        loop.at_turn_end(lambda: log.append("end"))
+        loop.at_iteration_end(lambda: log.append("end"))
         for _ in range(2):
             await asyncio.sleep(0)
             log.append("poll")

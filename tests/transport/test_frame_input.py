@@ -13,14 +13,14 @@ from tests.transport.loopback import framed
 
 
 class Input(FrameInput):
-    """Bytes come from `receive`; the test runs the turns."""
+    """Bytes come from `receive`; the test runs the callbacks of an iteration."""
 
     def __init__(self) -> None:
         super().__init__(FrameReader(BufferPool(), lambda frame, buffer: None, 1_000, self.enough))
         self.share = 0
         self.on_frame = lambda frame, buffer: self.deliver(bytes(frame))
         self.delivered: list[bytes] = []
-        self.turns: list[Callable[[], None]] = []
+        self.callbacks: list[Callable[[], None]] = []
         self.reads_on = 0
         self.ends: list[str] = []
         self.at_frame: Callable[[], None] = lambda: None
@@ -39,9 +39,9 @@ class Input(FrameInput):
         data = memoryview(b"".join(map(framed, frames)))
         self._reader.feed(data, 0, len(data))
 
-    def turn(self) -> None:
-        turns, self.turns = self.turns, []
-        for callback in turns:
+    def run_iteration(self) -> None:
+        callbacks, self.callbacks = self.callbacks, []
+        for callback in callbacks:
             callback()
 
     def close(self, reason: str) -> None:
@@ -52,36 +52,36 @@ class Input(FrameInput):
         self.close(reason)
 
     def _run_soon(self, callback: Callable[[], None]) -> None:
-        self.turns.append(callback)
+        self.callbacks.append(callback)
 
     def _resume_reading(self) -> None:
         self.reads_on += 1
 
 
-def test_a_muted_owner_gets_the_rest_in_a_turn_of_its_own() -> None:
+def test_a_muted_owner_gets_the_rest_in_an_iteration_of_its_own() -> None:
     channel = Input()
     channel.at_frame = channel.mute
     channel.receive(b"a", b"b", b"c")
     assert channel.delivered == [b"a"]
     channel.unmute()
     assert (channel.delivered, channel.muted) == ([b"a"], True), "not in the owner's own call"
-    channel.turn()
+    channel.run_iteration()
     assert channel.delivered == [b"a", b"b"]
     channel.unmute()
-    channel.turn()
+    channel.run_iteration()
     channel.unmute()
     assert (channel.delivered, channel.muted, channel.reads_on) == ([b"a", b"b", b"c"], False, 1)
 
 
-def test_an_overdue_channel_defers_its_backlog_to_another_turn() -> None:
+def test_an_overdue_channel_defers_its_backlog_to_another_iteration() -> None:
     channel = Input()
     channel.share = 2
     channel.receive(b"a", b"b", b"c", b"d", b"e")
     channel.defer_backlog()
     assert (channel.delivered, channel.muted) == ([b"a", b"b"], True), "nothing may overtake the rest"
-    channel.turn()
+    channel.run_iteration()
     assert channel.delivered == [b"a", b"b", b"c", b"d"]
-    channel.turn()
+    channel.run_iteration()
     assert (channel.delivered[4:], channel.muted, channel.reads_on) == ([b"e"], False, 1)
 
 
@@ -92,7 +92,7 @@ def test_a_muted_or_closed_channel_stops_without_deferring_its_backlog() -> None
         channel.receive(b"a", b"b")
         stop(channel)
         channel.defer_backlog()
-        assert channel.turns == []
+        assert channel.callbacks == []
 
 
 def test_a_held_channel_stays_muted_when_the_owner_unmutes() -> None:
@@ -100,11 +100,11 @@ def test_a_held_channel_stays_muted_when_the_owner_unmutes() -> None:
     channel.at_frame = channel.hold
     channel.receive(b"a", b"b")
     channel.unmute()
-    channel.turn()
+    channel.run_iteration()
     assert (channel.delivered, channel.muted) == ([b"a"], True)
     channel.at_frame = lambda: None
     channel.release_hold()
-    channel.turn()
+    channel.run_iteration()
     assert (channel.delivered, channel.muted) == ([b"a", b"b"], False)
 
 
@@ -125,7 +125,7 @@ def test_a_resumption_is_called_off(stop: str) -> None:
     channel.receive(b"a", b"b")
     channel.unmute()
     getattr(channel, stop)()
-    channel.turn()
+    channel.run_iteration()
     assert channel.delivered == [b"a"]
 
 
@@ -139,7 +139,7 @@ def test_a_fault_above_costs_the_connection(caplog: pytest.LogCaptureFixture) ->
 
     channel.at_frame = fail
     channel.unmute()
-    channel.turn()
+    channel.run_iteration()
     assert channel.ends == ["internal error: RuntimeError('a bug')"]
     assert "a bug" in caplog.text
 
@@ -149,6 +149,6 @@ def test_a_frame_that_is_too_large_is_the_peers_fault() -> None:
     channel.at_frame = channel.mute
     channel.receive(b"a", bytes(2_000))
     channel.unmute()
-    channel.turn()
+    channel.run_iteration()
     assert channel.fault == "frame_size"
     assert channel.ends == ["frame of 2000 bytes, at most 1000 are allowed"]

@@ -29,24 +29,24 @@ def thread_of(name: str) -> threading.Thread | None:
 
 def test_it_works_at_once_from_time_to_time_and_when_woken() -> None:
     refresher = Counting(0.05, 3600, None)
-    start_refresh_thread(refresher, refresher.wake, "keeper-a")
+    start_refresh_thread(refresher, refresher.wake, "refresher-a")
     for _ in range(2):
         assert refresher.worked.acquire(timeout=10)
     assert refresher.at[1] - refresher.at[0] >= 0.05
     refresher.wake.set()
     assert refresher.worked.acquire(timeout=10)
     assert refresher.at[2] - refresher.at[1] >= EARLIEST_SECONDS  # frequent wake-ups do not run it more often
-    thread = thread_of("keeper-a")
+    thread = thread_of("refresher-a")
     if thread is not None:
         thread.join(10)
-    assert thread_of("keeper-a") is None
+    assert thread_of("refresher-a") is None
 
 
-def test_it_ends_with_its_keeper() -> None:
+def test_it_ends_with_its_refresher() -> None:
     refresher = Counting()
-    start_refresh_thread(refresher, refresher.wake, "keeper-b")
+    start_refresh_thread(refresher, refresher.wake, "refresher-b")
     assert refresher.worked.acquire(timeout=10)
-    thread, forgotten = thread_of("keeper-b"), weakref.ref(refresher)
+    thread, forgotten = thread_of("refresher-b"), weakref.ref(refresher)
     del refresher
     gc.collect()
     assert thread is not None

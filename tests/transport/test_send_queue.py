@@ -114,7 +114,7 @@ def test_a_closed_peer_is_an_error(pair: tuple[socket.socket, socket.socket]) ->
         queue.flush(pair[0])
 
 
-def test_the_slice_that_was_handed_in_is_left_alone(pair: tuple[socket.socket, socket.socket], file: int) -> None:
+def test_the_slice_of_the_caller_is_not_changed(pair: tuple[socket.socket, socket.socket], file: int) -> None:
     piece = FileSlice(file, 0, 900_000)
     queue = SendQueue(STAGING, ALL_WARM)
     queue.append(piece, 900_000)

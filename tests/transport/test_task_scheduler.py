@@ -24,7 +24,7 @@ def slices_of(name: str, count: int, order: list[str]) -> None:
 
 
 @pytest.mark.spec("C5")
-def test_the_loop_turns_between_two_slices() -> None:
+def test_the_loop_runs_between_two_slices() -> None:
     async def main() -> None:
         order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
@@ -49,7 +49,7 @@ def test_the_rest_of_something_is_long_from_its_beginning() -> None:
     asyncio.run(main())
 
 
-def test_long_works_take_turns_and_short_ones_are_over_at_once() -> None:
+def test_long_tasks_alternate_and_short_ones_end_at_once() -> None:
     async def main() -> None:
         order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
@@ -81,7 +81,7 @@ def test_a_failed_task_does_not_stop_the_others(caplog: pytest.LogCaptureFixture
     assert "Unexpected error in a cooperative task" in caplog.text
 
 
-def test_a_work_knows_its_own_time_from_that_of_others() -> None:
+def test_the_time_of_a_task_excludes_that_of_others() -> None:
     async def run() -> None:
         scheduler, took = TaskScheduler(asyncio.get_running_loop()), []
 
@@ -97,8 +97,8 @@ def test_a_work_knows_its_own_time_from_that_of_others() -> None:
         while not took:
             _keep_the_thread(0.002)  # other work on this thread
             await asyncio.sleep(0)
-        whole = time.monotonic() - started
-        assert 0.006 <= took[0] < whole / 2
+        total = time.monotonic() - started
+        assert 0.006 <= took[0] < total / 2
 
     asyncio.run(run())
     started = own_time(time.monotonic)
@@ -109,7 +109,7 @@ def _keep_the_thread(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def test_work_that_long_work_begins_gives_way_to_the_loop_alone() -> None:
+def test_a_task_started_by_a_cooperative_task_yields_to_the_loop() -> None:
     async def main() -> None:
         order: list[str] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)

@@ -69,7 +69,7 @@ def test_frames_and_answers_through_tls() -> None:
     asyncio.run(main())
 
 
-def test_a_burst_of_requests_through_tls_is_served_in_turns() -> None:
+def test_a_burst_of_requests_through_tls_is_served_in_several_iterations() -> None:
     async def main() -> None:
         async with tls_channel() as (_, owner, client, context):
             numbers: list[int] = []

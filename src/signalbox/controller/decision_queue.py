@@ -116,7 +116,9 @@ class DecisionQueue:
         """The store had no room for an event batch."""
         self._full_reason = str(full)
         self._rejected_at_s = self._clock.monotonic()
-        self._fullness.failed(f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}")
+        self._fullness.failed(
+            f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}"
+        )
         undone = batch.undone
         if len(undone) > 1:
             self._put_back(undone)

@@ -32,13 +32,13 @@ class Acceptor(ABC):
         sock: socket.socket,
         wait_seconds: WaitSeconds,
         on_accepted: OnAccepted,
-        per_turn: int,
+        batch_size: int,
     ) -> None:
         self._asyncio_loop = loop
         self._sock = sock
         self._wait_seconds = wait_seconds
         self._on_accepted = on_accepted
-        self._per_turn = per_turn
+        self._batch_size = batch_size
         self._started = False
         self._paused_at: float | None = None
         self._paused_before = 0.0
@@ -70,10 +70,10 @@ class Acceptor(ABC):
     def _unwatch(self) -> None: ...
 
     def _accept_batch(self) -> None:
-        """Accept one batch: at most `per_turn` connections, and no longer than a slice (a new connection with TLS costs
-        ten times as much as one without)."""
+        """Accept one batch: at most `batch_size` connections, and no longer than a slice (a new connection with TLS
+        costs ten times as much as one without)."""
         deadline = self._asyncio_loop.time() + _SLICE_SECONDS
-        for _ in range(self._per_turn):
+        for _ in range(self._batch_size):
             if not self._started or self._paused_at is not None:
                 return
             wait = self._wait_seconds()

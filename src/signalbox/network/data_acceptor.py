@@ -1,6 +1,6 @@
 """The data plane's acceptor: a listening socket in the data loop.
 
-A turn of the data loop accepts at most 16 new connections of one listener, for one slice at most, so a storm of
+An iteration of the data loop accepts at most 16 new connections of one listener, for one slice at most, so a storm of
 connects cannot starve existing connections.
 """
 

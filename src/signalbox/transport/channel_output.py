@@ -1,7 +1,7 @@
 """The sending half of a connection in the data loop, on top of `frame_input.py`.
 
 A response is sent at once if nothing is queued before it. While several frames of one read are handled, the channel is
-*corked*, and their responses are sent together at the end of the turn. A failed send does not close the connection
+*corked*, and their responses are sent together at the end of the iteration. A failed send does not close the connection
 inside the call: a full socket and a dead one look the same until the flush, which the loop calls.
 """
 
@@ -106,7 +106,7 @@ class ChannelOutput(FrameInput):
                 records.fd, records.position + records_sent, records.size - records_sent, records.owner
             )
             self._queue.extend((remaining_records, tail) if tail else (remaining_records,), total - sent)
-            self._await_writable()  # the socket is full: another try in this turn would only cost a call
+            self._await_writable()  # the socket is full: another try in this iteration would only cost a call
             return
         self._queue.extend((head, records, tail) if tail else (head, records), total)
         self._queue.skip(sent)
@@ -162,7 +162,7 @@ class ChannelOutput(FrameInput):
         self.flush()
 
     def flush(self) -> None:
-        """Send what is queued. The loop calls it at the end of a turn and when the socket is writable again."""
+        """Send what is queued. The loop calls it at the end of an iteration and when the socket is writable again."""
         self._flushing = False
         queue = self._queue
         if self.closed or queue.uncached is not None:

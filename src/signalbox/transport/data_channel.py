@@ -169,7 +169,7 @@ class DataChannel(ChannelOutput):
 
     def _feed(self, view: memoryview, count: int) -> None:
         """Deliver any number of frames and parts of frames; their responses are sent together at the end of the
-        turn."""
+        iteration."""
         reader = self._reader
         self._corked = True
         try:

@@ -1,11 +1,11 @@
 """The data plane's event loop: a level-triggered epoll set, nested in asyncio and driven in slices.
 
-asyncio watches one file descriptor, the epoll set itself. When it is readable, one *turn* runs: events are handled
-until the budget (about 100 us) is used up, then the callbacks of the turn's end run (group appends), then responses are
-sent. A turn with budget left polls once more before it returns. What is left over stays in a ready list for the next
-turn. asyncio polls between two turns, so the control plane never waits longer than a slice (KIP-291; figures in docs).
-One handled event is the smallest slice, unless it runs `alone`: then it may call yield_if_due, and the set handles
-nothing else until it is complete.
+asyncio watches one file descriptor, the epoll set itself. When it is readable, one *iteration* runs: events are handled
+until the budget (about 100 us) is used up, then the callbacks for the end of the iteration run (group appends), then
+responses are sent. An iteration with budget left polls once more before it returns. What is left over stays in a ready
+list for the next iteration. asyncio polls between two iterations, so the control plane never waits longer than a slice
+(KIP-291; figures in docs). One handled event is the smallest slice, unless it runs exclusively: then it may call
+yield_if_due, and the set handles nothing else until it is complete.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Flushable(Protocol):
 
 class DataLoop:
     """One epoll set in one asyncio loop; `threads` are closed with it. `now` is the monotonic time at which the running
-    turn began."""
+    iteration began."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, budget_us: int = 100, threads: HandshakeThreads | None = None
@@ -61,11 +61,11 @@ class DataLoop:
         self._members: dict[int, Callable[[int], None]] = {}
         self._ready: list[tuple[int, int]] = []
         self._runnable: list[Callable[[], None]] = []
-        self._turn_end: list[Callable[[], None]] = []
+        self._end_callbacks: list[Callable[[], None]] = []
         self._dirty: list[Flushable] = []
-        self._scheduled_turn: asyncio.Handle | None = None
-        self._had_turn = False
-        self._in_turn = False
+        self._scheduled_iteration: asyncio.Handle | None = None
+        self._had_iteration = False
+        self._in_iteration = False
         self._events_first = False
         self._exclusive_task: CooperativeTask | None = None
         self._overdue_at = 0.0
@@ -74,9 +74,9 @@ class DataLoop:
         self.receive_view = memoryview(bytearray(SHARED_RECEIVE_BUFFER_BYTES))
         self.staging = memoryview(bytearray(_STAGING_BYTES))
         self.now = time.monotonic()
-        self.turns = 0
+        self.iterations = 0
         self.busy_seconds = 0.0
-        self.longest_turn_seconds = 0.0
+        self.longest_iteration_seconds = 0.0
         self.queue_seconds = 0.0
         loop.add_reader(self._epoll.fileno(), self._readable)
 
@@ -86,7 +86,7 @@ class DataLoop:
 
     @property
     def unsent(self) -> int:
-        """Connections with responses that wait for the end of the turn."""
+        """Connections with responses that wait for the end of the iteration."""
         return len(self._dirty)
 
     @property
@@ -108,9 +108,9 @@ class DataLoop:
             self._epoll.unregister(sock.fileno())
 
     def run_soon(self, callback: Callable[[], None]) -> None:
-        """Run `callback` within the budget of this turn or the next: for work without a socket event."""
+        """Run `callback` within the budget of this iteration or the next: for work without a socket event."""
         self._runnable.append(callback)
-        self._schedule_turn()
+        self._schedule_iteration()
 
     def run_exclusively(self, work: Callable[[], None]) -> None:
         """Run `work`, which may call yield_if_due (`common/cooperative_task.py`). While it has yielded, asyncio runs,
@@ -119,28 +119,28 @@ class DataLoop:
         self._exclusive_task = CooperativeTask(work)
         self._run_slice()
 
-    def at_turn_end(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once, after the events of the running turn (or of the next one), before responses are sent."""
-        self._turn_end.append(callback)
-        self._schedule_turn()
+    def at_iteration_end(self, callback: Callable[[], None]) -> None:
+        """Run `callback` once, after the events of the running (or the next) iteration, before responses are sent."""
+        self._end_callbacks.append(callback)
+        self._schedule_iteration()
 
     def flush_soon(self, member: Flushable) -> None:
-        """`member` has something to send: it is flushed once, at the end of the turn."""
+        """`member` has something to send: it is flushed once, at the end of the iteration."""
         self._dirty.append(member)
-        if not self._in_turn:
-            self._schedule_turn()
+        if not self._in_iteration:
+            self._schedule_iteration()
 
     def overdue(self) -> bool:
-        """Whether the connection that is being handled has used its share of this turn: the rest of its work goes into
-        `run_soon`."""
+        """Whether the connection that is being handled has used its share of this iteration: the rest of its work
+        goes into `run_soon`."""
         return time.monotonic() >= self._overdue_at
 
     def close(self) -> None:
         """Stop the loop. Members close their own sockets."""
         self._loop.remove_reader(self._epoll.fileno())
-        if self._scheduled_turn is not None:
-            self._scheduled_turn.cancel()
-            self._scheduled_turn = None
+        if self._scheduled_iteration is not None:
+            self._scheduled_iteration.cancel()
+            self._scheduled_iteration = None
         self._epoll.close()
         self.page_cache.close()
         self.threads.close()
@@ -149,57 +149,57 @@ class DataLoop:
     def closed(self) -> bool:
         return self._epoll.closed
 
-    def _schedule_turn(self) -> None:
-        if not self._in_turn and self._scheduled_turn is None:
-            self._scheduled_turn = self._loop.call_soon(self._run_scheduled_turn)
+    def _schedule_iteration(self) -> None:
+        if not self._in_iteration and self._scheduled_iteration is None:
+            self._scheduled_iteration = self._loop.call_soon(self._run_scheduled_iteration)
 
-    def _run_scheduled_turn(self) -> None:
-        """The turn of a round of asyncio in which the set may also be readable: one turn between two polls is
-        enough."""
-        self._had_turn = True
+    def _run_scheduled_iteration(self) -> None:
+        """Run the iteration of a round of asyncio in which the set may also be readable: one iteration between two
+        polls is enough."""
+        self._had_iteration = True
         self._loop.call_soon(self._next_round)
-        self._turn()
+        self._iterate()
 
     def _next_round(self) -> None:
-        self._had_turn = False
+        self._had_iteration = False
 
     def _readable(self) -> None:
-        if not self._had_turn:
-            self._turn()
+        if not self._had_iteration:
+            self._iterate()
 
-    def _turn(self) -> None:
-        """One slice. If work is left, the next turn is scheduled in asyncio, which polls in between."""
-        if self._scheduled_turn is not None:
-            self._scheduled_turn.cancel()
-            self._scheduled_turn = None
+    def _iterate(self) -> None:
+        """One slice. If work is left, the next iteration is scheduled in asyncio, which polls in between."""
+        if self._scheduled_iteration is not None:
+            self._scheduled_iteration.cancel()
+            self._scheduled_iteration = None
         clock = time.monotonic
         started = self.now = clock()
         deadline = started + self._budget
         self._overdue_at = deadline + self._budget
-        self._in_turn = True
+        self._in_iteration = True
         try:
             # Events that arrive within the budget are handled now: a round through asyncio costs as much as a request.
             while self._exclusive_task is None or self._run_slice():
                 handled = self._handle_events(clock, deadline)
                 if self._exclusive_task is not None:
                     break
-                if self._turn_end:
-                    self._end_turn()
+                if self._end_callbacks:
+                    self._run_end_callbacks()
                 if self._dirty:
                     self._flush(clock, self._overdue_at)
                 if not handled or clock() >= deadline:
                     break
         finally:
-            self._in_turn = False
-            self.turns += 1
+            self._in_iteration = False
+            self.iterations += 1
             elapsed = clock() - started
             self.busy_seconds += elapsed
             # The queue length integrated over time is the total waiting time of all requests.
             self.queue_seconds += elapsed * len(self._ready)
-            if elapsed > self.longest_turn_seconds:
-                self.longest_turn_seconds = elapsed
-            if self._runnable or self._dirty or self._turn_end or self._exclusive_task:
-                self._schedule_turn()
+            if elapsed > self.longest_iteration_seconds:
+                self.longest_iteration_seconds = elapsed
+            if self._runnable or self._dirty or self._end_callbacks or self._exclusive_task:
+                self._schedule_iteration()
 
     def _run_slice(self) -> bool:
         """Run one slice of the task that runs alone, twice the budget; returns whether it was the last. Its errors are
@@ -218,18 +218,18 @@ class DataLoop:
             self._exclusive_task = None
         return bool(task.dead)
 
-    def _end_turn(self) -> None:
-        while self._turn_end:
-            callbacks, self._turn_end = self._turn_end, []
+    def _run_end_callbacks(self) -> None:
+        while self._end_callbacks:
+            callbacks, self._end_callbacks = self._end_callbacks, []
             for callback in callbacks:
                 try:
                     callback()
                 except Exception:
-                    log.exception("Unexpected error at the end of a data plane turn")
+                    log.exception("Unexpected error at the end of an iteration of the data plane")
 
     def _handle_events(self, clock: Callable[[], float], deadline: float) -> bool:
-        """Handle what is ready; False if nothing was. Events come first in every second turn, however many callbacks
-        wait: the left-over work of one connection cannot delay the others."""
+        """Handle what is ready; False if nothing was. Events come first in every second iteration, however many
+        callbacks wait: the left-over work of one connection cannot delay the others."""
         if self._runnable and not self._events_first:
             runnable, self._runnable = self._runnable, []
             for done, callback in enumerate(runnable, 1):

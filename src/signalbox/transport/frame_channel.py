@@ -56,7 +56,7 @@ class FrameChannel(Protocol):
     def closed(self) -> bool: ...
 
     def send_frame(self, chunks: Sequence[Chunk]) -> None:
-        """Queue one frame made of `chunks`, without the size prefix; it is sent at the end of the turn."""
+        """Queue one frame made of `chunks`, without the size prefix; it is sent at the end of the iteration."""
         ...
 
     def send_framed(self, frame: bytes) -> None:

@@ -2,8 +2,8 @@
 
 There are two reasons to stop. The *owner* mutes a channel while one of its requests is being handled; the channel
 *holds* while more than `PAUSE_READING_BYTES` of responses wait for a peer that does not read. Bytes that were received
-meanwhile are delivered first, in a turn of their own, before the socket is read again. A peer that sends many requests
-at once yields to other connections in the same way.
+meanwhile are delivered first, in an iteration of their own, before the socket is read again. A peer that sends many
+requests at once yields to other connections in the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FrameInput(ABC):
         self._reader = reader
         self._owner_muted = False
         self._held = False
-        self._resuming = False  # the backlog will be delivered in a later turn
+        self._resuming = False  # the backlog will be delivered in a later iteration
         self._closing: str | None = None
         self.closed = False
         self.fault = ""
@@ -84,7 +84,7 @@ class FrameInput(ABC):
         self._resume_reading()
 
     def _defer_backlog(self) -> None:
-        """Deliver the rest of what was received in another turn."""
+        """Deliver the rest of what was received in another iteration."""
         if not self._reader.muted and not self.closed:
             self._reader.muted = self._resuming = True
             self._run_soon(self._resume)
@@ -130,7 +130,7 @@ class FrameInput(ABC):
 
     @abstractmethod
     def _run_soon(self, callback: Callable[[], None]) -> None:
-        """Call `callback` in a turn of its own."""
+        """Call `callback` in an iteration of its own."""
 
     @abstractmethod
     def _resume_reading(self) -> None:

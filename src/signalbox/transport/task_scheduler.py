@@ -1,7 +1,7 @@
 """The scheduler of cooperative tasks: the first slice runs at once, the others one per round of asyncio, task by task.
 
 asyncio polls between two slices, so the control plane never waits longer than a slice; connections of the data plane
-have their own turn in every round.
+have their own iteration in every round.
 """
 
 from __future__ import annotations

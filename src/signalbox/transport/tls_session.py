@@ -126,7 +126,7 @@ class TlsSession:
     @property
     def outgoing_is_renegotiation(self) -> bool:
         """Whether the bytes that a read leaves in `outgoing` can only be the rejection of a renegotiation that the peer
-        asked for. TLS 1.3 has no renegotiation, but key updates and tickets."""
+        asked for. TLS 1.3 has no renegotiation, but key updates and session tickets."""
         return self._object.version() == "TLSv1.2"
 
     @property

@@ -122,7 +122,7 @@ class Node:
         """A counter that grows while the node has work."""
         components = self.components
         return (
-            components.data_loop.turns
+            components.data_loop.iterations
             + components.scheduler.slices
             + sum(plane.requests for plane in components.server.planes.values())
         )

@@ -118,7 +118,7 @@ def build_replication(
         Scheduler(
             context.clock,
             loop,
-            context.data_loop.at_turn_end,
+            context.data_loop.at_iteration_end,
             context.scheduler.run,
             ThreadBackground(loop.call_soon_threadsafe, "signalbox-unpack"),
         ),

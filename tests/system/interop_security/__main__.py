@@ -22,7 +22,7 @@ class _Printed(Results):
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         ran = f"Last run on {day}; brokers on {versions.brokers()}."
-        text = render(self.outcomes, versions.clients(), ran)
+        text = render(self.results, versions.clients(), ran)
         terminalreporter.write_line("\n" + text)
         if self._page is not None:
             self._page.write_text(text)

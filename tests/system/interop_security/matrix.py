@@ -73,13 +73,15 @@ FAULTS: Mapping[str, Fault] = {
         Fault("wrong password, PLAIN", KINDS["SASL_SSL PLAIN"], "login", _WRONG_PASSWORD),
         Fault("wrong password, SCRAM-SHA-256", KINDS["SASL_PLAINTEXT SCRAM-SHA-256"], "login", _WRONG_PASSWORD),
         Fault("wrong password, SCRAM-SHA-512", KINDS["SASL_SSL SCRAM-SHA-512"], "login", _WRONG_PASSWORD),
-        Fault("unknown user, SCRAM-SHA-512", KINDS["SASL_PLAINTEXT SCRAM-SHA-512"], "login", {"user": "nobody"}),
+        Fault("unknown user, SCRAM-SHA-512", KINDS["SASL_PLAINTEXT SCRAM-SHA-512"], "login", {"user": "unknown"}),
         Fault("expired token, OAUTHBEARER", KINDS["SASL_SSL OAUTHBEARER"], "token", {"token": "expired"}),
-        Fault("unknown signing key, OAUTHBEARER", KINDS["SASL_PLAINTEXT OAUTHBEARER"], "token", {"token": "stranger"}),
-        Fault("untrusted broker certificate", KINDS["SSL"], "untrusted", {"ca_file": "stranger-ca.pem"}),
+        Fault(
+            "unknown signing key, OAUTHBEARER", KINDS["SASL_PLAINTEXT OAUTHBEARER"], "token", {"token": "unknown-key"}
+        ),
+        Fault("untrusted broker certificate", KINDS["SSL"], "untrusted", {"ca_file": "other-ca.pem"}),
         Fault("broker certificate without its name", Kind("", "NAMELESS"), "name", {}),
         Fault("no client certificate", Kind("", "MUTUAL"), "alert", {}),
-        Fault("untrusted client certificate", KINDS["SSL mutual"], "alert", {"identity": "stranger"}),
+        Fault("untrusted client certificate", KINDS["SSL mutual"], "alert", {"identity": "untrusted"}),
     )
 }
 

@@ -29,8 +29,8 @@ class Aiokafka:
 
     def rejection(self, access: Access, deadline_s: float) -> str:
         with LogLines("aiokafka") as log:
-            said = asyncio.run(_rejection(access, deadline_s))
-        return f"{said}: {log.text}" if said else ""
+            error = asyncio.run(_rejection(access, deadline_s))
+        return f"{error}: {log.text}" if error else ""
 
     def close(self) -> None:
         return

@@ -12,7 +12,7 @@ _OPENSSL = {
 # A broker responds to a rejected token with JSON and no error code (RFC 7628). These two take any such response for
 # success, send their first request and see the connection closed (aiokafka/conn.py, OAuthAuthenticator.step; kafkajs,
 # protocol/sasl/oauthBearer/response.js).
-_TOLD_BY_THE_CLOSED_CONNECTION = {"aiokafka": r"Connection at \S+ closed", "kafkajs": r"KafkaJSConnectionClosedError: "}
+_CLOSED_CONNECTION = {"aiokafka": r"Connection at \S+ closed", "kafkajs": r"KafkaJSConnectionClosedError: "}
 
 REJECTIONS: Mapping[str, Mapping[str, str]] = {
     "librdkafka": {
@@ -32,12 +32,12 @@ REJECTIONS: Mapping[str, Mapping[str, str]] = {
     "aiokafka": {
         **_OPENSSL,
         "login": r"SaslAuthenticationFailed: ",
-        "token": _TOLD_BY_THE_CLOSED_CONNECTION["aiokafka"],
+        "token": _CLOSED_CONNECTION["aiokafka"],
         "alert": r"Connection at \S+ closed|\[SSL: \w*ALERT_\w+\]",
     },
     "kafkajs": {
         "login": r"KafkaJSSASLAuthenticationError: ",
-        "token": _TOLD_BY_THE_CLOSED_CONNECTION["kafkajs"],
+        "token": _CLOSED_CONNECTION["kafkajs"],
         "untrusted": r"certificate signature failure",
         "name": r"does not match certificate's altnames",
         "alert": r"SSL alert number \d+",

@@ -35,11 +35,11 @@ class SecuredCluster:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._authority, self._strangers = Authority(), Authority()
+        self._authority, self._other_authority = Authority(), Authority()
         self._write_identity("alice", self._authority.identity("alice"))
-        self._write_identity("stranger", self._strangers.identity("alice"))
+        self._write_identity("untrusted", self._other_authority.identity("alice"))
         (folder / "ca.pem").write_text(self._authority.pem)
-        (folder / "stranger-ca.pem").write_text(self._strangers.pem)
+        (folder / "other-ca.pem").write_text(self._other_authority.pem)
         self._issuer = TokenIssuer(folder)
         self._cluster = ProcessCluster(folder, BROKERS, overrides=self._properties())
 

@@ -23,7 +23,7 @@ def test_the_page_is_of_this_matrix_and_nothing_failed() -> None:
     found = _cells_of(PAGE.read_text())
     for cell in (*cells(), *rejection_cells()):
         assert found.pop(cell) == PASSED, cell
-    assert {cell for cell, outcome in found.items() if outcome == NO_CELL} == {(e.row, e.client) for e in NOT_CELLS}
+    assert {cell for cell, result in found.items() if result == NO_CELL} == {(e.row, e.client) for e in NOT_CELLS}
 
 
 def test_every_cell_has_its_words_and_every_exception_its_source() -> None:
@@ -34,7 +34,7 @@ def test_every_cell_has_its_words_and_every_exception_its_source() -> None:
 
 
 def test_a_failed_cell_is_counted_and_shown() -> None:
-    outcomes = dict.fromkeys(cells(), PASSED)
-    outcomes["SSL", "kcat"] = FAILED
-    assert summary(outcomes) == f"{len(outcomes)} cells: {len(outcomes) - 1} pass, 1 fail, none is skipped."
-    assert _cells_of(render(outcomes, {}, ""))["SSL", "kcat"] == FAILED
+    results = dict.fromkeys(cells(), PASSED)
+    results["SSL", "kcat"] = FAILED
+    assert summary(results) == f"{len(results)} cells: {len(results) - 1} pass, 1 fail, none is skipped."
+    assert _cells_of(render(results, {}, ""))["SSL", "kcat"] == FAILED

@@ -21,15 +21,15 @@ _LIFE_S = 3600
 
 
 class TokenIssuer:
-    """Tokens by name: "good", "expired" (an hour ago), "stranger" (signed by a key that is not in the JWKS)."""
+    """Tokens by name: "good", "expired" (an hour ago), "unknown-key" (signed by a key that is not in the JWKS)."""
 
     def __init__(self, folder: Path) -> None:
-        key, strangers_key = (rsa.generate_private_key(65_537, 2_048) for _ in range(2))
+        key, other_key = (rsa.generate_private_key(65_537, 2_048) for _ in range(2))
         now = int(time.time())
         self._tokens = {
             "good": _token(key, now),
             "expired": _token(key, now - 2 * _LIFE_S),
-            "stranger": _token(strangers_key, now),
+            "unknown-key": _token(other_key, now),
         }
         public = json.loads(RSAAlgorithm.to_jwk(key.public_key()))
         self._jwks = folder / "jwks.json"

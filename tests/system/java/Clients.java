@@ -70,7 +70,7 @@ public class Clients {
         System.out.println("produced " + COUNT);
     }
 
-    /** Two members, each in a thread, read everything once; their partitions are told apart by the group. */
+    /** Two members, each in a thread, read everything once; the group gives each one partitions of its own. */
     private static void consume(String bootstrap, String topic) throws Exception {
         Set<Integer> seen = ConcurrentHashMap.newKeySet();
         AtomicInteger total = new AtomicInteger();

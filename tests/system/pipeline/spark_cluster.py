@@ -42,7 +42,7 @@ def _running(log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
             process.wait(20)
 
 
-def _said(log: Path, process: subprocess.Popen[bytes], pattern: str) -> str:
+def _logged(log: Path, process: subprocess.Popen[bytes], pattern: str) -> str:
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while (found := re.search(pattern, log.read_text())) is None:
         assert process.poll() is None, log.read_text()[-2000:]
@@ -60,10 +60,10 @@ def spark_cluster(directory: Path) -> Iterator[str]:
         master_class = "org.apache.spark.deploy.master.Master"
         ports = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         master = stack.enter_context(_running(log, master_class, *ports))
-        address = _said(log, master, r"Starting Spark master at (spark://\S+)")
+        address = _logged(log, master, r"Starting Spark master at (spark://\S+)")
         log = directory / "worker.log"
         worker_class = "org.apache.spark.deploy.worker.Worker"
         size = ("--host", "127.0.0.1", "--webui-port", "0", "-c", "2", "-m", "1g")
         worker = stack.enter_context(_running(log, worker_class, *size, address))
-        _said(log, worker, r"(Successfully registered with master)")
+        _logged(log, worker, r"(Successfully registered with master)")
         yield address

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from signalbox.broker.conformance import AnswerRow, read_conformance
-from tests.system.wire_diff.comparison import Outcome, summary
+from tests.system.wire_diff.comparison import Comparison, summary
 from tests.system.wire_diff.questions import QUESTIONS
 from tests.system.wire_diff.run import ask_all
 from tests.system.wire_diff.sides import both_sides
@@ -16,16 +16,16 @@ from tests.system.wire_diff.sides import both_sides
 CONFORMANCE = Path(__file__).parents[3] / "docs" / "conformance.toml"
 
 
-def unused(rows: list[AnswerRow], outcomes: list[Outcome]) -> list[AnswerRow]:
+def unused(rows: list[AnswerRow], comparisons: list[Comparison]) -> list[AnswerRow]:
     """Rows that explained no difference."""
-    used = {difference.row for outcome in outcomes for difference in outcome.differences}
+    used = {difference.row for comparison in comparisons for difference in comparison.differences}
     return [row for row in rows if row not in used]
 
 
-def _print(outcome: Outcome, show_explained: bool) -> None:
-    listed = [each for each in outcome.differences if show_explained or each.row is None]
+def _print(comparison: Comparison, show_explained: bool) -> None:
+    listed = [each for each in comparison.differences if show_explained or each.row is None]
     if listed:
-        print(outcome.label)
+        print(comparison.label)
     for each in listed:
         print(
             f"    {each.path}: {each.ours!r}, Kafka {each.kafka!r}" + (" (has a row)" if each.row else ""), flush=True
@@ -35,15 +35,15 @@ def _print(outcome: Outcome, show_explained: bool) -> None:
 def main(arguments: list[str]) -> int:
     rows = list(read_conformance(CONFORMANCE).answers)
     with tempfile.TemporaryDirectory(prefix="wire-diff-") as folder, both_sides(Path(folder)) as (ours, kafka):
-        outcomes = []
-        for outcome in ask_all(ours, kafka, QUESTIONS, rows):
-            outcomes.append(outcome)
-            _print(outcome, "--show" in arguments)
-    idle = unused(rows, outcomes)
+        comparisons = []
+        for comparison in ask_all(ours, kafka, QUESTIONS, rows):
+            comparisons.append(comparison)
+            _print(comparison, "--show" in arguments)
+    idle = unused(rows, comparisons)
     for row in idle:
         print(f"a row of docs/conformance.toml explains no difference: {row.api}, {', '.join(row.fields)}")
-    print(summary(outcomes))
-    return 0 if not idle and all(outcome.explained for outcome in outcomes) else 1
+    print(summary(comparisons))
+    return 0 if not idle and all(comparison.explained for comparison in comparisons) else 1
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Comparison:
     """The result of one question."""
 
     label: str
@@ -39,11 +39,11 @@ class Outcome:
         return all(difference.row is not None for difference in self.differences)
 
 
-def compare(label: str, ours: Mapping[str, Any], kafka: Mapping[str, Any], rows: Iterable[AnswerRow]) -> Outcome:
+def compare(label: str, ours: Mapping[str, Any], kafka: Mapping[str, Any], rows: Iterable[AnswerRow]) -> Comparison:
     """The result of one question, from the rows of both responses."""
     api = label.split(" ", 1)[0]
     of_api = [row for row in rows if row.api == api and _matches(row.question, label)]
-    outcome = Outcome(label)
+    comparison = Comparison(label)
     for path in sorted(ours.keys() | kafka.keys()):
         here, there = ours.get(path, ABSENT), kafka.get(path, ABSENT)
         if here == there:
@@ -51,11 +51,11 @@ def compare(label: str, ours: Mapping[str, Any], kafka: Mapping[str, Any], rows:
         if path and ABSENT in (here, there):
             lacking = ours if here is ABSENT else kafka
             path, here, there = _absent_element(path, lacking), *_presence(here, there)
-            if outcome.differences and outcome.differences[-1].path == path:
+            if comparison.differences and comparison.differences[-1].path == path:
                 continue
         row = next((row for row in of_api if any(_matches(glob, path) for glob in row.fields)), None)
-        outcome.differences.append(Difference(path, here, there, row))
-    return outcome
+        comparison.differences.append(Difference(path, here, there, row))
+    return comparison
 
 
 def _presence(here: Any, there: Any) -> tuple[Any, Any]:
@@ -75,9 +75,9 @@ def _matches(glob: str, text: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, glob.split("*"))), text) is not None
 
 
-def summary(outcomes: Iterable[Outcome]) -> str:
+def summary(comparisons: Iterable[Comparison]) -> str:
     """`N equal, N differ (N with a row)`."""
-    listed = list(outcomes)
-    differ = [outcome for outcome in listed if not outcome.equal]
-    explained = sum(outcome.explained for outcome in differ)
+    listed = list(comparisons)
+    differ = [comparison for comparison in listed if not comparison.equal]
+    explained = sum(comparison.explained for comparison in differ)
     return f"{len(listed) - len(differ)} equal, {len(differ)} differ ({explained} with a row)"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from signalbox.broker.conformance import AnswerRow
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.error_table import Error
-from tests.system.wire_diff.comparison import Outcome, compare
+from tests.system.wire_diff.comparison import Comparison, compare
 from tests.system.wire_diff.plain_answer import Rows
 from tests.system.wire_diff.question import Question
 from tests.system.wire_diff.questions import CHANGES
@@ -20,7 +20,7 @@ _PAUSE_S = 0.1
 _NOT_YET = (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR)
 
 
-def ask_all(ours: Side, kafka: Side, questions: Iterable[Question], rows: list[AnswerRow]) -> Iterator[Outcome]:
+def ask_all(ours: Side, kafka: Side, questions: Iterable[Question], rows: list[AnswerRow]) -> Iterator[Comparison]:
     """One result for each question and version, in order."""
     for question in questions:
         for version in _versions(question, ours, kafka):
@@ -35,20 +35,20 @@ def _versions(question: Question, ours: Side, kafka: Side) -> tuple[int, ...]:
     return tuple(sorted({max(low_here, low_there, served), min(high_here, high_there)}))
 
 
-def _ask(ours: Side, kafka: Side, question: Question, version: int, rows: list[AnswerRow]) -> Outcome:
-    """A question that changes nothing is sent again while the responses differ without a row: the effect of an earlier
+def _ask(ours: Side, kafka: Side, question: Question, version: int, rows: list[AnswerRow]) -> Comparison:
+    """A question that changes nothing is repeated while the responses differ without a row: the effect of an earlier
     change may not be visible yet (a leader that is being elected)."""
     deadline = time.monotonic() + _SETTLES_WITHIN_S
     while True:
         here, there = _of_a_coordinator(ours, question, version), _of_a_coordinator(kafka, question, version)
-        outcome = compare(question.label(version), here, there, rows)
-        if outcome.explained or question.api in CHANGES or time.monotonic() > deadline:
-            return outcome
+        comparison = compare(question.label(version), here, there, rows)
+        if comparison.explained or question.api in CHANGES or time.monotonic() > deadline:
+            return comparison
         time.sleep(_PAUSE_S)
 
 
 def _of_a_coordinator(side: Side, question: Question, version: int) -> Rows:
-    """The response; a change sent to a coordinator that is still loading has not been made, and is sent again."""
+    """The response; a change sent to a coordinator that is still loading has not been made, and is retried."""
     deadline = time.monotonic() + _COORDINATOR_WITHIN_S
     while True:
         answer = side.ask(question, version)

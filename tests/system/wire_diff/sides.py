@@ -38,7 +38,7 @@ class Side:
     def __init__(self, address: str) -> None:
         self._address = address
         self._wire = self._dial()
-        self.values: dict[str, Any] = {"batch": _BATCH, "damaged batch": _BATCH[:-1] + b"?"}
+        self.values: dict[str, Any] = {"batch": _BATCH, "corrupt batch": _BATCH[:-1] + b"?"}
         listed = self._wire.ask(ApiKey.API_VERSIONS, 3, _WHO).api_keys
         self.versions = {each.api_key: (each.min_version, each.max_version) for each in listed}
 

@@ -118,9 +118,9 @@ def warnings_of(lines: str, **changes: str) -> list[str]:
         ),
         ("a\\u001b[2J=1\n", {}, "f:1: a\\x1b[2J is not a known key"),
         (
-            "audit.enable=false\n",
+            "signalbox.audit.enable=false\n",
             {},
-            "f:1: audit.enable is the old name of signalbox.audit.enable: the next release does not read it",
+            "f:1: signalbox.audit.enable is the old name of signalbox.audit.enable: the next release does not read it",
         ),
         ("control.plane.force.controller.requests.enable=true\n", {}, None),
         (

@@ -61,7 +61,7 @@ RECORDS = (
     _produce("impossible acks", acks=5),
     _produce("an unknown topic", topic=_ANOTHER),
     _produce("an unknown partition", partition=9),
-    _produce("a batch with a wrong checksum", records="$damaged batch"),
+    _produce("a batch with a wrong checksum", records="$corrupt batch"),
     _produce("no records at all", records=None, versions=(13,)),
     _produce("an empty set of records", records=b""),
     _produce("an old message format", records=_MAGIC_1),

@@ -4,7 +4,7 @@
    that the ports suffice. Prints one JSON line: the numbers of connections that the broker closed after the frame, that
    it answered, and that failed.
 
-   usage: knock PORT SECONDS WORKERS FRAME_FILE */
+   usage: reconnect PORT SECONDS WORKERS FRAME_FILE */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { SOURCES = 16, MOST_FRAME = 4096 };
-typedef struct { int fd, sent; } Stranger;
+typedef struct { int fd, sent; } Client;
 
 static int set;
 static unsigned long closed, answered, failed;
@@ -30,7 +30,7 @@ static size_t frame_size;
 static void fail(const char *what) { perror(what); exit(1); }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + (double)t.tv_nsec / 1e9; }
 
-static void knock(Stranger *s) {
+static void reconnect(Client *s) {
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000101u + next_source++ % SOURCES)};
     struct linger at_once = {.l_onoff = 1, .l_linger = 0}; /* no TIME_WAIT: ports can be used again */
     int on = 1;
@@ -45,12 +45,12 @@ static void knock(Stranger *s) {
     if (epoll_ctl(set, EPOLL_CTL_ADD, s->fd, &event)) fail("epoll_ctl");
 }
 
-static void leave(Stranger *s) {
+static void leave(Client *s) {
     close(s->fd);
-    knock(s);
+    reconnect(s);
 }
 
-static void on_event(Stranger *s, unsigned events) {
+static void on_event(Client *s, unsigned events) {
     if (!s->sent && (events & EPOLLOUT)) {
         if (send(s->fd, frame, frame_size, MSG_NOSIGNAL) < 0) { failed++; leave(s); return; }
         s->sent = 1;
@@ -76,9 +76,9 @@ int main(int argc, char **argv) {
     frame_size = (size_t)size;
     at = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((unsigned short)atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     set = epoll_create1(0);
-    Stranger *strangers = calloc((size_t)workers, sizeof *strangers);
+    Client *clients = calloc((size_t)workers, sizeof *clients);
     double started = now(), end = started + atof(argv[2]);
-    for (int i = 0; i < workers; i++) knock(&strangers[i]);
+    for (int i = 0; i < workers; i++) reconnect(&clients[i]);
     struct epoll_event events[256];
     while (now() < end) {
         int count = epoll_wait(set, events, 256, 100);

@@ -24,13 +24,13 @@ from tests.waiting import until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("M3")]
 
-DAMAGED = {
+CORRUPT = {
     "/feature": b'{"version":2,"status":1,"features":{"signalbox.version":{"max_version_level":1e999}}}',
     "/delegation_token/tokens/torn": b'{"version":3,"owner":',
     "/delegation_token/tokens/late": b'{"version":3,"tokenId":"late","expiryTimestamp":99999999999999999999}',
     "/latest_producer_id_block": b"1000",
     "/signalbox_forwarded/torn": b"{",
-    "/brokers/ids/nobody": b"{}",
+    "/brokers/ids/none": b"{}",
     "/config/users/zoe": b'{"version":1,"config":[]}',
     "/config/clients/app": b'{"version":1,"config":{"producer_byte_rate":"NaN"}}',
     "/config/ips/127.0.0.1": b'{"version":1,"config":{"connection_creation_rate":"Infinity"}}',
@@ -43,9 +43,9 @@ DAMAGED = {
 }
 # No node reads the first one; the other two can be read, and the broker that applies them logs the bad value.
 NOT_NAMED = {"/admin/reassign_partitions", "/config/clients/app", "/config/ips/127.0.0.1"}
-# A change history that starts again, counters that are written anew, notifications that were read: these corrupt
+# A change history that starts again, counters that are written again, notifications that were read: these corrupt
 # entries may be overwritten or deleted.
-MAKES_WAY = {
+OVERWRITTEN = {
     "/signalbox_shared_changes": b"[" * 100_000,
     "/controller_epoch": b"\xff",
     "/isr_change_notification/isr_change_0000000001": b"\xff",
@@ -58,12 +58,8 @@ MAKES_WAY = {
 def running(tmp_path: Path) -> Iterator[tuple[ProcessCluster, KazooClient]]:
     provision.zookeeper()
     with ensemble(tmp_path / "zookeeper") as (server,):
-        connect = f"{server.address}/damaged"
-        over = {
-            **QUICK,
-            "signalbox.metadata.store": f"zookeeper:{connect}",
-            "delegation.token.secret.key": "of this test",
-        }
+        connect = f"{server.address}/corrupt"
+        over = {**QUICK, "signalbox.metadata.store": f"zookeeper:{connect}", "delegation.token.secret.key": "of this test"}
         with ProcessCluster(tmp_path / "cluster", len(BROKERS), overrides=over) as cluster:
             zookeeper = KazooClient(connect)
             zookeeper.start()
@@ -82,7 +78,7 @@ def finalize(cluster: ProcessCluster, level: int) -> tuple[Error, str]:
 def next_controller(cluster: ProcessCluster) -> int:
     """Kills the controller and returns its id, once another one is elected and the live brokers have removed the dead
     one from their metadata: until then they may name it as the controller, and librdkafka would wait for it."""
-    killed = until(lambda: max(controller_id(cluster), 0), "a controller: one whose epoch is damaged ends its term")
+    killed = until(lambda: max(controller_id(cluster), 0), "a controller: one whose epoch entry is corrupt resigns")
     cluster.kill(killed)
     until(lambda: controller_id(cluster) not in (-1, killed), "another controller")
     live = [node_id for node_id in cluster.brokers if node_id != killed]
@@ -99,8 +95,8 @@ def brokers_in_metadata(cluster: ProcessCluster, node_id: int) -> set[int]:
 
 def test_the_next_controller_works_and_overwrites_nothing(running: tuple[ProcessCluster, KazooClient]) -> None:
     cluster, zookeeper = running
-    whole, _ = zookeeper.get("/feature")
-    for path, data in (DAMAGED | MAKES_WAY).items():
+    feature_entry, _ = zookeeper.get("/feature")
+    for path, data in (CORRUPT | OVERWRITTEN).items():
         zookeeper.ensure_path(path)
         zookeeper.set(path, data)
     next_controller(cluster)
@@ -109,14 +105,14 @@ def test_the_next_controller_works_and_overwrites_nothing(running: tuple[Process
     error, words = finalize(cluster, 1)
     assert error is Error.FEATURE_UPDATE_FAILED
     assert "/feature" in words
-    for path, data in DAMAGED.items():
+    for path, data in CORRUPT.items():
         assert zookeeper.get(path)[0] == data
     log = cluster.brokers[controller_id(cluster)].log_file.read_text()
-    for path in DAMAGED.keys() - NOT_NAMED:
+    for path in CORRUPT.keys() - NOT_NAMED:
         assert path in log
     assert "Traceback" not in log
 
-    zookeeper.set("/feature", whole)
+    zookeeper.set("/feature", feature_entry)
     for broker in cluster.brokers.values():
         if not broker.running:
             cluster.start_broker(broker.node_id)

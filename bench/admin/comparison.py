@@ -33,7 +33,7 @@ _RATIOS: tuple[tuple[str, str, tuple[float | None, ...]], ...] = (
     ("Metadata for 5,000 partitions, p99, ms", "metadata p99", (None, None, None)),
     ("memory of a node with 5,000 partitions, MiB", "memory", (0.5, None, None)),
     ("noise: alter by 1 client, median of the worst round / of the best, times", "alter 1 spread", (None, None, None)),
-    ("noise: others' processor time, % of a core", "neighbours", (None, None, None)),
+    ("noise: others' processor time, % of a core", "others", (None, None, None)),
 )
 # metric, figure, and the bound of ours in seconds
 _SECONDS: tuple[tuple[str, str, float | None], ...] = (
@@ -48,7 +48,7 @@ _SECONDS: tuple[tuple[str, str, float | None], ...] = (
 )
 
 
-def judge(found: Mapping[str, Figures]) -> Iterator[Row]:
+def compare(found: Mapping[str, Figures]) -> Iterator[Row]:
     """Rows of every pair whose two sides were measured."""
     for at, (reference, ours) in enumerate(CONTENDERS):
         if reference in found and ours in found:

@@ -31,7 +31,7 @@ from signalbox.testing.zookeeper import ensemble
 from tests.controller.test_corrupt_store import KINDS, Bad, write_corrupt_entry
 from tests.system import provision
 from tests.system.clusters import BROKERS, QUICK, controller_id, metric
-from tests.system.test_damaged_entries import next_controller
+from tests.system.test_corrupt_entries import next_controller
 from tests.system.wire import dial
 from tests.waiting import until
 
@@ -47,13 +47,13 @@ GARBAGE = b'{"version":3,"partitions":'
 
 @dataclass
 class Stored:
-    """A cluster and its store. `write` changes an entry as an operator does it by hand, `damage` as any program
+    """A cluster and its store. `write` changes an entry as an operator does it by hand, `corrupt` as any program
     might."""
 
     cluster: ProcessCluster
     state: StateReader
     write: Callable[[str, bytes], object]
-    damage: Callable[[Bad], None]
+    corrupt: Callable[[Bad], None]
 
     def data(self, path: str) -> bytes:
         entry = self.state.entry(path)
@@ -68,16 +68,16 @@ def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stored]:
     if request.param == "sqlite":
         file = tmp_path / "metadata.db"
         with ProcessCluster(tmp_path, len(BROKERS), overrides=over) as cluster, state_in_file(file) as state:
-            yield Stored(cluster, state, partial(update, file), partial(damage_in_file, file))
+            yield Stored(cluster, state, partial(update, file), partial(corrupt_in_file, file))
         return
     provision.zookeeper()
     with ensemble(tmp_path / "zookeeper") as (server,):
-        connect = f"{server.address}/damaged"
+        connect = f"{server.address}/corrupt"
         over["signalbox.metadata.store"] = f"zookeeper:{connect}"
         with ProcessCluster(tmp_path, len(BROKERS), overrides=over) as cluster, state_in_zookeeper(connect) as state:
             zookeeper = KazooClient(connect)
             zookeeper.start()
-            yield Stored(cluster, state, zookeeper.set, partial(damage_in_zookeeper, zookeeper))
+            yield Stored(cluster, state, zookeeper.set, partial(corrupt_in_zookeeper, zookeeper))
             zookeeper.stop()
             zookeeper.close()
 
@@ -91,7 +91,7 @@ def update(file: Path, path: str, data: bytes) -> None:
         assert changed.rowcount == 1
 
 
-def damage_in_file(file: Path, bad: Bad) -> None:
+def corrupt_in_file(file: Path, bad: Bad) -> None:
     async def write() -> None:
         store = SqliteMetadataStore(file)
         await write_corrupt_entry(store, bad)
@@ -100,16 +100,16 @@ def damage_in_file(file: Path, bad: Bad) -> None:
     asyncio.run(write())
 
 
-def damage_in_zookeeper(zookeeper: KazooClient, bad: Bad) -> None:
+def corrupt_in_zookeeper(zookeeper: KazooClient, bad: Bad) -> None:
     zookeeper.ensure_path(bad.path)
     zookeeper.set(bad.path, bad.data or b"")
 
 
-def test_a_controller_that_dies_leaves_damaged_topics_to_one_that_works(stored: Stored) -> None:
+def test_after_a_controller_failover_other_topics_work_beside_corrupt_ones(stored: Stored) -> None:
     """The running brokers know the leaders: they keep serving."""
     cluster = stored.cluster
     fill(stored)
-    whole, part = stored.data(WHOLE), stored.data(PART)
+    topic_entry, state_entry = stored.data(WHOLE), stored.data(PART)
     logs = sizes(cluster)
     for path in (WHOLE, PART, CONTROLLER_EPOCH):
         stored.write(path, GARBAGE)
@@ -123,16 +123,16 @@ def test_a_controller_that_dies_leaves_damaged_topics_to_one_that_works(stored: 
     until(partial(lacks_one_leader, cluster, killed), "leaders of the others")
     expect_nothing_lost(stored, logs)
 
-    stored.write(WHOLE, whole)
-    stored.write(PART, with_next_epoch(part))
+    stored.write(WHOLE, topic_entry)
+    stored.write(PART, with_next_epoch(state_entry))
     expect_all_to_be_back(stored, more=sum(leader != killed for leader, *_ in ON_EACH))
 
 
-def test_a_cluster_that_starts_on_damaged_topics_has_a_controller(stored: Stored) -> None:
+def test_a_cluster_that_starts_with_corrupt_topics_has_a_controller(stored: Stored) -> None:
     """No broker knows anything about these topics except what is in its log directory."""
     cluster = stored.cluster
     fill(stored)
-    whole, part = stored.data(WHOLE), stored.data(PART)
+    topic_entry, state_entry = stored.data(WHOLE), stored.data(PART)
     cluster.stop(graceful=False)
     logs = sizes(cluster)
     for path in (WHOLE, PART):
@@ -144,14 +144,14 @@ def test_a_cluster_that_starts_on_damaged_topics_has_a_controller(stored: Stored
         until(partial(lacks_one_leader, cluster, node_id), "leaders of the others")
     expect_nothing_lost(stored, logs)
 
-    stored.write(PART, with_next_epoch(part))
+    stored.write(PART, with_next_epoch(state_entry))
     stored.write(WHOLE, GARBAGE + b"{")  # still corrupt
     until(lambda: unreadable(cluster) == 1, "one to be mended")
-    stored.write(WHOLE, whole)
+    stored.write(WHOLE, topic_entry)
     expect_all_to_be_back(stored)
 
 
-def test_a_cluster_starts_on_a_store_in_which_every_kind_of_entry_is_damaged(stored: Stored) -> None:
+def test_a_cluster_starts_on_a_store_with_every_kind_of_corrupt_entry(stored: Stored) -> None:
     """Every kind of entry except /feature, which no release could support: the broker rejects it at start and names
     it."""
     cluster = stored.cluster
@@ -161,7 +161,7 @@ def test_a_cluster_starts_on_a_store_in_which_every_kind_of_entry_is_damaged(sto
     cluster.stop(graceful=False)
     kinds = [bad for bad in KINDS if bad.path != FEATURE]
     for bad in kinds:
-        stored.damage(bad)
+        stored.corrupt(bad)
     cluster.start()
     until(lambda: unreadable(cluster) == 2, "a controller that knows what it cannot read")
     asking = admin(cluster)
@@ -194,7 +194,7 @@ def fill(stored: Stored) -> None:
     with closing(consumer(stored.cluster)) as reading:
         places = [TopicPartition(name, index, COMMITTED) for name in TOPICS for index in range(len(ON_EACH))]
         reading.commit(offsets=places, asynchronous=False)
-    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a whole cluster")
+    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a healthy cluster")
 
 
 def expect_the_rest_to_work(stored: Stored) -> None:
@@ -241,7 +241,7 @@ def expect_all_to_be_back(stored: Stored, more: int = 0) -> None:
     deleted."""
     cluster = stored.cluster
     until(lambda: controller_id(cluster) != -1 and unreadable(cluster) == 0, "everything to be mended")
-    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a whole cluster")
+    until(lambda: not stored.state.what_is_missing(len(BROKERS)), "a healthy cluster")
     for index in range(len(ON_EACH)):
         produce(cluster, "whole", index, 1)
     produce(cluster, "part", 1, 1)
@@ -320,10 +320,10 @@ def metadata_errors(cluster: ProcessCluster, node_id: int, topic: str) -> list[E
     asked = MetadataRequest.MetadataRequestTopic(name=topic)
     with dial(cluster, node_id) as wire:
         answer = wire.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[asked], allow_auto_topic_creation=False))
-    [told] = answer.topics
-    if told.error_code:
-        return [Error.of(told.error_code)]
-    return [Error.of(each.error_code) for each in sorted(told.partitions, key=lambda each: each.partition_index)]
+    [response] = answer.topics
+    if response.error_code:
+        return [Error.of(response.error_code)]
+    return [Error.of(each.error_code) for each in sorted(response.partitions, key=lambda each: each.partition_index)]
 
 
 def made(asking: AdminClient, topic: str) -> bool:

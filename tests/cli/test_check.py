@@ -18,7 +18,7 @@ SIGNALBOX = [sys.executable, "-c", "from signalbox.cli.main import run; run()"]
 BAD = Path(__file__).parents[1] / "data" / "bad-configs"
 SINGLE = sorted(BAD.glob("*.properties"))
 SEVERAL = sorted(path for path in BAD.iterdir() if path.is_dir())
-ABOUT_PLAINTEXT = "cannot be told apart there"
+ABOUT_PLAINTEXT = "cannot be distinguished from clients there"
 
 
 @dataclass

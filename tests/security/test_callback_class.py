@@ -35,7 +35,7 @@ def test_a_class_is_made_with_its_settings(path: str) -> None:
         ("module:", "no import path"),
         ("module:not a name", "no import path"),
         ("no.such.module:Checker", "ModuleNotFoundError"),
-        (f"{HERE}:Nobody", "AttributeError"),
+        (f"{HERE}:Missing", "AttributeError"),
         (f"{HERE}:HERE", "TypeError"),
         (f"{HERE}:Broken", "no directory"),
         (f"{HERE}:Checker", "lacks validate"),

@@ -56,8 +56,8 @@ def test_stores_that_there_are(given: dict[str, str]) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_names_the_key(given: dict[str, str], key: str, gist: str) -> None:
-    [(told_key, _, problem)] = faults(given)
-    assert told_key == key
+    [(fault_key, _, problem)] = faults(given)
+    assert fault_key == key
     assert gist in problem
 
 

@@ -210,7 +210,7 @@ def test_none_stays_for_ever(request_: bytes, monkeypatch: pytest.MonkeyPatch) -
     asyncio.run(main())
 
 
-def test_without_descriptors_newcomers_wait_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_descriptors_new_connections_wait_and_the_log_is_not_flooded(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
     async def main() -> None:

@@ -48,13 +48,13 @@ def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = node_in(tmp_path, offsets__topic__replication__factor="1", audit__topic__replication__factor="1")
         await node.start()
-        told = node.describe()
-        assert (told["node_id"], len(told["cluster_id"]), set(told["listeners"])) == (
+        description = node.describe()
+        assert (description["node_id"], len(description["cluster_id"]), set(description["listeners"])) == (
             1,
             22,
             {"CLIENT", "REPLICATION", "CONTROL"},
         )
-        assert not any(address.endswith(":0") for address in told["listeners"].values())
+        assert not any(address.endswith(":0") for address in description["listeners"].values())
         await node.stop(controlled=True)
         assert await tasks_left() == set()
 

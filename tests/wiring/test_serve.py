@@ -131,7 +131,7 @@ def test_a_broker_that_is_stopped_before_it_is_ready_goes_at_once(tmp_path: Path
     second = start(properties(tmp_path, log__dirs=str(tmp_path / "other")))
     assert second.stderr is not None
     for line in second.stderr:
-        if "cannot be told apart" in line:  # warnings are the first lines, signals are handled right after them
+        if "cannot be distinguished" in line:  # warnings are the first lines, signals are handled right after them
             break
     os.set_blocking(second.stderr.fileno(), True)
     second.send_signal(signal.SIGTERM)

@@ -108,7 +108,7 @@ def test_offset_and_leader_epoch_are_patched_in_place_without_touching_the_check
     assert frame[:5] == b"12345"
 
 
-def test_log_append_time_is_signed_anew() -> None:
+def test_log_append_time_updates_the_checksum() -> None:
     batch = bytearray(BATCH)
     patch_log_append_time(batch, read_batch_header(batch), 5000)
     header = read_batch_header(batch)

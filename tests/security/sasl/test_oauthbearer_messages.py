@@ -24,9 +24,9 @@ def test_what_clients_say(message: bytes, meaning: InitialResponse) -> None:
 
 
 def test_there_and_back() -> None:
-    said = InitialResponse("a.b.c", "x=,y", {"one": "1", "two": "2"})
-    assert parse_initial_response(said.encode()) == said
-    assert "a.b.c" not in repr(said)
+    message = InitialResponse("a.b.c", "x=,y", {"one": "1", "two": "2"})
+    assert parse_initial_response(message.encode()) == message
+    assert "a.b.c" not in repr(message)
     for extensions in ({"auth": "x"}, {"a1": "x"}, {"": "x"}, {"a": ""}, {"a": "\x01"}, {"a": "é"}):
         with pytest.raises(ValueError, match="SASL extension"):
             InitialResponse("t", "", extensions).encode()

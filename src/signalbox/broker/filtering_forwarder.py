@@ -27,7 +27,7 @@ from signalbox.security.authorizer import Authorizer
 Rejection = Rejected | Message
 Filter = Callable[[ApiRequest], Rejection | Awaitable[Rejection]]
 """Returns the results of the resources that are rejected here. To reject the whole request, it returns the response, or
-raises a KafkaError, which is returned in the API's error shape."""
+raises a KafkaError, which is returned in the API's error response."""
 
 
 class ResourceAuthorizer(Protocol):
@@ -44,11 +44,11 @@ def forwarding_filters(
     """Filters by API key: a right on the cluster, or a handler's `rejected`. ValueError names forwarded APIs without a
     filter."""
 
-    def reject_whole(request: ApiRequest) -> Rejection:
+    def reject_request(request: ApiRequest) -> Rejection:
         require_cluster_right(authorizer, request.context, request.header.api_key)
         return {}
 
-    filters: dict[int, Filter] = dict.fromkeys(CLUSTER_RIGHTS, reject_whole)
+    filters: dict[int, Filter] = dict.fromkeys(CLUSTER_RIGHTS, reject_request)
     filters |= {int(key): resource_authorizer.rejected for key, resource_authorizer in resource_authorizers.items()}
     routed = [row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER]
     unseen = [key.name for key in routed if key not in filters]

@@ -11,7 +11,7 @@ class Life:
     broker_epoch = 10
 
 
-def test_every_request_has_its_own_and_tells_which_are_settled() -> None:
+def test_every_request_has_its_own_id_and_the_lowest_open_one() -> None:
     life = Life()
     numbers = ForwardingIds(life)
     first, second = numbers.begin(), numbers.begin()

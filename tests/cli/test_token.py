@@ -71,7 +71,7 @@ def test_a_narrow_terminal_cuts_neither_the_id_nor_the_secret(
     assert (len(named["id"]), len(base64.b64decode(named["hmac"]))) == (22, 64)
 
 
-def test_what_is_rejected_is_one_line(alice: CliRunner, run: Any, cluster: Cluster) -> None:
+def test_an_error_is_one_line(alice: CliRunner, run: Any, cluster: Cluster) -> None:
     for arguments, error in (
         (["expire", "--hmac", "aGk="], "DELEGATION_TOKEN_NOT_FOUND"),
         (["renew", "--hmac", "?"], "an HMAC is base64"),

@@ -44,7 +44,7 @@ def test_an_open_run_holds_the_lock_and_receives_its_events(engine: Engine, ware
     assert (state.topic, state.begin) == (topic, {f"{topic}:0": 0})
 
 
-def test_faulty_options_leave_nothing_behind(engine: Engine, warehouse: Path) -> None:
+def test_invalid_options_release_all_resources(engine: Engine, warehouse: Path) -> None:
     options = RunOptions(bootstrap_servers="", warehouse=warehouse)
     with pytest.raises(OptionError), open_run(options, plan("t"), engine, Reporting(quiet)):
         raise AssertionError("a run without servers")

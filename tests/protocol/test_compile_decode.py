@@ -173,7 +173,7 @@ def test_int_arrays_are_bounded_by_the_buffer_and_by_the_cap() -> None:
         MetadataResponse.decode(head + b"\xc2\x84\x3d" + bytes(5_000_000), 12)
 
 
-def test_a_decoder_stands_alone() -> None:
+def test_a_decoder_works_alone() -> None:
     """compile_decoder needs only a layout and classes, and returns where the message ends."""
     layout = layout_of(FetchRequest.schema, 12)
     decode = compile_decoder(layout, FetchRequest.codec.classes)

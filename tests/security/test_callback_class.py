@@ -41,7 +41,7 @@ def test_a_class_is_made_with_its_settings(path: str) -> None:
         (f"{HERE}:Checker", "lacks validate"),
     ],
 )
-def test_what_cannot_be_used(path: str, words: str) -> None:
+def test_classes_that_cannot_be_used(path: str, words: str) -> None:
     with pytest.raises(CallbackClassError, match=words):
         load_callback(path, SETTINGS, ("validate",))
 

@@ -54,7 +54,7 @@ async def until_active(node: ControllerNode) -> None:
             await asyncio.sleep(0)
 
 
-def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = controller_in(tmp_path, metrics__http__port="0")
         await node.start()

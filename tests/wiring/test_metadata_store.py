@@ -55,7 +55,7 @@ def test_stores_that_there_are(given: dict[str, str]) -> None:
         ({"zookeeper.connect": "zk", "sasl.jaas.file": "/no"}, "sasl.jaas.file", "cannot be read"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_names_the_key(given: dict[str, str], key: str, gist: str) -> None:
+def test_a_fault_names_the_key(given: dict[str, str], key: str, gist: str) -> None:
     [(fault_key, _, problem)] = faults(given)
     assert fault_key == key
     assert gist in problem

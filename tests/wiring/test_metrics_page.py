@@ -74,7 +74,7 @@ def rejected_start(host: str, port: int) -> ConfigFault:
     return fault
 
 
-def test_a_port_that_is_taken_is_named() -> None:
+def test_a_port_in_use_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         fault = rejected_start("127.0.0.1", port)

@@ -126,7 +126,7 @@ def with_records(records: bytes, **changes: Any) -> bytes:
         with_records(GOOD[61:], attributes=4),
     ],
 )
-def test_batches_that_lie_are_corrupt(broken: bytes) -> None:
+def test_batches_with_wrong_counts_or_lengths_are_corrupt(broken: bytes) -> None:
     with pytest.raises(KafkaError) as rejected:
         list(decode_records(broken))
     assert rejected.value.error is Error.CORRUPT_MESSAGE

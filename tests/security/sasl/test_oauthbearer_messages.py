@@ -19,7 +19,7 @@ from signalbox.security.sasl.oauthbearer_messages import InitialResponse, parse_
          InitialResponse("t", "", {"tenant": "acme", "key": "a=b \t"})),
     ],
 )  # fmt: skip
-def test_what_clients_say(message: bytes, meaning: InitialResponse) -> None:
+def test_initial_responses_of_clients(message: bytes, meaning: InitialResponse) -> None:
     assert parse_initial_response(message) == meaning
 
 

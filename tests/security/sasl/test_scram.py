@@ -102,7 +102,7 @@ def test_the_credential_of_an_unknown_user_never_authenticates(mechanism: str) -
         server.respond(final)
 
 
-def test_a_delegation_token_speaks_for_its_owner() -> None:
+def test_a_delegation_token_authenticates_its_owner() -> None:
     server = ScramMechanism("SCRAM-SHA-512", Users()).begin()
     client = ScramClientExchange("SCRAM-SHA-512", "token-1", "hmac", token_auth=True)
     final = client.respond(server.respond(client.first()))

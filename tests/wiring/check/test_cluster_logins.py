@@ -27,7 +27,7 @@ def with_sasl(node_id: int, **changes: str) -> CheckedBroker:
     return broker(node_id, **{**usual, **{key.replace("__", "."): value for key, value in changes.items()}})
 
 
-def test_alike_they_get_in() -> None:
+def test_equal_secrets_authenticate() -> None:
     brokers = [with_sasl(node_id) for node_id in (1, 2, 3)]
     for rule in (rules.settings_for_peers, rules.mechanisms_taken, rules.users_known, rules.certificates_trusted):
         assert list(rule(brokers)) == [], rule.__name__

@@ -1,4 +1,4 @@
-"""A benchmark counts the rows that it judges: a row without a bound neither passes nor fails."""
+"""A benchmark counts the rows that have a bound: a row without a bound neither passes nor fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bench.table import Row, Table, absolute, at_least, at_most
         (absolute("m", 5.0, None), None),
     ],
 )
-def test_what_has_no_bound_is_not_judged(row: Row, holds: bool | None) -> None:
+def test_a_row_without_a_bound_neither_holds_nor_fails(row: Row, holds: bool | None) -> None:
     assert row.holds is holds
 
 

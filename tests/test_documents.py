@@ -26,7 +26,7 @@ def test_each_number_that_tests_may_carry_is_explained_once() -> None:
     assert _rows(_DOCS / "requirements.md") == list(NUMBERS)
 
 
-def test_conformance_speaks_of_requirements_that_there_are() -> None:
+def test_conformance_names_requirements_that_exist() -> None:
     rows = read_conformance(_DOCS / "conformance.toml").requirements
     assert {row.name.partition(" ")[0] for row in rows} <= set(NUMBERS)
 

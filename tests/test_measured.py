@@ -70,7 +70,7 @@ def test_a_file_without_the_schema_is_rejected(tmp_path: Path, key: str, value: 
         read_run(path)
 
 
-def test_a_verdict_that_contradicts_its_figures_is_rejected(tmp_path: Path) -> None:
+def test_a_result_that_contradicts_its_figures_is_rejected(tmp_path: Path) -> None:
     row = replace(run_row(absolute("m, s", 1.0, 2.0)), holds=False)
     with pytest.raises(ValueError, match="contradicts"):
         read_run(write_run(a_run(row), tmp_path))

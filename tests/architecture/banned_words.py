@@ -96,7 +96,7 @@ def _concerns(rule: Rule, file: SourceFile) -> bool:
 
 
 def _forms(phrase: str) -> tuple[str, str, str]:
-    """Patterns of a phrase: `hot path`, `hot_path`, `hot-path`; `HotPath`, `Hot path`; `HOT_PATH`."""
+    """Patterns of a phrase: `two words`, `two_words`, `two-words`; `TwoWords`, `Two words`; `TWO_WORDS`."""
     words = phrase.split()
     lower = r"[ _-]".join(words)
     title = r"[ _-]?".join([words[0].capitalize(), *(f"[{word[0].upper()}{word[0]}]{word[1:]}" for word in words[1:])])

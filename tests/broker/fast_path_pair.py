@@ -95,7 +95,7 @@ class PairConnection:
         return row.min_version <= api_version <= row.max_version
 
     def defer(self) -> None:
-        """Does nothing: the tests send no further request before the response, and end the turn after every request."""
+        """Does nothing: the tests send no further request before the response, and run the cluster after each."""
 
     def respond(self, chunks: Sequence[Any]) -> None:
         self.answers.append(b"".join(bytes_of(chunk) for chunk in chunks))
@@ -146,14 +146,14 @@ class PairSide:
         self.broker = self.cluster.brokers[1]
         self.cache = MetadataCache()
         self.authorizer = SwitchedAuthorizer()
-        self.trail = RecordingAudit()
+        self.audit = RecordingAudit()
         self.metrics = RequestMetrics(MetricRegistry())
         self.registry = self.metrics._metrics
         clock = self.cluster.clock
-        self.rollups = AuditRollups(self.trail, clock)
+        self.rollups = AuditRollups(self.audit, clock)
         replicas = self.broker.manager
         produce = ProduceHandler(replicas, self.cache, self.authorizer)
-        misroutes = MisrouteLog(MetricRegistry(), self.trail, clock)
+        misroutes = MisrouteLog(MetricRegistry(), self.audit, clock)
         advertised = AdvertisedVersions(NoController(), False)
         versions = ApiVersionsHandler(advertised, "cluster", 1, misroutes, self.cache, ClientSoftware(NullMetrics()))
         handlers: dict[ApiKey, Any] = {
@@ -161,7 +161,7 @@ class PairSide:
             ApiKey.FETCH: FetchHandler(replicas, self.cache, self.authorizer, NO_THROTTLING),
             ApiKey.API_VERSIONS: versions,
         }
-        observer = AuditingObserver(self.metrics, self.rollups, self.trail)
+        observer = AuditingObserver(self.metrics, self.rollups, self.audit)
         self.router = Router(NoController(), None, observer, clock, Inline())  # type: ignore[arg-type]
         self.router.install(
             {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}, NO_THROTTLING
@@ -186,7 +186,7 @@ class PairSide:
         self.cache.image = MetadataImage({}, {}, {})
 
     def send(self, frame: bytes, connection: int = 0) -> list[bytes | str | None]:
-        """The responses so far, after `frame` and the end of the turn, and after every deadline."""
+        """The responses so far, after `frame` is processed, and after every deadline."""
         peer = self.connections[connection]
         view = memoryview(bytearray(frame))
         before = len(peer.answers)
@@ -210,7 +210,7 @@ class PairSide:
         self.rollups.flush()
         rows = [
             (event.connection_id, event.api, event.count, event.error_count, event.request_bytes, event.response_bytes)
-            for event in self.trail.events
+            for event in self.audit.events
         ]
         return sorted(numbers) + sorted(rows)
 

@@ -22,34 +22,34 @@ class Writer:
 
 
 def test_a_response_is_encoded_once_per_key_and_image() -> None:
-    whole, write, now = AllTopicsResponseCache(), Writer(), image(1)
-    first = whole.answer(now, ResponseKey(12, "CLIENT", 1), write)
-    assert whole.answer(now, ResponseKey(12, "CLIENT", 1), write) is first
+    cache, write, now = AllTopicsResponseCache(), Writer(), image(1)
+    first = cache.answer(now, ResponseKey(12, "CLIENT", 1), write)
+    assert cache.answer(now, ResponseKey(12, "CLIENT", 1), write) is first
     assert first.encode_chunks(12) == MetadataResponse(cluster_id="written-1").encode_chunks(12)
     for other in (ResponseKey(11, "CLIENT", 1), ResponseKey(12, "INSIDE", 1), ResponseKey(12, "CLIENT", 2)):
-        assert whole.answer(now, other, write) is not first
-    assert whole.answer(image(2), ResponseKey(12, "CLIENT", 1), write) is not first
+        assert cache.answer(now, other, write) is not first
+    assert cache.answer(image(2), ResponseKey(12, "CLIENT", 1), write) is not first
     assert write.wrote == 5
 
 
-def test_the_oldest_answer_makes_room() -> None:
-    whole, write, now = AllTopicsResponseCache(), Writer(), image(1)
-    shapes = [ResponseKey(12, "CLIENT", node_id) for node_id in range(MAX_METADATA_ANSWERS_KEPT + 1)]
-    for shape in shapes:
-        whole.answer(now, shape, write)
+def test_the_oldest_response_is_evicted() -> None:
+    cache, write, now = AllTopicsResponseCache(), Writer(), image(1)
+    keys = [ResponseKey(12, "CLIENT", node_id) for node_id in range(MAX_METADATA_ANSWERS_KEPT + 1)]
+    for key in keys:
+        cache.answer(now, key, write)
     wrote = write.wrote
-    whole.answer(now, shapes[-1], write)
+    cache.answer(now, keys[-1], write)
     assert write.wrote == wrote
-    whole.answer(now, shapes[0], write)
+    cache.answer(now, keys[0], write)
     assert write.wrote == wrote + 1
 
 
-def test_what_became_history_while_it_was_written_is_not_kept() -> None:
-    whole, newer = AllTopicsResponseCache(), image(2)
+def test_a_response_of_an_older_image_is_not_cached() -> None:
+    cache, newer = AllTopicsResponseCache(), image(2)
 
     def overtaken() -> MetadataResponse:
-        whole.answer(newer, ResponseKey(12, "CLIENT", 1), MetadataResponse)
+        cache.answer(newer, ResponseKey(12, "CLIENT", 1), MetadataResponse)
         return MetadataResponse(cluster_id="old")
 
-    old = whole.answer(image(1), ResponseKey(12, "CLIENT", 1), overtaken)
-    assert whole.answer(newer, ResponseKey(12, "CLIENT", 1), Writer()) is not old
+    old = cache.answer(image(1), ResponseKey(12, "CLIENT", 1), overtaken)
+    assert cache.answer(newer, ResponseKey(12, "CLIENT", 1), Writer()) is not old

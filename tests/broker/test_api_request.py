@@ -7,7 +7,7 @@ from signalbox.protocol.headers import RequestHeader
 from tests.broker.handler_requests import context
 
 
-def test_a_request_comes_from_its_client_unless_said_otherwise() -> None:
+def test_a_request_comes_from_its_client_unless_a_broker_forwarded_it() -> None:
     header = RequestHeader(3, 12, 1, "c")
     assert ApiRequest(header, None, context(), b"f", 1.5).forwarded_by is None
     forwarded = ApiRequest(header, None, context(), b"f", 1.5, "User:broker")

@@ -43,13 +43,13 @@ def event() -> AuditEvent:
     return AuditEvent(kind=AuditKind.ADMIN)
 
 
-def trail(enabled: bool = True) -> AuditTrail:
+def new_audit_trail(enabled: bool = True) -> AuditTrail:
     return AuditTrail(1, ManualClock(), NullMetrics(), enabled)
 
 
 def test_events_are_numbered_stamped_and_drained_in_order() -> None:
     async def scenario() -> None:
-        audit, topic = trail(), Topic()
+        audit, topic = new_audit_trail(), Topic()
         assert audit.last_seq == -1
         for _ in range(MAX_AUDIT_BATCH_EVENTS + 1):
             audit.record(event())
@@ -65,7 +65,7 @@ def test_events_are_numbered_stamped_and_drained_in_order() -> None:
 
 def test_a_full_queue_leaves_a_gap_in_seq() -> None:
     async def scenario() -> None:
-        audit, topic = trail(), Topic()
+        audit, topic = new_audit_trail(), Topic()
         for _ in range(MAX_AUDIT_EVENTS_QUEUED + 3):
             audit.record(event())
         assert audit.dropped == 3
@@ -81,7 +81,7 @@ def test_a_writer_that_is_stopped_within_a_delivery_writes_nothing_twice(monkeyp
     monkeypatch.setattr(audit_trail, "_LINGER_S", 0.0)
 
     async def scenario() -> None:
-        audit, topic = trail(), Topic()
+        audit, topic = new_audit_trail(), Topic()
         topic.gate.clear()
         writing = asyncio.ensure_future(audit.write(7, topic))
         audit.record(event())
@@ -100,7 +100,7 @@ def test_what_is_not_delivered_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(audit_trail, "_RETRY_S", 0.0)
 
     async def scenario() -> None:
-        audit, topic = trail(), Topic(failures=2)
+        audit, topic = new_audit_trail(), Topic(failures=2)
         audit.record(event())
         await audit.drain(topic, 5)
         assert topic.seqs == [0]
@@ -110,7 +110,7 @@ def test_what_is_not_delivered_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_drain_gives_up_at_its_deadline_and_close_ends_the_delivery() -> None:
     async def scenario() -> None:
-        audit, topic = trail(), Topic()
+        audit, topic = new_audit_trail(), Topic()
         topic.gate.clear()
         audit.record(event())
         await audit.drain(topic, 0.01)
@@ -121,9 +121,9 @@ def test_a_drain_gives_up_at_its_deadline_and_close_ends_the_delivery() -> None:
     asyncio.run(scenario())
 
 
-def test_a_trail_that_is_off_keeps_nothing() -> None:
+def test_a_disabled_audit_trail_records_nothing() -> None:
     async def scenario() -> None:
-        audit, topic = trail(enabled=False), Topic()
+        audit, topic = new_audit_trail(enabled=False), Topic()
         audit.record(event())
         await audit.drain(topic, 1)
         assert (audit.last_seq, audit.dropped, topic.seqs) == (-1, 0, [])

@@ -81,7 +81,7 @@ def rejection(
         ("", {"max.connections": None}, ({}, None)),
     ],
 )
-def test_the_judge_is_asked_about_all_that_would_be_set(
+def test_the_validator_gets_all_configs_that_would_be_set(
     name: str, changes: Mapping[str, str | None], asked: tuple[Configs | None, Configs | None]
 ) -> None:
     validator = ConfigValidator()

@@ -26,12 +26,12 @@ def may(rule: Authorizer, who: RequestContext, operation: AclOperation = AclOper
     return rule.authorize(who, operation, ResourceType.TOPIC, "t")
 
 
-@pytest.mark.parametrize("door", [{"inter_broker": True}, {"control_plane": True}, {"privileged": True}])
+@pytest.mark.parametrize("broker_listener", [{"inter_broker": True}, {"control_plane": True}, {"privileged": True}])
 @pytest.mark.parametrize("operation", [each for each in AclOperation if each.name not in ("UNKNOWN", "ANY", "ALL")])
-def test_changes_are_rejected_where_clients_speak_and_there_alone(operation: AclOperation, door: Any) -> None:
+def test_changes_are_rejected_on_client_listeners_only(operation: AclOperation, broker_listener: Any) -> None:
     rule = BrokerPrincipalRule(AllowAllAuthorizer())
-    at_clients, at_brokers = context("broker"), context("broker", "REPLICATION", **door)
-    assert may(rule, at_clients, operation), "nobody knows yet"
+    at_clients, at_brokers = context("broker"), context("broker", "REPLICATION", **broker_listener)
+    assert may(rule, at_clients, operation), "the principal is not known as a broker yet"
     assert acts_as_broker(rule, at_brokers)
     assert may(rule, at_clients, operation) == (operation.name not in _CHANGES)
     assert may(rule, at_brokers, operation)
@@ -83,7 +83,7 @@ def test_the_authorizer_behind_it_decides_everything_else() -> None:
     assert not rule.authorize_any(context("bob"), AclOperation.WRITE, ResourceType.TOPIC)
 
 
-def test_it_is_said_once_and_names_the_key(caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_logged_once_and_names_the_key(caplog: pytest.LogCaptureFixture) -> None:
     rule = BrokerPrincipalRule(AllowAllAuthorizer())
     acts_as_broker(rule, context("broker", inter_broker=True))
     assert [may(rule, context("broker")) for _ in range(3)] == [False] * 3

@@ -21,9 +21,9 @@ def test_only_with_the_right() -> None:
     assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
 
 
-@pytest.mark.parametrize("door", ["inter_broker", "control_plane", "privileged"])
-def test_only_on_internal_listeners(door: str) -> None:
-    require_cluster_action(ALLOW_ALL, context("broker", "INTERNAL", **{door: True}))
+@pytest.mark.parametrize("broker_listener", ["inter_broker", "control_plane", "privileged"])
+def test_only_on_internal_listeners(broker_listener: str) -> None:
+    require_cluster_action(ALLOW_ALL, context("broker", "INTERNAL", **{broker_listener: True}))
     with pytest.raises(KafkaError, match="not accepted on listener CLIENT") as rejected:
         require_cluster_action(ALLOW_ALL, context("broker", "CLIENT"))
     assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
@@ -57,7 +57,7 @@ def anonymous(listener: str, **flags: bool) -> RequestContext:
         (acl(("ANONYMOUS", "CLUSTER_ACTION", "cluster"), ("x", "ALTER", "cluster")), "ANONYMOUS", False),
     ],
 )
-def test_elsewhere_a_brokers_login_counts_where_another_broker_still_speaks(
+def test_on_another_listener_a_broker_principal_is_accepted_while_brokers_use_it(
     authorizer: Authorizer, principal: str, while_rolled: bool, listener: str
 ) -> None:
     who = context(principal, listener)
@@ -71,8 +71,10 @@ def test_elsewhere_a_brokers_login_counts_where_another_broker_still_speaks(
         assert rejected.value.error is Error.CLUSTER_AUTHORIZATION_FAILED
 
 
-@pytest.mark.parametrize("door", ["inter_broker", "control_plane", "privileged"])
-def test_replicas_are_taken_where_brokers_speak(door: str) -> None:
-    assert acts_as_replica(ALLOW_ALL, anonymous("PLAINTEXT", **{door: True}))
+@pytest.mark.parametrize("broker_listener", ["inter_broker", "control_plane", "privileged"])
+def test_followers_are_accepted_on_broker_listeners(broker_listener: str) -> None:
+    assert acts_as_replica(ALLOW_ALL, anonymous("PLAINTEXT", **{broker_listener: True}))
     assert not acts_as_replica(ALLOW_ALL, anonymous("PLAINTEXT"))
-    assert not acts_as_replica(acl(("x", "ALTER", "cluster")), context("alice", "REPLICATION", **{door: True}))
+    assert not acts_as_replica(
+        acl(("x", "ALTER", "cluster")), context("alice", "REPLICATION", **{broker_listener: True})
+    )

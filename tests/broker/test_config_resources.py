@@ -10,7 +10,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.security.acl import AclOperation
 from tests.broker.handler_requests import ALLOW_ALL, acl, context
 
-NOBODY = acl()
+NO_ACLS = acl()
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ NOBODY = acl()
     ],
 )
 def test_the_error_of_each_type(resource_type: int, error: Error) -> None:
-    rejected = rejection(NOBODY, context(), AclOperation.ALTER_CONFIGS, resource_type, "x")
+    rejected = rejection(NO_ACLS, context(), AclOperation.ALTER_CONFIGS, resource_type, "x")
     assert rejected is not None
     assert rejected[0] is error
     allowed = rejection(ALLOW_ALL, context(), AclOperation.ALTER_CONFIGS, resource_type, "x")

@@ -22,7 +22,7 @@ from tests.broker.handler_requests import from_broker, request_of
 
 pytestmark = pytest.mark.spec("M3")
 
-STORED = {TopicPartition("t", 0): 7, TopicPartition("t", 1): 2, TopicPartition("damaged", 0): None}
+STORED = {TopicPartition("t", 0): 7, TopicPartition("t", 1): 2, TopicPartition("corrupt", 0): None}
 HERE = {("t", 0): 5, ("t", 1): 2}
 
 
@@ -74,7 +74,7 @@ def leader_and_isr(*states: tuple[str, int, int], version: int = 7, controller_e
     return body
 
 
-def outcome(body: Any, version: int, store: Store | None = None) -> Error:
+def verified(body: Any, version: int, store: Store | None = None) -> Error:
     made = checks(store)
     return asyncio.run(made.verify(request_of(body, version, from_broker()), made.epochs_to_verify(body)))
 
@@ -99,39 +99,39 @@ def test_controller_epochs(kind: Any, controller_epoch: int, broker_epoch: int, 
     assert bool(epochs_to_verify) is (error is not None)
     if error is not None:
         version = {LeaderAndIsrRequest: 7, UpdateMetadataRequest: 8, StopReplicaRequest: 4}[kind]
-        assert outcome(body, version) is error
+        assert verified(body, version) is error
 
 
 @pytest.mark.parametrize("version", [1, 7])
 def test_leader_epochs(version: int) -> None:
     usual = leader_and_isr(("t", 0, 6), ("t", 1, 3), ("new", 0, 0), ("t", 1, 1), version=version)
     assert not checks().epochs_to_verify(usual), "the next epoch of each, a new topic, and an old one"
-    later = leader_and_isr(("t", 0, 7), ("new", 0, 9), ("damaged", 0, 9), version=version)
-    assert checks().epochs_to_verify(later).leader_epochs == {("t", 0): 7, ("new", 0): 9, ("damaged", 0): 9}
-    assert outcome(later, version) is Error.NONE
+    later = leader_and_isr(("t", 0, 7), ("new", 0, 9), ("corrupt", 0, 9), version=version)
+    assert checks().epochs_to_verify(later).leader_epochs == {("t", 0): 7, ("new", 0): 9, ("corrupt", 0): 9}
+    assert verified(later, version) is Error.NONE
     forged = leader_and_isr(("t", 1, 3), ("t", 0, 8), version=version)
     store = Store()
-    assert outcome(forged, version, store) is Error.UNKNOWN_LEADER_EPOCH
+    assert verified(forged, version, store) is Error.UNKNOWN_LEADER_EPOCH
     assert store.asked == [("t", 0)]
-    assert outcome(leader_and_isr(("t", 1, 3), controller_epoch=6, version=version), version) is Error.NONE
+    assert verified(leader_and_isr(("t", 1, 3), controller_epoch=6, version=version), version) is Error.NONE
 
 
-def test_a_damaged_entry_proves_nothing_wrong() -> None:
-    assert outcome(UpdateMetadataRequest(controller_epoch=1_005), 8, Store(controller_epoch=None)) is Error.NONE
+def test_a_corrupt_entry_rejects_no_request() -> None:
+    assert verified(UpdateMetadataRequest(controller_epoch=1_005), 8, Store(controller_epoch=None)) is Error.NONE
 
 
-def test_nothing_is_believed_while_the_store_does_not_answer(
+def test_requests_are_rejected_while_the_store_does_not_respond(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Store()
     store.fails = StoreUnavailable("no connection")
-    assert outcome(UpdateMetadataRequest(controller_epoch=6), 8, store) is Error.REQUEST_TIMED_OUT
+    assert verified(UpdateMetadataRequest(controller_epoch=6), 8, store) is Error.REQUEST_TIMED_OUT
     assert "rejected (api=UPDATE_METADATA, " in caplog.text
     assert "no connection" in caplog.text
     store = Store()
     store.silent = True
     monkeypatch.setattr("signalbox.broker.epoch_checks.STORE_TIMEOUT_S", STORE_TIMEOUT_S / 1_000)
-    assert outcome(UpdateMetadataRequest(controller_epoch=6), 8, store) is Error.REQUEST_TIMED_OUT
+    assert verified(UpdateMetadataRequest(controller_epoch=6), 8, store) is Error.REQUEST_TIMED_OUT
 
 
 def test_the_log_names_the_sender_and_is_not_flooded(caplog: pytest.LogCaptureFixture) -> None:

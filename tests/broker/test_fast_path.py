@@ -32,12 +32,12 @@ def request(api_key: ApiKey, version: int, body: bytes, correlation_id: int = 7)
 
 @dataclass
 class Produce:
-    """One kind of produce request; `damage` names the fault of the batch."""
+    """One kind of produce request; `fault` names what is wrong with the batch."""
 
     version: int
     acks: int
     partitions: tuple[int, ...]
-    damage: str = ""
+    fault: str = ""
     producer_id: int = -1
     step: int = 1  # increment of the sequence: 0 repeats it, 2 leaves a gap
     size: int = 5
@@ -54,18 +54,18 @@ class Produce:
     def _batch(self, pair: FastPathPair, index: int) -> bytes:
         key = (self.producer_id, index)
         sequence = pair.sequences.get(key, -1) + self.step if key in pair.sequences else 0
-        if self.producer_id >= 0 and not self.damage and self.step == 1:
+        if self.producer_id >= 0 and not self.fault and self.step == 1:
             pair.sequences[key] = sequence
         batch = batch_of(b"v" * self.size, producer_id=self.producer_id, sequence=max(sequence, 0))
-        if self.damage == "crc":
+        if self.fault == "crc":
             batch[-1] ^= 1
-        elif self.damage == "cut":
+        elif self.fault == "cut":
             del batch[-3:]
-        elif self.damage == "number":
+        elif self.fault == "number":
             return poisoned(MISNUMBERED["offset delta 5"], ManualClock().now_ms())
-        elif self.damage == "magic":
+        elif self.fault == "magic":
             batch[16] = 1
-        elif self.damage == "empty":
+        elif self.fault == "empty":
             return b""
         return bytes(batch)
 
@@ -300,8 +300,8 @@ def test_a_change_is_seen_by_the_next_request(pair: FastPathPair, what: str) -> 
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
 def test_rejected_batches_are_answered_by_the_fast_path(pair: FastPathPair, acks: int) -> None:
-    for damage in ("", "", "", "crc", "number", "magic"):
-        pair.send(Produce(9, acks, (0,), damage))
+    for fault in ("", "", "", "crc", "number", "magic"):
+        pair.send(Produce(9, acks, (0,), fault))
     pair.send(Produce(9, acks, (0,), producer_id=3))
     pair.send(Produce(9, acks, (0,), producer_id=3, step=0))  # a duplicate
     pair.send(Produce(9, acks, (0,), producer_id=3, step=3))  # a gap in the sequence

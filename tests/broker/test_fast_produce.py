@@ -31,7 +31,7 @@ def errors(answer: object, version: int) -> list[int]:
     return [row.error_code for topic in response.responses for row in topic.partition_responses]
 
 
-def test_too_few_in_sync_is_said_at_once(pair: FastPathPair) -> None:
+def test_not_enough_in_sync_replicas_is_returned_at_once(pair: FastPathPair) -> None:
     for _ in range(3):
         pair.send(Produce(9, -1, (0,)))
     for side in (pair.fast, pair.generic):

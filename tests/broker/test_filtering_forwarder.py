@@ -53,7 +53,7 @@ class Forwarder:
         return raw(request, AlterConfigsResponse(responses=answers, throttle_time_ms=70))
 
 
-def keep_out_b(request: ApiRequest) -> Rejected:
+def reject_b(request: ApiRequest) -> Rejected:
     names = [each.resource_name for each in request.body.resources]
     return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
 
@@ -78,16 +78,16 @@ def filters(*entries: tuple[str, str, str]) -> dict[int, Filter]:
     return forwarding_filters(acl(*entries), {key: AllowingFilter() for key in routed if key not in CLUSTER_RIGHTS})
 
 
-async def keep_out_b_later(request: ApiRequest) -> Rejected:
-    return keep_out_b(request)
+async def reject_b_later(request: ApiRequest) -> Rejected:
+    return reject_b(request)
 
 
 def forwarded(
-    asked: ApiRequest, response: FinalResponse | None = None, judge: Any = keep_out_b
+    asked: ApiRequest, response: FinalResponse | None = None, request_filter: Any = reject_b
 ) -> tuple[Any, list[bytes]]:
     async def scenario() -> Any:
         forwarder = FilteringForwarder(behind, TaskScheduler(asyncio.get_running_loop()))
-        forwarder.install({int(ApiKey.ALTER_CONFIGS): judge})
+        forwarder.install({int(ApiKey.ALTER_CONFIGS): request_filter})
         return await forwarder.forward(asked)
 
     behind = Forwarder()
@@ -96,21 +96,21 @@ def forwarded(
 
 
 @pytest.mark.spec("F6")
-@pytest.mark.parametrize("judge", [keep_out_b, keep_out_b_later])
-def test_all_allowed_goes_untouched(judge: Any) -> None:
+@pytest.mark.parametrize("request_filter", [reject_b, reject_b_later])
+def test_a_request_with_no_rejected_resource_is_forwarded_unchanged(request_filter: Any) -> None:
     asked = request("a", "c")
     asked.frame = bytes(asked.frame) + b"which no decoder looks at"
-    response, frames = forwarded(asked, judge=judge)
+    response, frames = forwarded(asked, request_filter=request_filter)
     assert frames == [asked.frame]
     assert isinstance(response, RawResponse)
     assert asked.was_forwarded
 
 
 @pytest.mark.spec("F6")
-@pytest.mark.parametrize("judge", [keep_out_b, keep_out_b_later])
-def test_the_rest_is_forwarded_and_the_answers_are_merged(judge: Any) -> None:
+@pytest.mark.parametrize("request_filter", [reject_b, reject_b_later])
+def test_the_remaining_request_is_forwarded_and_the_responses_are_combined(request_filter: Any) -> None:
     asked = request("c", "b", "a")
-    response, [frame] = forwarded(asked, judge=judge)
+    response, [frame] = forwarded(asked, request_filter=request_filter)
     assert [(each.resource_name, each.error_code) for each in response.responses] == [("c", 0), ("b", 29), ("a", 0)]
     assert response.throttle_time_ms == 70
     header, offset = decode_request_header(frame)
@@ -123,7 +123,7 @@ def test_many_are_taken_apart_and_put_together_in_slices() -> None:
     async def scenario() -> tuple[Any, int]:
         scheduler = TaskScheduler(asyncio.get_running_loop())
         forwarder = FilteringForwarder(behind, scheduler)
-        forwarder.install({int(ApiKey.ALTER_CONFIGS): keep_out_b})
+        forwarder.install({int(ApiKey.ALTER_CONFIGS): reject_b})
         return await forwarder.forward(request(*names)), scheduler.slices
 
     behind, names = Forwarder(), ["b", *(f"r-{number}" for number in range(5_000))]
@@ -154,7 +154,7 @@ def test_the_clients_header_travels_as_it_is_with_its_unknown_tags() -> None:
     assert forwarded(asked)[1][0].startswith(head)
 
 
-def test_an_error_made_here_is_merged_and_a_closed_connection_stays_one() -> None:
+def test_a_local_error_is_combined_and_a_closed_connection_is_returned() -> None:
     late = error_response(request("a"), Error.REQUEST_TIMED_OUT)
     response, _ = forwarded(request("a", "b"), late)
     assert [each.error_code for each in response.responses] == [Error.REQUEST_TIMED_OUT, 29]
@@ -186,9 +186,9 @@ def test_with_the_right_the_request_is_forwarded_unchanged() -> None:
     assert behind.frames == [bytes(asked.frame)]
 
 
-def test_an_answer_of_the_filters_own_is_the_whole_answer() -> None:
+def test_a_response_of_the_filter_is_the_complete_response() -> None:
     own = AlterConfigsResponse(throttle_time_ms=1)
-    response, frames = forwarded(request("a"), judge=lambda request: own)
+    response, frames = forwarded(request("a"), request_filter=lambda request: own)
     assert response is own
     assert frames == []
 

@@ -27,10 +27,10 @@ INNER = encode_response_header(ApiKey.CREATE_TOPICS, 7, 7) + CreateTopicsRespons
 
 
 class Channel:
-    """The channel to the controller: returns `outcome`, or raises it."""
+    """The channel to the controller: returns `response_or_error`, or raises it."""
 
-    def __init__(self, outcome: EnvelopeResponse | Exception) -> None:
-        self._outcome = outcome
+    def __init__(self, response_or_error: EnvelopeResponse | Exception) -> None:
+        self._response_or_error = response_or_error
         self.sent: list[tuple[bytes, bytes | None, bytes, int]] = []
         self.ids: list[ForwardingId | None] = []
 
@@ -44,9 +44,9 @@ class Channel:
     ) -> Any:
         self.ids.append(decode_forwarding_id(forwarding_id))
         self.sent.append((request_data, principal, client_address, timeout_ms))
-        if isinstance(self._outcome, Exception):
-            raise self._outcome
-        return self._outcome
+        if isinstance(self._response_or_error, Exception):
+            raise self._response_or_error
+        return self._response_or_error
 
 
 class Life:
@@ -58,8 +58,8 @@ def request() -> ApiRequest:
     return request_of(CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name="t")]), 7)
 
 
-def forwarded(outcome: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
-    channel, metrics = Channel(outcome), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
+def forwarded(response_or_error: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
+    channel, metrics = Channel(response_or_error), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
     forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, ForwardingIds(Life()))
     asked = request()
     return as_read(asked, asyncio.run(forwarder.forward(asked))), metrics, channel
@@ -81,7 +81,7 @@ def test_the_inner_answer_is_passed_on_as_it_is() -> None:
 
 @pytest.mark.spec("F5")
 @pytest.mark.parametrize(
-    ("outcome", "error"),
+    ("response_or_error", "error"),
     [
         (KafkaError(Error.REQUEST_TIMED_OUT), Error.REQUEST_TIMED_OUT),
         (KafkaError(Error.UNSUPPORTED_VERSION), Error.UNKNOWN_SERVER_ERROR),  # it does not support Envelope
@@ -95,8 +95,8 @@ def test_the_inner_answer_is_passed_on_as_it_is() -> None:
         (EnvelopeResponse(response_data=b"\0\0\0\1" + INNER[4:]), Error.UNKNOWN_SERVER_ERROR),  # wrong correlation id
     ],
 )
-def test_errors(outcome: EnvelopeResponse | Exception, error: Error) -> None:
-    response, metrics, _ = forwarded(outcome)
+def test_errors(response_or_error: EnvelopeResponse | Exception, error: Error) -> None:
+    response, metrics, _ = forwarded(response_or_error)
     assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", error)]
     assert metrics.in_flight == 0
 

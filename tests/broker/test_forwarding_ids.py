@@ -11,7 +11,7 @@ class Life:
     broker_epoch = 10
 
 
-def test_every_request_has_its_own_and_tells_which_are_settled() -> None:
+def test_every_request_has_its_own_id_and_the_lowest_open_one() -> None:
     life = Life()
     numbers = ForwardingIds(life)
     first, second = numbers.begin(), numbers.begin()
@@ -20,4 +20,4 @@ def test_every_request_has_its_own_and_tells_which_are_settled() -> None:
     assert numbers.begin() == ForwardingId(3, 10, 3, 1), "the first is still open"
     numbers.end(first)
     life.broker_epoch = 11
-    assert numbers.begin() == ForwardingId(3, 11, 4, 3), "a new registration does not begin the numbers anew"
+    assert numbers.begin() == ForwardingId(3, 11, 4, 3), "a new registration does not reset the numbers"

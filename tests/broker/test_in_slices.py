@@ -13,7 +13,7 @@ from signalbox.common.cooperative_task import is_long, yielding
 from signalbox.transport.task_scheduler import TaskScheduler
 
 
-def test_others_have_their_turn_meanwhile() -> None:
+def test_other_tasks_run_meanwhile() -> None:
     async def scenario() -> tuple[int, bool, int]:
         rounds = 0
 

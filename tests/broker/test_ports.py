@@ -17,7 +17,7 @@ from signalbox.wiring.topic_configs import ConfigValuesView
 
 
 @pytest.mark.parametrize(
-    ("port", "neighbour"),
+    ("port", "dependency"),
     [
         (ports.InboundRequest, InboundRequest),
         (ports.ActiveController, Controller),
@@ -29,7 +29,7 @@ from signalbox.wiring.topic_configs import ConfigValuesView
         (ports.TopicCreation, TopicCreator),
     ],
 )
-def test_nothing_is_missing_and_no_port_is_wide(port: Any, neighbour: Any) -> None:
+def test_nothing_is_missing_and_no_port_is_wide(port: Any, dependency: Any) -> None:
     wanted = {name for name in vars(port) if not name.startswith("_")}
-    assert {name for name in wanted if not hasattr(neighbour, name)} == set()
+    assert {name for name in wanted if not hasattr(dependency, name)} == set()
     assert len(wanted) <= 10

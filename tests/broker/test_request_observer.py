@@ -94,7 +94,7 @@ def test_alter_partition_leaves_only_metrics() -> None:
         (produce(who=BROKER), True),
     ],
 )
-def test_producing_hides_only_the_trail_itself(request_: ApiRequest, audited: bool) -> None:
+def test_only_the_audit_trails_own_batches_are_not_audited(request_: ApiRequest, audited: bool) -> None:
     events, _ = observed(request_, ProduceResponse())
     assert bool(events) == audited
 

@@ -41,12 +41,12 @@ def test_a_success_makes_looks_frequent_again() -> None:
 
 def test_requests_that_do_not_repeat_are_sampled_less_often() -> None:
     templates: RequestTemplates[int] = RequestTemplates()
-    learnt = 0
+    sampled = 0
     for number in range(5_000):
         if templates.should_sample():
-            learnt += 1
+            sampled += 1
             templates.add(b"%d" % number, number)
-    assert learnt < 100
+    assert sampled < 100
 
 
 @pytest.mark.parametrize(("version", "flexible"), [(8, False), (9, True)])

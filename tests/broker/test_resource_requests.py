@@ -49,32 +49,32 @@ def result(api_key: int, name: str, error_code: int) -> Any:
 @pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
 def test_each_api_of_the_table(api_key: int) -> None:
     """`b` is rejected; the controller returns the results of the remaining request in another order."""
-    shape = RESOURCE_REQUESTS[api_key]
-    field = shape.request_fields[-1]
+    requests = RESOURCE_REQUESTS[api_key]
+    field = requests.request_fields[-1]
     body = API_TABLE[api_key].request(**{field: [entry(api_key, name) for name in _NAMES]})
-    keys = [key for key, _ in shape.entries(body)]
-    assert dict(shape.times(body)) == dict.fromkeys(keys, 1)
-    assert shape.rest(body, {}) is body
-    assert shape.rest(body, dict.fromkeys(keys)) is None
+    keys = [key for key, _ in requests.entries(body)]
+    assert dict(requests.times(body)) == dict.fromkeys(keys, 1)
+    assert requests.remaining_request(body, {}) is body
+    assert requests.remaining_request(body, dict.fromkeys(keys)) is None
     rejected = {keys[1]: result(api_key, "b", 29)}
-    assert [key for key, _ in shape.entries(shape.rest(body, rejected))] == [keys[0], keys[2]]
-    assert [key for key, _ in shape.entries(body)] == keys, "the request itself stays as it is"
+    assert [key for key, _ in requests.entries(requests.remaining_request(body, rejected))] == [keys[0], keys[2]]
+    assert [key for key, _ in requests.entries(body)] == keys, "the request itself stays as it is"
     theirs = API_TABLE[api_key].response(
-        **{shape.response_field: [result(api_key, name, 0) for name in ("c", "a")], "throttle_time_ms": 33}
+        **{requests.response_field: [result(api_key, name, 0) for name in ("c", "a")], "throttle_time_ms": 33}
     )
-    whole = shape.merged(body, rejected, theirs)
-    assert [each.error_code for each in getattr(whole, shape.response_field)] == [0, 29, 0]
-    assert whole.throttle_time_ms == 33
-    alone = shape.merged(body, {key: result(api_key, name, 29) for key, name in zip(keys, _NAMES)}, None)
-    assert [each.error_code for each in getattr(alone, shape.response_field)] == [29, 29, 29]
+    combined = requests.combined_response(body, rejected, theirs)
+    assert [each.error_code for each in getattr(combined, requests.response_field)] == [0, 29, 0]
+    assert combined.throttle_time_ms == 33
+    alone = requests.combined_response(body, {key: result(api_key, name, 29) for key, name in zip(keys, _NAMES)}, None)
+    assert [each.error_code for each in getattr(alone, requests.response_field)] == [29, 29, 29]
 
 
 def test_names_of_old_versions_are_resources_too() -> None:
     body = DeleteTopicsRequest(topic_names=["x", "y"], timeout_ms=5)
-    rest = DELETE.rest(body, {"x": Result(name="x")})
-    assert rest is not None
-    assert (rest.topic_names, rest.timeout_ms) == (["y"], 5)
-    assert rest.encode(5)
+    remaining = DELETE.remaining_request(body, {"x": Result(name="x")})
+    assert remaining is not None
+    assert (remaining.topic_names, remaining.timeout_ms) == (["y"], 5)
+    assert remaining.encode(5)
 
 
 def test_a_topic_is_found_by_its_id_with_or_without_a_name() -> None:
@@ -83,42 +83,43 @@ def test_a_topic_is_found_by_its_id_with_or_without_a_name() -> None:
     response = DeleteTopicsResponse(
         responses=[Result(name="t", topic_id=ID), Result(name=None, topic_id=other, error_code=29)]
     )
-    assert [each.topic_id for each in DELETE.merged(body, {}, response).responses] == [other, ID]
+    assert [each.topic_id for each in DELETE.combined_response(body, {}, response).responses] == [other, ID]
 
 
-def test_a_topic_that_is_asked_for_in_two_ways_has_the_one_result_it_was_given() -> None:
+def test_a_topic_that_is_named_by_name_and_by_id_has_one_result() -> None:
     body = DeleteTopicsRequest(topics=[State(name="t"), State(name=None, topic_id=ID)])
     response = DeleteTopicsResponse(responses=[Result(name="t", topic_id=ID, error_code=42)])
-    assert DELETE.merged(body, {}, response).responses == response.responses
+    assert DELETE.combined_response(body, {}, response).responses == response.responses
 
 
 def test_what_is_no_entry_is_answered_for_itself() -> None:
     body = DeleteTopicsRequest(topics=[State(name="gone"), State(name=None)])
     rejected: dict[Any, Any] = {ZERO_UUID: Result(name=None, error_code=42)}
     response = DeleteTopicsResponse(responses=[Result(name="gone", error_code=3)])
-    assert [each.error_code for each in DELETE.merged(body, rejected, response).responses] == [3, 42]
+    assert [each.error_code for each in DELETE.combined_response(body, rejected, response).responses] == [3, 42]
 
 
 @pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
 def test_what_is_named_twice_is_answered_as_often_as_kafka_does(api_key: int) -> None:
-    shape = RESOURCE_REQUESTS[api_key]
-    body = API_TABLE[api_key].request(**{shape.request_fields[-1]: [entry(api_key, "a"), entry(api_key, "a")]})
-    [key] = shape.times(body)
-    whole = shape.merged(body, {key: result(api_key, "a", 42)}, None)
+    requests = RESOURCE_REQUESTS[api_key]
+    body = API_TABLE[api_key].request(**{requests.request_fields[-1]: [entry(api_key, "a"), entry(api_key, "a")]})
+    [key] = requests.times(body)
+    combined = requests.combined_response(body, {key: result(api_key, "a", 42)}, None)
     configs = api_key in (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
-    assert len(getattr(whole, shape.response_field)) == (2 if configs else 1)
+    assert len(getattr(combined, requests.response_field)) == (2 if configs else 1)
 
 
 @pytest.mark.spec("F6")
 @pytest.mark.parametrize("api_key", RESOURCE_REQUESTS, ids=lambda key: ApiKey(key).name)
-def test_more_than_the_limit_are_rejected_whole_and_the_limit_is_named(api_key: int) -> None:
-    shape = RESOURCE_REQUESTS[api_key]
+def test_too_many_resources_reject_the_request_and_the_error_names_the_limit(api_key: int) -> None:
+    requests = RESOURCE_REQUESTS[api_key]
     many = [entry(api_key, f"n-{number}") for number in range(MAX_RESOURCES_PER_CHANGE + 1)]
     assert (
-        len(shape.times(API_TABLE[api_key].request(**{shape.request_fields[-1]: many[1:]}))) == MAX_RESOURCES_PER_CHANGE
+        len(requests.times(API_TABLE[api_key].request(**{requests.request_fields[-1]: many[1:]})))
+        == MAX_RESOURCES_PER_CHANGE
     )
     with pytest.raises(
         KafkaError, match=r"10001 resources in one request: at most 10000 \(MAX_RESOURCES_PER_CHANGE"
     ) as it:
-        shape.times(API_TABLE[api_key].request(**{shape.request_fields[-1]: many}))
+        requests.times(API_TABLE[api_key].request(**{requests.request_fields[-1]: many}))
     assert it.value.error is Error.POLICY_VIOLATION

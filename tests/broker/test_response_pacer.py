@@ -17,7 +17,7 @@ REQUEST = request_of(HeartbeatRequest(group_id="g"), 4)
 
 
 def awaited(paced: ResponsePacer, recorded: list[Any], count: int) -> list[asyncio.Future[Any]]:
-    """Futures; their responses are appended to `told` when they are sent."""
+    """Futures; their responses are appended to `recorded` when they are sent."""
     futures = [asyncio.get_running_loop().create_future() for _ in range(count)]
     for future in futures:
         paced.of(REQUEST, future).then(recorded.append)
@@ -31,7 +31,7 @@ async def over(scheduler: TaskScheduler) -> None:
 
 
 @pytest.mark.spec("C5")
-def test_the_loop_turns_between_two_answers() -> None:
+def test_the_event_loop_runs_between_two_responses() -> None:
     async def main() -> None:
         recorded: list[Any] = []
         scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)

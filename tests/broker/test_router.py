@@ -144,7 +144,7 @@ def fails_later(error: Exception) -> Callable[[ApiRequest], Any]:
     return handler
 
 
-async def turns(count: int = 6) -> None:
+async def run_loop(count: int = 6) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
@@ -173,7 +173,7 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
 
         inbound = RunningBroker(later).submit(heartbeat())
         assert inbound.ends == []
-        await turns()
+        await run_loop()
         assert inbound.answer.error_code == 26
 
         pending: Promise[Any] = Promise()
@@ -204,7 +204,7 @@ def test_the_answers_that_are_no_messages() -> None:
 def test_a_handler_that_fails_is_answered_for(how: Any, error: Exception, code: Error) -> None:
     async def scenario() -> None:
         inbound = RunningBroker(how(error)).submit(heartbeat())
-        await turns()
+        await run_loop()
         assert inbound.answer.error_code == code
 
     asyncio.run(scenario())
@@ -214,7 +214,7 @@ def test_a_handler_that_fails_is_answered_for(how: Any, error: Exception, code: 
 def test_without_acknowledgements_a_failure_closes(how: Any) -> None:
     async def scenario() -> None:
         inbound = RunningBroker(how(KafkaError(Error.INVALID_REQUEST))).submit(produce(acks=0))
-        await turns()
+        await run_loop()
         assert "INVALID_REQUEST" in inbound.closed_for
 
     asyncio.run(scenario())
@@ -228,7 +228,7 @@ def test_an_answer_without_bytes_closes_the_connection_instead_of_muting_it(late
 
         running_broker = RunningBroker(coroutine if later else lambda request: Broken())
         inbound = running_broker.submit(heartbeat())
-        await turns()
+        await run_loop()
         assert inbound.closed_for == "internal error"
 
     asyncio.run(scenario())
@@ -292,7 +292,7 @@ def test_the_controllers_business_is_forwarded_once_and_only_off_the_controller(
         assert running_broker.submit(create_topics()).answer.topics == []
         running_broker.controller.is_active = False
         inbound = running_broker.submit(create_topics())
-        await turns()
+        await run_loop()
         assert inbound.ends == [b"raw"]
         [asked] = running_broker.forwarder.forwarded
         assert bytes(asked.frame) == inbound.frame
@@ -311,9 +311,9 @@ def test_a_stop_ends_waiting_requests() -> None:
 
         running_broker = RunningBroker(never)
         inbound = running_broker.submit(heartbeat())
-        await turns()
+        await run_loop()
         running_broker.router.close()
-        await turns()
+        await run_loop()
         assert inbound.closed_for == "the broker is stopping"
         assert len(asyncio.all_tasks()) == 1
 

@@ -19,28 +19,28 @@ from signalbox.security.principal import DefaultPrincipalBuilder
 from tests.broker.handler_requests import context, request_of
 
 SERDE = DefaultPrincipalBuilder()
-SHAPES = {"__consumer_offsets": InternalTopicSettings(50, 3, {"cleanup.policy": "compact"})}
+INTERNAL_TOPICS = {"__consumer_offsets": InternalTopicSettings(50, 3, {"cleanup.policy": "compact"})}
 
 
 class Cluster:
-    """The active controller, on this node or another; returns `outcome`."""
+    """The active controller, on this node or another; returns `result`."""
 
-    def __init__(self, outcome: Any = 0, *, here: bool = False) -> None:
+    def __init__(self, result: Any = 0, *, here: bool = False) -> None:
         self.is_active = here
-        self.outcome = outcome
+        self.result = result
         self.asked: list[tuple[str, CreateTopicsRequest]] = []
         self.principals: list[str] = []
 
     def _answer(self, way: str, request: CreateTopicsRequest) -> Any:
         self.asked.append((way, request))
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        if not isinstance(self.outcome, int):
-            return self.outcome
-        result = CreateTopicsResponse.CreatableTopicResult(
-            name=request.topics[0].name, error_code=self.outcome, error_message="says who" if self.outcome else None
+        if isinstance(self.result, Exception):
+            raise self.result
+        if not isinstance(self.result, int):
+            return self.result
+        topic = CreateTopicsResponse.CreatableTopicResult(
+            name=request.topics[0].name, error_code=self.result, error_message="says who" if self.result else None
         )
-        return CreateTopicsResponse(topics=[result])
+        return CreateTopicsResponse(topics=[topic])
 
     async def handle(self, api_key: int, request: Any, context: Any) -> Any:
         self.principals.append(str(context.principal))
@@ -66,7 +66,7 @@ class Cluster:
         return EnvelopeResponse(response_data=head + response.encode(7))
 
     def creator(self) -> TopicCreator:
-        settings = TopicCreationSettings(SHAPES, 1234)
+        settings = TopicCreationSettings(INTERNAL_TOPICS, 1234)
         return TopicCreator(self, self, SERDE, context("broker-1"), settings)
 
 
@@ -109,7 +109,7 @@ def test_settings_of_internal_topics() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "code"),
+    ("result", "code"),
     [
         (Error.TOPIC_ALREADY_EXISTS, 0),
         (Error.POLICY_VIOLATION, Error.POLICY_VIOLATION),
@@ -120,8 +120,8 @@ def test_settings_of_internal_topics() -> None:
         (CreateTopicsResponse(), Error.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_outcomes(outcome: Any, code: int) -> None:
-    found, message = created(Cluster(int(outcome) if isinstance(outcome, Error) else outcome))
+def test_results(result: Any, code: int) -> None:
+    found, message = created(Cluster(int(result) if isinstance(result, Error) else result))
     assert found == code
     assert bool(message) == bool(code)
 

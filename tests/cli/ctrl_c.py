@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 
-def hear_ctrl_c() -> None:
+def enable_ctrl_c() -> None:
     """Enables Ctrl-C in a child before it starts: a test run in the background of a shell ignores Ctrl-C, and its
     children would too."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -23,7 +23,7 @@ def watched_until_ctrl_c(arguments: list[str], word: str) -> int:
         stdout=theirs,
         stderr=theirs,
         env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=enable_ctrl_c,
     )
     os.close(theirs)
     seen = b""

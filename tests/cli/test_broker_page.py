@@ -35,8 +35,8 @@ def test_a_page_that_is_not_a_brokers_ends_the_command(capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("form", ["127.0.0.1:{}", "http://127.0.0.1:{}/metrics", "http://127.0.0.1:{}"])
 def test_a_refused_connection(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
     with pytest.raises(typer.Exit):
         page_of(form.format(port))
     assert "check signalbox.metrics.http.port of the broker" in capsys.readouterr().err

@@ -18,7 +18,7 @@ SIGNALBOX = [sys.executable, "-c", "from signalbox.cli.main import run; run()"]
 BAD = Path(__file__).parents[1] / "data" / "bad-configs"
 SINGLE = sorted(BAD.glob("*.properties"))
 SEVERAL = sorted(path for path in BAD.iterdir() if path.is_dir())
-ABOUT_PLAINTEXT = "cannot be told apart there"
+ABOUT_PLAINTEXT = "cannot be distinguished from clients there"
 
 
 @dataclass
@@ -47,18 +47,18 @@ def run(command: str, folder: Path, *files: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def assert_said(lines: list[str], expected: list[dict[str, Any]]) -> None:
+def assert_reported(lines: list[str], expected: list[dict[str, Any]]) -> None:
     """Each line matches the file, key and entry of one expected fault, and no line is left."""
     rest = list(lines)
     for each in expected:
         entry = f" ({each['entry']})" if each["entry"] else ""
-        said = [
+        matches = [
             line
             for line in rest
             if line.startswith(each["file"]) and f": {each['key']}{entry}: " in line and each["gist"] in line
         ]
-        assert said, f"not said: {each}\nleft: {rest}"
-        rest.remove(said[0])
+        assert matches, f"not reported: {each}\nleft: {rest}"
+        rest.remove(matches[0])
     assert rest == []
 
 
@@ -74,7 +74,7 @@ def test_a_bad_configuration(file: Path, tmp_path: Path) -> None:
     expected = tomllib.loads(file.with_suffix(".toml").read_text())
     checked = run("check", BAD, file.name)
     assert checked.code == expected["exit"]
-    assert_said(checked.faults, expected["fault"])
+    assert_reported(checked.faults, expected["fault"])
     # A start reports the same faults and creates no files.
     (tmp_path / file.name).write_text(file.read_text())
     started = run("start", tmp_path, file.name)
@@ -92,8 +92,8 @@ def test_brokers_that_do_not_go_together(folder: Path) -> None:
     expected = tomllib.loads((folder / "expected.toml").read_text())
     checked = run("check", folder, *sorted(path.name for path in folder.glob("*.properties")))
     assert checked.code == expected["exit"]
-    assert_said(checked.faults if checked.code else checked.err.splitlines(), expected.get("fault", []))
-    assert_said(checked.warnings, expected.get("warning", []))
+    assert_reported(checked.faults if checked.code else checked.err.splitlines(), expected.get("fault", []))
+    assert_reported(checked.warnings, expected.get("warning", []))
     assert "expected.toml" in os.listdir(folder)
     assert not any(name.endswith(".db") or name.startswith("data-") for name in os.listdir(folder))
 

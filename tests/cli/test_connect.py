@@ -28,24 +28,24 @@ def test_what_is_no_pair(text: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_rejection_among_many_is_printed_and_sets_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    outcomes = {
+    results = {
         "a": AdminResult(name="a"),
         "[b]": AdminResult(name="[b]", error=Error.TOPIC_ALREADY_EXISTS, message="it is there"),
     }
     with pytest.raises(typer.Exit) as ended:
-        report(outcomes, "created")
-    told = capsys.readouterr()
-    assert (ended.value.exit_code, told.out) == (1, "a: created\n")
-    assert "[b]: it is there" in told.err
+        report(results, "created")
+    captured = capsys.readouterr()
+    assert (ended.value.exit_code, captured.out) == (1, "a: created\n")
+    assert "[b]: it is there" in captured.err
 
 
 @pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "nonsense", "", "127.0.0.1:port"])
 def test_a_refused_connection(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit) as ended:
         ask(bootstrap, lambda admin: admin.describe_cluster(), timeout_ms=200)
-    told = capsys.readouterr()
-    assert (ended.value.exit_code, told.out) == (1, "")
-    assert told.err.strip()
+    captured = capsys.readouterr()
+    assert (ended.value.exit_code, captured.out) == (1, "")
+    assert captured.err.strip()
 
 
 @pytest.mark.parametrize("colors", [None, "1"])

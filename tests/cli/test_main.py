@@ -29,9 +29,9 @@ COMMANDS = [
 
 
 def test_help_names_every_command_in_one_whole_line() -> None:
-    told = CliRunner().invoke(app, ["--help"]).stdout
+    help_text = CliRunner().invoke(app, ["--help"]).stdout
     for name in COMMANDS:
-        [line] = [line for line in told.splitlines() if line.split()[:1] == [name]]
+        [line] = [line for line in help_text.splitlines() if line.split()[:1] == [name]]
         assert line.endswith(".")
         assert not line.endswith("...")
 
@@ -48,6 +48,6 @@ def test_without_a_command_there_is_help_and_an_unknown_one_is_rejected() -> Non
 
 
 def test_a_broker_carries_no_library_of_the_command_line() -> None:
-    strangers = "{'typer', 'rich', 'pyspark', 'cryptography'}"
-    code = f"import sys, signalbox.wiring.serve; print(sorted({strangers} & set(sys.modules)))"
+    libraries = "{'typer', 'rich', 'pyspark', 'cryptography'}"
+    code = f"import sys, signalbox.wiring.serve; print(sorted({libraries} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

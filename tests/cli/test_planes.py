@@ -59,8 +59,8 @@ def test_the_live_view_ends_by_ctrl_c(measured: Cluster) -> None:
 
 
 def test_a_page_that_is_not_a_brokers(run: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
     done = run("planes", f"127.0.0.1:{port}", "--once")
     assert done.exit_code == 1
     assert "has no metrics page" in done.stderr

@@ -13,8 +13,8 @@ from tests.waiting import until
 def create(cluster: Cluster, topic: str, *replicas: int) -> None:
     async def make() -> None:
         async with AdminClient.of(cluster.bootstrap_servers) as admin:
-            outcomes = await admin.create_topics([NewTopic(name=topic, assignments={0: list(replicas)})])
-            outcomes[topic].raise_for_error()
+            results = await admin.create_topics([NewTopic(name=topic, assignments={0: list(replicas)})])
+            results[topic].raise_for_error()
 
     cluster.run(make())
 

@@ -33,7 +33,7 @@ def produced(cluster: Cluster, topic: str) -> str:
     return answers[0]
 
 
-def test_a_cluster_goes_on_from_its_copy_and_from_its_backup(tmp_path: Path) -> None:
+def test_a_cluster_continues_from_its_copy_and_from_its_backup(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     first = f"sqlite:{folder / 'metadata.db'}"
     with Cluster(brokers=2, folder=folder) as cluster:

@@ -27,7 +27,7 @@ OVERRIDES = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CliRunner]:
+def alice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CliRunner]:
     """A command line runner that logs in as alice."""
     file: Path = tmp_path_factory.mktemp("alice") / "alice.properties"
     login = f'{MODULE} username="alice" password="s3cret";'
@@ -40,46 +40,48 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if "│" in line]
 
 
-def test_create_describe_renew_and_expire(told: CliRunner) -> None:
-    made = told.invoke(app, ["token", "create", "--renewer", "User:bob", "--max-lifetime-ms", "60000"])
+def test_create_describe_renew_and_expire(alice: CliRunner) -> None:
+    made = alice.invoke(app, ["token", "create", "--renewer", "User:bob", "--max-lifetime-ms", "60000"])
     token_id, hmac = (line.partition("=")[2] for line in made.stdout.splitlines()[:2])
     [[shown_id, *rest]] = rows(made.stdout)
     assert shown_id == token_id
     assert rest[:3] == ["User:alice", "User:alice", "User:bob"]
     assert rest[4] == rest[5], "it ends with its last moment"
-    assert rows(told.invoke(app, ["token", "describe"]).stdout) == [[token_id, *rest]], "no HMAC unless asked for"
-    shown = told.invoke(app, ["token", "describe", "--show-hmac", "--owner", "User:alice"])
+    assert rows(alice.invoke(app, ["token", "describe"]).stdout) == [[token_id, *rest]], "no HMAC unless asked for"
+    shown = alice.invoke(app, ["token", "describe", "--show-hmac", "--owner", "User:alice"])
     assert rows(shown.stdout) == [[token_id, *rest]]
     assert shown.stdout.splitlines()[-1] == f"id={token_id} hmac={hmac}"
-    renewed = told.invoke(app, ["token", "renew", "--period-ms", "30000"], input=f"{hmac}\n")
+    renewed = alice.invoke(app, ["token", "renew", "--period-ms", "30000"], input=f"{hmac}\n")
     assert "the token expires at 20" in renewed.stdout
     assert hmac not in renewed.output
     env = {"SIGNALBOX_TOKEN_HMAC": hmac}
-    assert "the token expires at 20" in told.invoke(app, ["token", "expire", "--period-ms", "9000"], env=env).stdout
-    assert "the token expired at 20" in told.invoke(app, ["token", "expire"], env=env).stdout
-    assert rows(told.invoke(app, ["token", "describe"]).stdout) == []
+    assert "the token expires at 20" in alice.invoke(app, ["token", "expire", "--period-ms", "9000"], env=env).stdout
+    assert "the token expired at 20" in alice.invoke(app, ["token", "expire"], env=env).stdout
+    assert rows(alice.invoke(app, ["token", "describe"]).stdout) == []
 
 
-def test_a_narrow_terminal_cuts_neither_the_id_nor_the_secret(told: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_terminal_cuts_neither_the_id_nor_the_secret(
+    alice: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(connect, "console", Console(file=screen, force_terminal=True, color_system=None, width=80))
-    told.invoke(app, ["token", "create"])
+    alice.invoke(app, ["token", "create"])
     named = dict(line.split("=", 1) for line in screen.getvalue().splitlines()[:2])
     assert "…" not in screen.getvalue()
     assert (len(named["id"]), len(base64.b64decode(named["hmac"]))) == (22, 64)
 
 
-def test_what_is_rejected_is_one_line(told: CliRunner, run: Any, cluster: Cluster) -> None:
-    for arguments, says in (
+def test_an_error_is_one_line(alice: CliRunner, run: Any, cluster: Cluster) -> None:
+    for arguments, error in (
         (["expire", "--hmac", "aGk="], "DELEGATION_TOKEN_NOT_FOUND"),
         (["renew", "--hmac", "?"], "an HMAC is base64"),
         (["create", "--owner", "alice"], "User:alice"),
         (["create", "--renewer", "Group:g"], "INVALID_PRINCIPAL_TYPE"),
     ):
-        result = told.invoke(app, ["token", *arguments])
+        result = alice.invoke(app, ["token", *arguments])
         assert (result.exit_code, result.stdout) == (1, "")
-        assert says in result.stderr
+        assert error in result.stderr
         assert len(result.stderr.splitlines()) == 1
-    in_the_open = run("token", "describe")
-    assert (in_the_open.exit_code, in_the_open.stdout) == (1, "")
-    assert "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED" in in_the_open.stderr
+    over_plaintext = run("token", "describe")
+    assert (over_plaintext.exit_code, over_plaintext.stdout) == (1, "")
+    assert "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED" in over_plaintext.stderr

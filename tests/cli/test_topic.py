@@ -11,7 +11,7 @@ def partitions_of(described: str) -> list[str]:
     return [line.split("│")[1].strip() for line in described.splitlines() if "│" in line]
 
 
-def test_a_topics_life(run: Any) -> None:
+def test_a_topic_is_created_changed_and_deleted(run: Any) -> None:
     created = run("topic", "create", "life", "--partitions", "2", "--config", "retention.ms=77")
     assert (created.exit_code, created.stdout) == (0, "life: created\n")
     assert run("topic", "partitions", "life", "3").stdout == "life: has 3 partitions\n"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from signalbox.cli.main import app
 from signalbox.testing.process_cluster import ProcessCluster
-from tests.cli.ctrl_c import hear_ctrl_c
+from tests.cli.ctrl_c import enable_ctrl_c
 
 UP = [sys.executable, "-c", "from signalbox.cli.main import run; run()", "up", "--port", "0"]
 
@@ -25,7 +25,7 @@ def start(folder: Path, brokers: int) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         env={**os.environ, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"},
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=enable_ctrl_c,
     )
 
 
@@ -42,8 +42,8 @@ def until(process: subprocess.Popen[str], text: str) -> list[str]:
 
 def test_up_and_down(tmp_path: Path) -> None:
     process = start(tmp_path, 1)
-    told = until(process, "bootstrap.servers=")
-    assert re.search(r"bootstrap.servers=127.0.0.1:\d+", told[-1])
+    output = until(process, "bootstrap.servers=")
+    assert re.search(r"bootstrap.servers=127.0.0.1:\d+", output[-1])
     process.send_signal(signal.SIGINT)
     rest, _ = process.communicate(timeout=30)
     assert process.returncode == 0
@@ -52,8 +52,8 @@ def test_up_and_down(tmp_path: Path) -> None:
 
 def test_whichever_broker_ends_is_named_at_once(tmp_path: Path) -> None:
     process = start(tmp_path, 2)
-    told = until(process, "bootstrap.servers=")
-    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in told if "│" in line]
+    output = until(process, "bootstrap.servers=")
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output if "│" in line]
     pids = {row[0]: int(row[-1]) for row in rows}
     os.kill(pids["2"], signal.SIGKILL)
     assert "code -9" in until(process, "broker 2 ended")[-1]

@@ -31,9 +31,9 @@ def test_set_list_and_delete(run: Any, cluster: Cluster) -> None:
     assert rows(run("user", "list").stdout) == []
 
 
-def test_what_is_rejected_is_one_line(run: Any) -> None:
+def test_an_error_is_one_line(run: Any) -> None:
     for arguments, says in (
-        (("delete", "nobody"), "RESOURCE_NOT_FOUND"),
+        (("delete", "unknown"), "RESOURCE_NOT_FOUND"),
         (("set", "u", "--password", "p", "--iterations", "1"), "Too few iterations"),
         (("set", "u", "--password", "p", "--mechanism", "PLAIN"), "PLAIN is no SCRAM mechanism"),
     ):

@@ -40,5 +40,5 @@ def test_all_faults_are_reported_together() -> None:
 
 
 def test_an_old_name_of_a_key_is_read() -> None:
-    settings = ClientSettings.from_properties({"bootstrap.servers": "h:1", "signalbox.cluster.id.policy": "pin-first"})
+    settings = ClientSettings.from_properties({"bootstrap.servers": "h:1", "cluster.id.policy": "pin-first"})
     assert settings.cluster_id_policy == "pin-first"

@@ -14,7 +14,7 @@ from signalbox.wiring.configuration import NODE_CONFIG
 @pytest.mark.parametrize(
     ("key", "current"),
     [
-        ("signalbox.metadata.store", "signalbox.metadata.store"),
+        ("metadata.store", "signalbox.metadata.store"),
         ("signalbox.metadata.store", "signalbox.metadata.store"),
         ("num.partitions", "num.partitions"),
         (
@@ -40,7 +40,7 @@ def test_old_names_and_new_names_correspond() -> None:
         "listener.name.a.signalbox.sasl.oauthbearer.expected.scope": "f",
     }
     old = with_old_names(values)
-    assert old == {"node.id": "1", "signalbox.audit.enable": "true", "listener.name.a.signalbox.sasl.oauthbearer.expected.scope": "f"}
+    assert old == {"node.id": "1", "audit.enable": "true", "listener.name.a.sasl.oauthbearer.expected.scope": "f"}
     assert {current_name(key): value for key, value in old.items()} == values
 
 
@@ -51,5 +51,5 @@ def test_each_renamed_key_exists_by_its_new_name_only(name: str) -> None:
 
 
 def test_the_warning_has_both_names() -> None:
-    warning = old_name_warning("signalbox.audit.enable")
-    assert warning == "signalbox.audit.enable is the old name of signalbox.audit.enable: the next release does not read it"
+    warning = old_name_warning("audit.enable")
+    assert warning == "audit.enable is the old name of signalbox.audit.enable: the next release does not read it"

@@ -47,7 +47,7 @@ def test_lines_end_where_java_ends_them() -> None:
     assert found.where("d") == "f:4"
 
 
-def test_an_override_has_its_own_source() -> None:
+def test_what_is_put_over_the_file_says_where_it_came_from() -> None:
     found = parse_properties("a=1\nb=2", "f")
     found.override("b=3", "--override")
     assert found.values == {"a": "1", "b": "3"}
@@ -55,10 +55,10 @@ def test_an_override_has_its_own_source() -> None:
 
 
 def test_a_key_with_its_old_name_is_read_as_the_key_of_today() -> None:
-    properties = parse_properties("signalbox.metadata.store=sqlite:m.db\nnode.id=1", "f")
+    properties = parse_properties("metadata.store=sqlite:m.db\nnode.id=1", "f")
     assert properties.values == {"signalbox.metadata.store": "sqlite:m.db", "node.id": "1"}
     assert properties.where("signalbox.metadata.store") == "f:1"
-    assert properties.renamed == [("signalbox.metadata.store", "f:1")]
+    assert properties.renamed == [("metadata.store", "f:1")]
 
 
 def test_the_old_and_the_new_name_are_one_key_that_is_set_twice() -> None:
@@ -69,6 +69,6 @@ def test_the_old_and_the_new_name_are_one_key_that_is_set_twice() -> None:
 
 def test_an_override_may_have_an_old_name() -> None:
     properties = parse_properties("signalbox.metrics.http.port=0", "f")
-    properties.override("signalbox.metrics.http.port=9404", "--override")
+    properties.override("metrics.http.port=9404", "--override")
     assert properties.values == {"signalbox.metrics.http.port": "9404"}
-    assert properties.renamed == [("signalbox.metrics.http.port", "--override")]
+    assert properties.renamed == [("metrics.http.port", "--override")]

@@ -37,19 +37,21 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("engine", [Profile.PYPI], indirect=True)
 def test_tables_and_audit_run_on_one_engine(engine: Engine, warehouse: Path, topics: Topics) -> None:
-    topic, trail = topics.create("both"), topics.create("trail")
+    topic, audit_topic = topics.create("both"), topics.create("audit")
     topics.fill(topic, json_values(0, 5))
     entry = AuditEvent(kind=AuditKind.ADMIN, timestamp_ms=1, api="CREATE_TOPICS")
-    topics.fill(trail, [encode_audit_event(entry, broker_id=1, broker_epoch=1, seq=0)])
-    said: list[str] = []
+    topics.fill(audit_topic, [encode_audit_event(entry, broker_id=1, broker_epoch=1, seq=0)])
+    lines: list[str] = []
     asked: dict[str, Any] = {"bootstrap_servers": topics.bootstrap, "warehouse": warehouse}
-    table = commands.run_tables(commands.TablesOptions(**asked, topic=topic), engine=engine, say=said.append)
-    audit = commands.run_audit(commands.AuditOptions(**asked, topic=trail), engine=engine, say=said.append)
+    table = commands.run_tables(commands.TablesOptions(**asked, topic=topic), engine=engine, say=lines.append)
+    audit = commands.run_audit(commands.AuditOptions(**asked, topic=audit_topic), engine=engine, say=lines.append)
     assert table.table_rows == 5
     assert audit.complete
     assert commands.read_figures(warehouse) == audit.figures
-    told = "audit_events: 1 events added; complete: 1 events = 1 records, seq of 1 writers from 0 without gap or repeat"
-    assert said[-1] == told
+    summary = (
+        "audit_events: 1 events added; complete: 1 events = 1 records, seq of 1 writers from 0 without gap or repeat"
+    )
+    assert lines[-1] == summary
 
 
 def test_figures_of_a_warehouse_without_an_audit_are_missed_by_name(warehouse: Path) -> None:

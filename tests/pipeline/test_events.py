@@ -11,8 +11,8 @@ def test_steps_have_the_order_of_a_batch() -> None:
 
 def test_progress_goes_to_the_terminal_by_default() -> None:
     assert Reporting().say is print
-    heard: list[PipelineEvent] = []
-    reporting = Reporting(listener=heard.append)
+    events: list[PipelineEvent] = []
+    reporting = Reporting(listener=events.append)
     assert reporting.listener is not None
     reporting.listener(PipelineEvent(step=Step.WAITING, pipeline="t", batch_id=1))
-    assert heard[0].skipped is False
+    assert events[0].skipped is False

@@ -74,11 +74,11 @@ def test_tasks_hold_every_offset_once(counts: list[int], parallelism: int, min_t
     tasks = tasks_of(ranges, parallelism, min_task_records)
     assert len(tasks) <= parallelism
     parts = [part for task in tasks for part in task]
-    for whole in ranges:
-        mine = [part for part in parts if part.partition == whole.partition]
-        ends = [whole.start_offset, *(part.end_offset for part in mine)]
+    for offset_range in ranges:
+        mine = [part for part in parts if part.partition == offset_range.partition]
+        ends = [offset_range.start_offset, *(part.end_offset for part in mine)]
         assert [part.start_offset for part in mine] == ends[:-1]
-        assert ends[-1] == whole.end_offset
+        assert ends[-1] == offset_range.end_offset
     sizes = [sum(part.count for part in task) for task in tasks]
     assert sum(sizes) == sum(counts)
     assert all(size == max(sizes) for size in sizes[:-1])

@@ -26,10 +26,10 @@ def quiet(_: str) -> None:
 def test_an_open_run_holds_the_lock_and_receives_its_events(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("open", partitions=1)
     topics.fill(topic, json_values(0, 3))
-    told: list[PipelineEvent] = []
-    said: list[str] = []
+    events: list[PipelineEvent] = []
+    lines: list[str] = []
     options = RunOptions(bootstrap_servers=topics.bootstrap, warehouse=warehouse)
-    with open_run(options, plan(topic), engine, Reporting(said.append, told.append)) as run:
+    with open_run(options, plan(topic), engine, Reporting(lines.append, events.append)) as run:
         with (
             pytest.raises(StateError, match="is being run by"),
             open_run(options, plan(topic), engine, Reporting(quiet)),
@@ -37,14 +37,14 @@ def test_an_open_run_holds_the_lock_and_receives_its_events(engine: Engine, ware
             raise AssertionError("two runs of one table")
         counts = run.run()
     assert (counts.rows, run.consumed(), run.rows().count()) == (3, 3, 3)
-    assert told[-1].rows == 3
-    assert any("3 rows" in line for line in said)
+    assert events[-1].rows == 3
+    assert any("3 rows" in line for line in lines)
     state = StateFolder(warehouse, "t").read()
     assert state is not None
     assert (state.topic, state.begin) == (topic, {f"{topic}:0": 0})
 
 
-def test_faulty_options_leave_nothing_behind(engine: Engine, warehouse: Path) -> None:
+def test_invalid_options_release_all_resources(engine: Engine, warehouse: Path) -> None:
     options = RunOptions(bootstrap_servers="", warehouse=warehouse)
     with pytest.raises(OptionError), open_run(options, plan("t"), engine, Reporting(quiet)):
         raise AssertionError("a run without servers")

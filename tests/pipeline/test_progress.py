@@ -20,13 +20,13 @@ def test_durations_are_readable(seconds: float, text: str) -> None:
 
 
 def test_a_batch_is_a_line_with_rate_share_and_rest() -> None:
-    said: list[str] = []
-    lines = ProgressLines(said.append)
+    printed: list[str] = []
+    lines = ProgressLines(printed.append)
     lines(event(Step.BATCH_STARTED))
     lines(
         event(Step.BATCH_DONE, rows=990, dead_rows=10, seconds=2.0, consumed_records=1000, known_records=4000),
     )
-    assert said == [
+    assert printed == [
         "flights: batch 3  990 rows, 10 bad records kept aside, 2.0 s, 500 records/s, 1,000 of 4,000 records (25 %), "
         "about 6.0 s to go"
     ]

@@ -19,7 +19,7 @@ PLAN = "\n=== Streaming Query ===\nIdentifier: t [id = 1]\nCaused by: java.lang.
 
 
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("message", "cause"),
     [
         (
             "[PYTHON] Traceback (most recent call last):\n  File x\n"
@@ -33,8 +33,8 @@ PLAN = "\n=== Streaming Query ===\nIdentifier: t [id = 1]\nCaused by: java.lang.
         ("[DELTA] the disk is full. SQLSTATE: XXKST", "[DELTA] the disk is full."),
     ],
 )
-def test_the_cause_is_a_sentence(said: str, cause: str) -> None:
-    assert root_cause(FAILED + said + PLAN) == cause
+def test_the_cause_is_a_sentence(message: str, cause: str) -> None:
+    assert root_cause(FAILED + message + PLAN) == cause
     assert root_cause("only words") == "only words"
 
 

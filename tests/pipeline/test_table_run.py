@@ -19,10 +19,10 @@ from tests.pipeline.topics import Topics
 def test_dead_records_are_committed_before_the_good_rows(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("steps", partitions=1)
     topics.fill(topic, [b'{"n":1}', b"bad"])
-    told: list[PipelineEvent] = []
+    events: list[PipelineEvent] = []
     options = TablesOptions(bootstrap_servers=topics.bootstrap, warehouse=warehouse, topic=topic, schema="n INT")
-    run_tables(options, engine=engine, listener=told.append, say=lambda _: None)
-    steps = [(event.step, event.table, event.rows) for event in told if event.step != Step.WAITING]
+    run_tables(options, engine=engine, listener=events.append, say=lambda _: None)
+    steps = [(event.step, event.table, event.rows) for event in events if event.step != Step.WAITING]
     assert steps == [
         (Step.BATCH_STARTED, "", -1),
         (Step.BATCH_READ, "", 1),
@@ -30,7 +30,7 @@ def test_dead_records_are_committed_before_the_good_rows(engine: Engine, warehou
         (Step.TABLE_COMMITTED, topic, 1),
         (Step.BATCH_DONE, "", 1),
     ]
-    assert (told[-1].consumed_records, told[-1].known_records) == (2, 2)
+    assert (events[-1].consumed_records, events[-1].known_records) == (2, 2)
 
 
 def test_declared_fields_are_read_or_rejected(spark: SparkSession) -> None:

@@ -82,7 +82,7 @@ def test_copies_and_pickles() -> None:
     assert pickle.loads(pickle.dumps(request)) == request
 
 
-def test_a_class_knows_its_versions() -> None:
+def test_a_class_has_its_versions() -> None:
     assert (FetchRequest.api_key, FetchRequest.min_version, FetchRequest.max_version) == (1, 4, 18)
     assert 12 in FetchRequest.flexible_versions
     assert 11 not in FetchRequest.flexible_versions

@@ -10,7 +10,7 @@ TABLE = """
     Guests       0+    []Guest?2+
       Name       0+    string? = null   ignorable
       Age        1+    int32 = -1
-      CoordinatorContext       0+    Place            tag 0
+      Location   0+    Place            tag 0
     Token        2-3   uuid
     Gift         0+    records?
 
@@ -28,10 +28,10 @@ def test_a_table_becomes_a_schema() -> None:
     assert set(party.structs) == {"Guest", "Place"}
     guests = party.root.fields[1]
     assert (guests.type_name, guests.is_array, guests.nullable) == ("Guest", True, VersionRange.parse("2+"))
-    name, age, seat = party.structs["Guest"].fields
+    name, age, location = party.structs["Guest"].fields
     assert (name.default, name.ignorable, name.nullable) == (None, True, VersionRange.parse("0+"))
     assert (age.default, age.ignorable) == (-1, False)
-    assert (seat.tag, seat.type_name, seat.default) == (0, "Place", ())
+    assert (location.tag, location.type_name, location.default) == (0, "Place", ())
     row, window = party.structs["Place"].fields
     assert (row.default, window.default) == (0, True)
 
@@ -47,7 +47,7 @@ def test_an_unset_field_has_the_default_of_its_type() -> None:
     [
         ("X versions 0 flexible none\n\nA 0+ int32 colour", "cannot read 'colour'"),
         ("X versions 0 flexible none\n\nA 0+ int32\n  B 0+ int32", "no struct"),
-        ("X versions 0 flexible none\n\nA 0+ []Nobody", "no struct Nobody"),
+        ("X versions 0 flexible none\n\nA 0+ []Missing", "no struct Missing"),
         ("X versions 0 flexible none\n\nA 0+ []S\n  C 0+ int8\nB 0+ []S\n  C 0+ int8", "described twice"),
         ("X versions zero flexible none\n\nA 0+ int32", "invalid literal"),
     ],

@@ -77,10 +77,10 @@ def forged(header: Mapping[str, Any], claims: Mapping[str, Any], signature: byte
     return ".".join((part(json.dumps(header).encode()), part(json.dumps(claims).encode()), part(signature)))
 
 
-Answer = Callable[[BaseHTTPRequestHandler], None]
+HttpResponder = Callable[[BaseHTTPRequestHandler], None]
 
 
-def answering(body: bytes, status: int = 200) -> Answer:
+def answering(body: bytes, status: int = 200) -> HttpResponder:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
         handler.send_header("Content-Length", str(len(body)))
@@ -94,7 +94,7 @@ class Endpoint:
     """A provider's HTTP server: `answer` may be replaced at any time; `asked` counts requests, `bodies` are the posted
     bodies."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: HttpResponder) -> None:
         self.answer = answer
         self.asked = 0
         self.bodies: list[bytes] = []

@@ -51,7 +51,7 @@ def test_ones_own_entries_and_everybodys() -> None:
     assert hosts(index.entries_for(TOPIC, "t", BOB)) == {"LITERAL t", "PREFIXED t"}
     assert hosts(index.entries_for(TOPIC, "t", "User:carol")) == {"PREFIXED t"}
     assert index.entries_for(TOPIC, "u", BOB) == (), "others have ACLs there"
-    assert index.entries_for(TOPIC, "v", BOB) is None, "nobody has"
+    assert index.entries_for(TOPIC, "v", BOB) is None, "no principal has ACLs there"
     assert [(pattern.name, pattern.pattern_type) for pattern, _ in index.patterns_of(TOPIC, "User:carol")] == [
         ("t", PREFIXED)
     ]

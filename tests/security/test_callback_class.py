@@ -35,13 +35,13 @@ def test_a_class_is_made_with_its_settings(path: str) -> None:
         ("module:", "no import path"),
         ("module:not a name", "no import path"),
         ("no.such.module:Checker", "ModuleNotFoundError"),
-        (f"{HERE}:Nobody", "AttributeError"),
+        (f"{HERE}:Missing", "AttributeError"),
         (f"{HERE}:HERE", "TypeError"),
         (f"{HERE}:Broken", "no directory"),
         (f"{HERE}:Checker", "lacks validate"),
     ],
 )
-def test_what_cannot_be_used(path: str, words: str) -> None:
+def test_classes_that_cannot_be_used(path: str, words: str) -> None:
     with pytest.raises(CallbackClassError, match=words):
         load_callback(path, SETTINGS, ("validate",))
 

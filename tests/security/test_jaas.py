@@ -96,7 +96,7 @@ def test_values_that_are_none(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("A { };\nA { };", "the section A stands twice"),
+        ("A { };\nA { };", "the section A is given twice"),
         ("A {\n x required;\n}", "section A: .*at the end of the text"),
         ("KafkaServer {\n x required\n  user;\n};", "section KafkaServer: expected '=' instead of ';' in line 3"),
         ("c.KafkaServer {\n x required a='b\n';\n};", "line 2 holds an unclosed quote"),

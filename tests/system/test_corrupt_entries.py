@@ -59,7 +59,11 @@ def running(tmp_path: Path) -> Iterator[tuple[ProcessCluster, KazooClient]]:
     provision.zookeeper()
     with ensemble(tmp_path / "zookeeper") as (server,):
         connect = f"{server.address}/corrupt"
-        over = {**QUICK, "signalbox.metadata.store": f"zookeeper:{connect}", "delegation.token.secret.key": "of this test"}
+        over = {
+            **QUICK,
+            "signalbox.metadata.store": f"zookeeper:{connect}",
+            "delegation.token.secret.key": "of this test",
+        }
         with ProcessCluster(tmp_path / "cluster", len(BROKERS), overrides=over) as cluster:
             zookeeper = KazooClient(connect)
             zookeeper.start()

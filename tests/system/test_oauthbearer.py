@@ -22,7 +22,7 @@ from signalbox.client.admin import AdminClient as OurAdmin
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.testing.cluster import Cluster
-from tests.security.issuer import Answer, Endpoint, Issuer, answering, forged, key_file, key_set
+from tests.security.issuer import Endpoint, HttpResponder, Issuer, answering, forged, key_file, key_set
 from tests.system.provision import java_class
 
 NEEDS = (partial(java_class, "Renewal.java", "clients"),)
@@ -146,7 +146,7 @@ def test_wrong_credentials_are_rejected(cluster: Cluster, token: Token) -> None:
     assert admin_of(settings(cluster, good)).list_topics(timeout=20).brokers
 
 
-def issuing(lasts_s: float, **claims: str) -> Answer:
+def issuing(lasts_s: float, **claims: str) -> HttpResponder:
     """A token endpoint: a client that sends a valid client secret gets a token."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:

@@ -11,7 +11,7 @@ from tests.system.clusters import QUICK
 
 pytestmark = [pytest.mark.timeout(240)]
 # A true warning about the listeners of this test: any process on this host may connect to them.
-_TRUE = "is PLAINTEXT: brokers and clients cannot be told apart there"
+_TRUE = "is PLAINTEXT: brokers cannot be distinguished from clients there"
 
 
 def test_no_warning(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_what_was_rejected_is_counted(secured: ProcessCluster) -> None:
 def test_with_sasl_nothing_is_warned_about_without_it_the_start_warns(
     secured: ProcessCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    assert "cannot be told apart" not in secured.brokers[1].log_file.read_text()
+    assert "cannot be distinguished from clients" not in secured.brokers[1].log_file.read_text()
     with ProcessCluster(tmp_path_factory.mktemp("open"), brokers=1) as cluster:
         log = cluster.brokers[1].log_file.read_text()
-    assert "listener REPLICATION is PLAINTEXT: brokers and clients cannot be told apart" in log
+    assert "listener REPLICATION is PLAINTEXT: brokers cannot be distinguished from clients" in log

@@ -19,7 +19,7 @@ from signalbox.testing.cluster import Cluster
 from signalbox.wiring.audit_delivery import AuditTopicMissing, TopicDelivery
 
 
-async def read_trail(bootstrap: str, expected: int) -> list[dict[str, object]]:
+async def read_audit_topic(bootstrap: str, expected: int) -> list[dict[str, object]]:
     """So many records of the audit topic, from its first offset on."""
     client = ClusterClient(ClientSettings(bootstrap=parse_bootstrap_servers(bootstrap), client_id="reader"))
     client.start()
@@ -50,7 +50,7 @@ def test_without_a_topic_no_event_is_lost_and_the_reason_is_logged() -> None:
     asyncio.run(scenario())
 
 
-def test_a_stopped_brokers_trail_has_each_number_once(tmp_path: Path) -> None:
+def test_the_audit_trail_of_a_stopped_broker_has_each_number_once(tmp_path: Path) -> None:
     with Cluster(brokers=1, folder=tmp_path) as cluster:
         node = cluster.nodes[1]
         epoch = node.components.epochs.broker_epoch
@@ -67,7 +67,7 @@ def test_a_stopped_brokers_trail_has_each_number_once(tmp_path: Path) -> None:
 
         written = cluster.run(record_and_stop())
         assert written >= 1_500
-        telemetry = asyncio.run(read_trail(cluster.bootstrap_servers, written))
+        telemetry = asyncio.run(read_audit_topic(cluster.bootstrap_servers, written))
         mine = [event["seq"] for event in telemetry if event["broker_epoch"] == epoch]
         assert sorted(mine) == list(range(len(mine)))  # type: ignore[type-var]
         assert len(mine) == written

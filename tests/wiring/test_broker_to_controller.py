@@ -27,21 +27,21 @@ class Channel:
         return self.submitted[-1]
 
 
-@pytest.mark.parametrize("outcome", ["answer", "rejected", "broken", "cancelled"])
-def test_any_outcome_is_reported_once(outcome: str) -> None:
+@pytest.mark.parametrize("ending", ["answer", "rejected", "broken", "cancelled"])
+def test_each_result_is_reported_once(ending: str) -> None:
     async def scenario() -> None:
-        channel, heard = Channel(), list[Any]()
+        channel, results = Channel(), list[Any]()
         sender = ChannelAlterPartition(channel, 1000)  # type: ignore[arg-type]
-        sender.send(AlterPartitionRequest(), heard.append)
+        sender.send(AlterPartitionRequest(), results.append)
         [future] = channel.submitted
         answer = AlterPartitionResponse()
         expected: Any = answer
-        if outcome == "answer":
+        if ending == "answer":
             future.set_result(answer)
-        elif outcome == "rejected":
+        elif ending == "rejected":
             future.set_exception(KafkaError(Error.REQUEST_TIMED_OUT))
             expected = Error.REQUEST_TIMED_OUT
-        elif outcome == "broken":
+        elif ending == "broken":
             future.set_exception(ValueError("a bug"))
             expected = Error.UNKNOWN_SERVER_ERROR
         else:
@@ -49,7 +49,7 @@ def test_any_outcome_is_reported_once(outcome: str) -> None:
             expected = Error.NETWORK_EXCEPTION
         for _ in range(3):
             await asyncio.sleep(0)
-        assert heard == [expected]
+        assert results == [expected]
 
     asyncio.run(scenario())
 

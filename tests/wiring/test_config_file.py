@@ -47,18 +47,18 @@ def test_places_that_hold_no_file(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.write_text("a=1")
     locked.chmod(0)
-    told = {}
+    problems = {}
     for path in (tmp_path / "nowhere", tmp_path, Path("a\0b"), locked, Path("/dev/zero")):
         try:
             read_config_file(path)
         except ConfigFileError as error:
-            told[str(path)] = str(error).partition(" cannot be read: ")[2]
-    assert told[str(tmp_path / "nowhere")] == "No such file or directory"
-    assert told[str(tmp_path)] == "Is a directory"
-    assert "null byte" in told["a\0b"] or "null character" in told["a\0b"]
-    assert told["/dev/zero"] == "File too large"
+            problems[str(path)] = str(error).partition(" cannot be read: ")[2]
+    assert problems[str(tmp_path / "nowhere")] == "No such file or directory"
+    assert problems[str(tmp_path)] == "Is a directory"
+    assert "null byte" in problems["a\0b"] or "null character" in problems["a\0b"]
+    assert problems["/dev/zero"] == "File too large"
     if os.geteuid():  # a user who may read every file can read this one too
-        assert told[str(locked)] == "Permission denied"
+        assert problems[str(locked)] == "Permission denied"
 
 
 def test_what_is_read(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ def warned_of(protocols: str, more: Mapping[str, str] | None = None) -> list[str
     values = {**_NODE, **_LISTENERS, "listener.security.protocol.map": protocols, **(more or {})}
     config, faults = read_node_config(Properties("a test", values))
     assert config is not None, faults
-    told = [warning for warning in config.warnings if "cannot be told apart" in warning]
-    return [warning.split()[1] for warning in told]
+    warnings = [warning for warning in config.warnings if "cannot be distinguished from clients" in warning]
+    return [warning.split()[1] for warning in warnings]
 
 
 @pytest.mark.spec("F4")

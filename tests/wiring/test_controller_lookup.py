@@ -32,18 +32,18 @@ class Watching:
             lambda found: found.privileged_endpoint("REPLICATION"),
             lambda endpoint: SECURITY[endpoint.listener_name],
         )
-        self._news = asyncio.Event()
-        self.lookup.on_change = self._news.set
+        self._changed = asyncio.Event()
+        self.lookup.on_change = self._changed.set
         self.changes = 0
 
     async def next(self) -> Any:
-        await asyncio.wait_for(self._news.wait(), 5)
-        self._news.clear()
+        await asyncio.wait_for(self._changed.wait(), 5)
+        self._changed.clear()
         return self.lookup.active_controller()
 
 
 def run(scenario: Callable[[Watching], Any]) -> None:
-    async def whole() -> None:
+    async def with_lookup() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()
         await create_roots(store)
@@ -55,7 +55,7 @@ def run(scenario: Callable[[Watching], Any]) -> None:
             await watching.lookup.stop()
         assert len(asyncio.all_tasks()) == 1
 
-    asyncio.run(whole())
+    asyncio.run(with_lookup())
 
 
 @pytest.mark.parametrize(

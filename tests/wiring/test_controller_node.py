@@ -54,23 +54,23 @@ async def until_active(node: ControllerNode) -> None:
             await asyncio.sleep(0)
 
 
-def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = controller_in(tmp_path, signalbox__metrics__http__port="0")
         await node.start()
-        told, components = node.describe(), node.components
-        assert (told["node_id"], set(told["listeners"])) == (101, {"CONTROLLER"})
-        assert told["metrics"].startswith("http://127.0.0.1:")
+        description, components = node.describe(), node.components
+        assert (description["node_id"], set(description["listeners"])) == (101, {"CONTROLLER"})
+        assert description["metrics"].startswith("http://127.0.0.1:")
         await until_active(node)
         assert components.cache.image.controller_id == 101
         store = components.registrar._store
         entry = await store.read(controller_id_path(101))
         assert entry is not None
-        assert entry.creation_id == told["broker_epoch"]
+        assert entry.creation_id == description["broker_epoch"]
         registration = decode_registration(101, entry.data)
         endpoint = registration.privileged_endpoint("REPLICATION")
         assert endpoint is not None
-        assert f"{endpoint.host}:{endpoint.port}" == told["listeners"]["CONTROLLER"]
+        assert f"{endpoint.host}:{endpoint.port}" == description["listeners"]["CONTROLLER"]
         assert await store.children(BROKER_IDS) == []
         await node.stop()
         assert await tasks_left() == set()

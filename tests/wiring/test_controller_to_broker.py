@@ -53,12 +53,12 @@ def test_the_coordinator_gets_the_partition_count_of_the_offsets_topic() -> None
 def test_a_topic_with_a_corrupt_entry_is_neither_empty_nor_deleted() -> None:
     """Groups keep their partitions and their committed offsets."""
     control, _, coordinator, _ = requests()
-    whole = {"__consumer_offsets": {index: (1, [1]) for index in range(3)}, "t": {0: (1, [1])}}
+    complete = {"__consumer_offsets": {index: (1, [1]) for index in range(3)}, "t": {0: (1, [1])}}
     named: dict[str, dict[int, tuple[int, list[int]]]] = {"__consumer_offsets": {}, "t": {}}
-    for topics in (named, whole, named):
-        told = update({1: ["CLIENT"]}, topics)
-        told.type = FULL
-        control.update_metadata(told, 8)
+    for topics in (named, complete, named):
+        message = update({1: ["CLIENT"]}, topics)
+        message.type = FULL
+        control.update_metadata(message, 8)
     assert (coordinator.counts, coordinator.deleted) == ([3, 3], [])
 
 

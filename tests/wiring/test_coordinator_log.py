@@ -16,13 +16,13 @@ from tests.broker.handlers.running_broker import RunningBroker, batch
 
 class Coordinator:
     def __init__(self) -> None:
-        self.heard: list[tuple[str, int, int | None]] = []
+        self.events: list[tuple[str, int, int | None]] = []
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        self.heard.append(("elected", partition, leader_epoch))
+        self.events.append(("elected", partition, leader_epoch))
 
     def on_resigned(self, partition: int, leader_epoch: int | None) -> None:
-        self.heard.append(("resigned", partition, leader_epoch))
+        self.events.append(("resigned", partition, leader_epoch))
 
 
 def test_only_the_offsets_topic_moves_groups() -> None:
@@ -33,14 +33,14 @@ def test_only_the_offsets_topic_moves_groups() -> None:
     leadership.on_resigned(TopicPartition(OFFSETS_TOPIC, 2), None)
     leadership.on_elected(TopicPartition("other", 3), 5)
     leadership.on_resigned(TopicPartition("other", 3), 6)
-    assert coordinator.heard == [("elected", 2, 5), ("resigned", 2, None)]
+    assert coordinator.events == [("elected", 2, 5), ("resigned", 2, None)]
 
 
 def test_appends_are_read_back_and_others_are_rejected() -> None:
     with Cluster(brokers=1) as cluster:
-        house = RunningBroker(cluster)
-        house.create_topic(OFFSETS_TOPIC)
-        log = ReplicatedOffsetsLog(house.components.data.replicas, 1000)
+        running_broker = RunningBroker(cluster)
+        running_broker.create_topic(OFFSETS_TOPIC)
+        log = ReplicatedOffsetsLog(running_broker.components.data.replicas, 1000)
 
         async def scenario() -> Any:
             before = log.end_offset(0)

@@ -10,7 +10,7 @@ from signalbox.wiring.internal_topic_settings import audit_topic_configs, creati
 from tests.wiring.settings import config_of
 
 
-def test_shapes_follow_the_keys() -> None:
+def test_settings_follow_the_keys() -> None:
     settings = creation_settings(
         config_of(
             offsets__topic__num__partitions="7",
@@ -19,10 +19,10 @@ def test_shapes_follow_the_keys() -> None:
             request__timeout__ms="99",
         )
     )
-    offsets = settings.shapes["__consumer_offsets"]
+    offsets = settings.internal_topics["__consumer_offsets"]
     assert (offsets.partitions, offsets.replication_factor) == (7, 2)
     assert offsets.configs["cleanup.policy"] == "compact"
-    assert settings.shapes[AUDIT_TOPIC] == InternalTopicSettings(3, 3, audit_topic_configs(5, 268_435_456))
+    assert settings.internal_topics[AUDIT_TOPIC] == InternalTopicSettings(3, 3, audit_topic_configs(5, 268_435_456))
     assert settings.request_timeout_ms == 99
 
 
@@ -47,7 +47,7 @@ def test_the_transactions_topic_has_its_own_shape() -> None:
             transaction__state__log__replication__factor="2",
             transaction__state__log__min__isr="1",
         )
-    ).shapes["__transaction_state"]
+    ).internal_topics["__transaction_state"]
     assert (shape.partitions, shape.replication_factor) == (5, 2)
     assert shape.configs == {
         "cleanup.policy": "compact",
@@ -56,4 +56,4 @@ def test_the_transactions_topic_has_its_own_shape() -> None:
         "min.insync.replicas": "1",
         "segment.bytes": "104857600",
     }
-    assert creation_settings(config_of()).shapes["__transaction_state"].partitions == 50
+    assert creation_settings(config_of()).internal_topics["__transaction_state"].partitions == 50

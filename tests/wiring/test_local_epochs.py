@@ -6,11 +6,11 @@ from signalbox.wiring.local_epochs import LocalEpochs
 
 
 def test_a_registration_sets_a_new_epoch_and_notifies() -> None:
-    epochs, heard = LocalEpochs(1), list[int]()
+    epochs, epochs_seen = LocalEpochs(1), list[int]()
     assert epochs.broker_epoch == -1
-    epochs.on_broker_epoch = heard.append
+    epochs.on_broker_epoch = epochs_seen.append
     epochs.registered(7)
-    assert (epochs.broker_epoch, heard) == (7, [7])
+    assert (epochs.broker_epoch, epochs_seen) == (7, [7])
 
 
 def test_an_older_controller_is_rejected() -> None:

@@ -24,12 +24,12 @@ def test_a_failed_log_directory_is_reported_to_the_controller(tmp_path: Path) ->
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()
         await create_roots(store)
-        told = asyncio.Event()
-        store.watch(LOG_DIR_EVENTS, told.set)
+        reported = asyncio.Event()
+        store.watch(LOG_DIR_EVENTS, reported.set)
         reasons: list[str] = []
         logs = _logs(LogDirFailures(store, 7, reasons.append), tmp_path / "a", tmp_path / "b")
         logs.directories[0].fail(OSError(5, "Input/output error"), "writing")
-        await asyncio.wait_for(told.wait(), 5)
+        await asyncio.wait_for(reported.wait(), 5)
         (name,) = await store.children(LOG_DIR_EVENTS)
         entry = await store.read(f"{LOG_DIR_EVENTS}/{name}")
         assert entry is not None

@@ -59,9 +59,9 @@ def test_stores_that_there_are(given: dict[str, str]) -> None:
         ({"zookeeper.connect": "zk", "signalbox.sasl.jaas.file": "/no"}, "signalbox.sasl.jaas.file", "cannot be read"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_names_the_key(given: dict[str, str], key: str, gist: str) -> None:
-    [(told_key, _, problem)] = faults(given)
-    assert told_key == key
+def test_a_fault_names_the_key(given: dict[str, str], key: str, gist: str) -> None:
+    [(fault_key, _, problem)] = faults(given)
+    assert fault_key == key
     assert gist in problem
 
 

@@ -74,7 +74,7 @@ def rejected_start(host: str, port: int) -> ConfigFault:
     return fault
 
 
-def test_a_port_that_is_taken_is_named() -> None:
+def test_a_port_in_use_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         fault = rejected_start("127.0.0.1", port)
@@ -210,7 +210,7 @@ def test_none_stays_for_ever(request_: bytes, monkeypatch: pytest.MonkeyPatch) -
     asyncio.run(main())
 
 
-def test_without_descriptors_newcomers_wait_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_descriptors_new_connections_wait_and_the_log_is_not_flooded(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
     async def main() -> None:

@@ -44,19 +44,19 @@ async def tasks_left() -> set[str]:
     return {str(task.get_coro()) for task in asyncio.all_tasks() if task is not asyncio.current_task()}
 
 
-def test_a_whole_life_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = node_in(
             tmp_path, offsets__topic__replication__factor="1", signalbox__audit__topic__replication__factor="1"
         )
         await node.start()
-        told = node.describe()
-        assert (told["node_id"], len(told["cluster_id"]), set(told["listeners"])) == (
+        description = node.describe()
+        assert (description["node_id"], len(description["cluster_id"]), set(description["listeners"])) == (
             1,
             22,
             {"CLIENT", "REPLICATION", "CONTROL"},
         )
-        assert not any(address.endswith(":0") for address in told["listeners"].values())
+        assert not any(address.endswith(":0") for address in description["listeners"].values())
         await node.stop(controlled=True)
         assert await tasks_left() == set()
 
@@ -74,7 +74,7 @@ def test_components_exist_only_after_the_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["log directory", "port", "authorizer"])
-def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path, trouble: str) -> None:
+def test_a_failed_start_releases_its_resources(tmp_path: Path, trouble: str) -> None:
     async def scenario() -> None:
         changes: dict[str, str] = {}
         taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
@@ -98,7 +98,7 @@ def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path, trouble: str) 
 
 
 @pytest.mark.parametrize("trouble", ["metrics port", "listener's port"])
-def test_a_broker_whose_ports_are_taken_is_never_registered(tmp_path: Path, trouble: str) -> None:
+def test_a_broker_whose_ports_are_in_use_is_never_registered(tmp_path: Path, trouble: str) -> None:
     async def scenario() -> None:
         taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
         port = taken.sockets[0].getsockname()[1]

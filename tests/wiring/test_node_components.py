@@ -19,7 +19,7 @@ def test_shared_parts(cluster: Cluster) -> None:
         assert components.epochs.broker_epoch > 0
 
 
-def test_a_trail_that_is_off_keeps_nothing() -> None:
+def test_a_disabled_audit_trail_records_nothing() -> None:
     for enabled, last_seq in (("true", 0), ("false", -1)):
         telemetry = Telemetry.begin(config_of(signalbox__audit__enable=enabled), ManualClock())
         telemetry.audit.record(AuditEvent(kind=AuditKind.ADMIN))

@@ -18,11 +18,11 @@ from tests.wiring.settings import VALUES, config_of, controller_config_of
 @pytest.mark.parametrize(("forced", "privileged"), [("true", None), ("false", "CONTROL")])
 def test_endpoints_and_roles(forced: str, privileged: str | None) -> None:
     config = config_of(control__plane__force__controller__requests__enable=forced, broker__rack="r1")
-    told = broker_registration(config, config.listeners, 1234)
-    assert [endpoint.listener_name for endpoint in told.endpoints] == [row.name for row in config.listeners]
-    assert (told.broker_id, told.rack, told.timestamp_ms) == (1, "r1", 1234)
-    assert (told.inter_broker_listener, told.control_plane_listener) == ("REPLICATION", "CONTROL")
-    assert told.privileged_listener == privileged
+    registration = broker_registration(config, config.listeners, 1234)
+    assert [endpoint.listener_name for endpoint in registration.endpoints] == [row.name for row in config.listeners]
+    assert (registration.broker_id, registration.rack, registration.timestamp_ms) == (1, "r1", 1234)
+    assert (registration.inter_broker_listener, registration.control_plane_listener) == ("REPLICATION", "CONTROL")
+    assert registration.privileged_listener == privileged
 
 
 @pytest.mark.spec("F15")
@@ -32,11 +32,11 @@ def test_a_controller_and_a_broker_register_their_own_listeners() -> None:
         controller__listener__names="controller,spare",
         listener__security__protocol__map="CONTROLLER:PLAINTEXT,SPARE:PLAINTEXT,REPLICATION:PLAINTEXT",
     )
-    told = controller_registration(config, config.listeners, 1234)
-    assert (told.broker_id, told.timestamp_ms) == (101, 1234)
-    assert [endpoint.listener_name for endpoint in told.endpoints] == ["CONTROLLER", "SPARE"]
-    assert told.features == dict(SUPPORTED_FEATURES)
-    endpoint = told.privileged_endpoint("REPLICATION")
+    registration = controller_registration(config, config.listeners, 1234)
+    assert (registration.broker_id, registration.timestamp_ms) == (101, 1234)
+    assert [endpoint.listener_name for endpoint in registration.endpoints] == ["CONTROLLER", "SPARE"]
+    assert registration.features == dict(SUPPORTED_FEATURES)
+    endpoint = registration.privileged_endpoint("REPLICATION")
     assert endpoint is not None
     assert endpoint.listener_name == "CONTROLLER"
     combined = config_of(
@@ -65,9 +65,9 @@ def test_log_directories_as_they_were_found(tmp_path: Path) -> None:
     for directory in opened(killed).directories:
         directory.unlock()  # as the kernel does when a process ends
     logs = opened(clean, killed, new)
-    told = broker_registration(config, config.listeners, 0, logs.directories)
-    assert [each.previous_broker_epoch for each in told.log_dirs] == [77, -1, -1]
-    assert [each.directory_id for each in told.log_dirs] == [each.directory_id for each in logs.directories]
+    registration = broker_registration(config, config.listeners, 0, logs.directories)
+    assert [each.previous_broker_epoch for each in registration.log_dirs] == [77, -1, -1]
+    assert [each.directory_id for each in registration.log_dirs] == [each.directory_id for each in logs.directories]
     logs.directories[0].fail(OSError("gone"), "reading")
     assert len(broker_registration(config, config.listeners, 0, logs.directories).log_dirs) == 2
     logs.close()

@@ -62,7 +62,7 @@ def running(folder: Path) -> Cluster:
 
 
 @pytest.mark.spec("M3")
-def test_a_cluster_goes_on_from_an_older_store(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cluster_continues_from_an_older_store(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = tmp_path / "metadata.db"
     with running(tmp_path) as cluster:
         create(cluster, "kept")

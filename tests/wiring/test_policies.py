@@ -74,7 +74,7 @@ def test_without_a_name_there_is_none() -> None:
 
 
 @pytest.mark.spec("F11")
-def test_a_rejection_names_the_policy_in_log_and_trail(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_rejection_names_the_policy_in_the_log_and_the_audit_trail(caplog: pytest.LogCaptureFixture) -> None:
     policies, telemetry = read(create__topic__policy__class__name=f"{HERE}.OnlySmall")
     assert policies.create_topic is not None
     policies.create_topic.validate("fits", 4, 3, None, {})

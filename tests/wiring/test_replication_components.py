@@ -22,25 +22,25 @@ from tests.wiring.settings import config_of
 
 class Replicas:
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.calls: list[str] = []
         self.fetchers = self
         self.throttles = Throttles.of(1, SystemClock().monotonic)
 
     def resize(self, num_fetchers: int) -> None:
-        self.heard.append(f"{num_fetchers} fetchers")
+        self.calls.append(f"{num_fetchers} fetchers")
 
     def update_topic_config(self, topic: str) -> None:
-        self.heard.append(topic)
+        self.calls.append(topic)
 
     def update_topic_defaults(self) -> None:
-        self.heard.append("all topics")
+        self.calls.append("all topics")
 
 
 def test_topics_configs_and_this_brokers_reach_replication(repository: ConfigRepository) -> None:
     replicas, dynamic = Replicas(), DynamicBrokerConfig(repository, 1, NODE_CONFIG, config_of().values)
     for path in ("topics/t", "brokers/2", "users/u", "brokers/1", "topics/with/slash", "brokers/<default>"):
         _config_changed(replicas, dynamic, path, {})  # type: ignore[arg-type]
-    assert replicas.heard == ["t", "all topics", "1 fetchers", "with/slash", "all topics", "1 fetchers"]
+    assert replicas.calls == ["t", "all topics", "1 fetchers", "with/slash", "all topics", "1 fetchers"]
 
 
 @pytest.mark.spec("D3")
@@ -68,20 +68,20 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
     nodes = cluster.nodes.values()
     keys = ("log.retention.ms", "min.insync.replicas")
 
-    def hear(event: asyncio.Event, entity_path: str, configs: object) -> None:
+    def on_configs(event: asyncio.Event, entity_path: str, configs: object) -> None:
         if entity_path == "brokers/<default>":
             event.set()
 
     async def changed(admin: AdminClient, *changes: ConfigChange) -> list[tuple[int, int]]:
         """(retention.ms, min.insync.replicas) that each broker's replica of the topic has after all brokers observed
         the change."""
-        heard = [asyncio.Event() for _ in nodes]
-        for node, event in zip(nodes, heard, strict=True):
-            node.components.context.repository.subscribe(partial(hear, event))
-        outcomes = await admin.alter_configs({ConfigResource(ConfigResourceType.BROKER, ""): changes})
-        assert [outcome.message for outcome in outcomes.values()] == [None]
+        observed = [asyncio.Event() for _ in nodes]
+        for node, event in zip(nodes, observed, strict=True):
+            node.components.context.repository.subscribe(partial(on_configs, event))
+        results = await admin.alter_configs({ConfigResource(ConfigResourceType.BROKER, ""): changes})
+        assert [result.message for result in results.values()] == [None]
         async with asyncio.timeout(10):
-            await asyncio.gather(*(event.wait() for event in heard))
+            await asyncio.gather(*(event.wait() for event in observed))
         found = []
         for node in nodes:
             partition = node.components.data.replicas.hosted.get("follows", 0)

@@ -137,7 +137,7 @@ def test_below_the_gate_topics_are_the_controllers(below: MixedCluster) -> None:
             assert below.ask(node_id, message).error_code == Error.NOT_CONTROLLER
 
 
-def test_below_the_gate_every_broker_stores_configs_and_quotas_by_itself(below: MixedCluster) -> None:
+def test_below_the_gate_every_broker_writes_configs_and_quotas_directly(below: MixedCluster) -> None:
     for node_id in followers(below):
         [answer] = below.ask(node_id, setting("t", "retention.ms", f"{node_id}000")).responses
         assert answer.error_code == Error.NONE
@@ -181,19 +181,19 @@ def test_half_way_those_above_forward_to_the_controller_whichever_side_it_is_on(
             cluster.start_broker(leaving)
         cluster.create_topic("t")
         keys = {1: "retention.ms", 2: "segment.ms", 3: "max.message.bytes"}
-        for turn in range(5):
+        for step in range(5):
             for node_id, key in keys.items():
-                [answer] = cluster.ask(node_id, setting("t", key, str(100_000 + turn))).responses
+                [answer] = cluster.ask(node_id, setting("t", key, str(100_000 + step))).responses
                 assert answer.error_code == Error.NONE
-                by_itself = "/config/topics/t" in cluster.named()
-                assert by_itself == (node_id == 1), "those above leave it to the controller"
+                written_directly = "/config/topics/t" in cluster.named()
+                assert written_directly == (node_id == 1), "those above leave it to the controller"
         assert cluster.configs("topics/t") == dict.fromkeys(keys.values(), "100004")
         topic = CreateTopicsRequest(
             topics=[CreateTopicsRequest.CreatableTopic(name="new", num_partitions=1, replication_factor=1)],
             timeout_ms=10_000,
         )
-        told = [cluster.ask(node_id, topic).topics[0].error_code for node_id in cluster.nodes if node_id != 3]
-        assert sorted(told) == [Error.NONE, Error.NOT_CONTROLLER]
+        errors = [cluster.ask(node_id, topic).topics[0].error_code for node_id in cluster.nodes if node_id != 3]
+        assert sorted(errors) == [Error.NONE, Error.NOT_CONTROLLER]
         shown = [{cluster.ask(each, MetadataRequest(topics=[])).controller_id for _ in range(20)} for each in (1, 2)]
         assert shown[0] == {3}
         assert len(shown[1]) > 1
@@ -204,13 +204,13 @@ def _is_gone(node_id: int, image: MetadataImage) -> bool:
 
 
 def test_from_the_gate_on_only_the_controller_decides() -> None:
-    class Nobody:
+    class InactiveController:
         is_active = False
 
         async def handle(self, api_key: int, request: Any, context: Any) -> Any:
             raise KafkaError(Error.NOT_CONTROLLER, "")
 
-    controller, store = Nobody(), MemoryMetadataStore(SharedEntries())
+    controller, store = InactiveController(), MemoryMetadataStore(SharedEntries())
 
     def build(version: str) -> Any:
         config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})

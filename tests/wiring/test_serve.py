@@ -123,7 +123,7 @@ def test_one_line_when_ready_and_an_orderly_end(tmp_path: Path, number: signal.S
     assert lines[-1]["message"] == "stopped"
 
 
-def test_a_broker_that_is_stopped_before_it_is_ready_goes_at_once(tmp_path: Path) -> None:
+def test_a_broker_that_is_stopped_before_it_is_ready_exits_at_once(tmp_path: Path) -> None:
     # Another process is registered with this node's id: the start waits until its session would have expired.
     first = start(properties(tmp_path, broker__session__timeout__ms="30000"))
     assert first.stdout is not None
@@ -131,7 +131,7 @@ def test_a_broker_that_is_stopped_before_it_is_ready_goes_at_once(tmp_path: Path
     second = start(properties(tmp_path, log__dirs=str(tmp_path / "other")))
     assert second.stderr is not None
     for line in second.stderr:
-        if "cannot be told apart" in line:  # warnings are the first lines, signals are handled right after them
+        if "cannot be distinguished" in line:  # warnings are the first lines, signals are handled right after them
             break
     os.set_blocking(second.stderr.fileno(), True)
     second.send_signal(signal.SIGTERM)

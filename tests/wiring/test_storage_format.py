@@ -75,7 +75,7 @@ def test_another_credential_is_not_replaced_and_nothing_is_written(tmp_path: Pat
     asyncio.run(run())
 
 
-def test_other_configs_of_the_user_stay_and_damage_is_not_taken_for_the_same(tmp_path: Path) -> None:
+def test_other_configs_of_the_user_stay_and_a_corrupt_credential_is_not_the_same(tmp_path: Path) -> None:
     async def run() -> None:
         await formatted(tmp_path)
         store = await opened(tmp_path)

@@ -43,7 +43,7 @@ async def rejected(folder: Path) -> str:
 
 @pytest.mark.spec("M3")
 @pytest.mark.parametrize("controlled", [True, False])
-def test_a_store_put_back_from_an_older_copy_rejects_the_start(tmp_path: Path, controlled: bool) -> None:
+def test_a_store_restored_from_an_older_copy_rejects_the_start(tmp_path: Path, controlled: bool) -> None:
     async def scenario() -> None:
         await lived(tmp_path)
         shutil.copy(tmp_path / "metadata.db", tmp_path / "older.db")
@@ -78,7 +78,7 @@ def test_another_history_of_the_same_cluster_rejects_the_start(tmp_path: Path) -
 
 
 @pytest.mark.spec("M3")
-def test_a_running_broker_stops_when_its_store_goes_back(tmp_path: Path) -> None:
+def test_a_running_broker_stops_when_its_store_is_replaced_by_an_older_one(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)

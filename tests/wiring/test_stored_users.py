@@ -43,8 +43,8 @@ def test_users_come_and_go_with_the_store() -> None:
 
 def test_a_corrupt_credential_is_rejected_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(shared: SharedEntries, store: MemoryMetadataStore) -> None:
-        damaged = {"SCRAM-SHA-256": "salt=c2VjcmV0"}
-        await store.commit([Create("/config/users/u", encode_configs(damaged))])
+        corrupt = {"SCRAM-SHA-256": "salt=c2VjcmV0"}
+        await store.commit([Create("/config/users/u", encode_configs(corrupt))])
         repository = ConfigRepository(store, ManualClock())
         await repository.start()
         assert StoredUsers(repository, Salts()).scram_credential("SCRAM-SHA-256", "u") is None

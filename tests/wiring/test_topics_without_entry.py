@@ -31,7 +31,7 @@ def test_topics_of_another_store_are_named(tmp_path: Path, caplog: pytest.LogCap
     async def scenario() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
-        await store.commit([Create(topic_path(name), b"{}") for name in ("known", "again", "told-of-later")])
+        await store.commit([Create(topic_path(name), b"{}") for name in ("known", "again", "created-later")])
         await log_topics_without_entry(store, logs, MetadataImage({}, topics, {}))
 
     asyncio.run(scenario())

@@ -38,7 +38,7 @@ def test_every_start_error_is_in_the_source() -> None:
     assert missing == []
 
 
-def test_every_row_says_cause_and_action() -> None:
+def test_every_row_has_cause_and_action() -> None:
     for row in TABLE.messages:
         assert row.cause.endswith((".", ")")), row.log
         assert row.action.endswith("."), row.log

@@ -102,7 +102,7 @@ class EpochChecks:
                 wrong = await self._contradicted(epochs_to_verify)
         except (StoreError, TimeoutError) as error:
             self._log(request, f"its epochs cannot be compared with the metadata store ({error or 'no answer'}): it "
-                      "may be sent again")  # fmt: skip
+                      "may be retried")  # fmt: skip
             return Error.REQUEST_TIMED_OUT
         if wrong is None:
             return Error.NONE

@@ -257,8 +257,8 @@ class ConnectionProduce:
         appends = [PendingAppend(partition, template.acks) for partition in template.partitions]
         for append, batch in zip(appends, batches, strict=True):
             owner.append_to(append, batch, now_ms)
-        outcome = owner.replicas.produce_result(appends, template.timeout_ms)
-        outcome.then(partial(self._answer_many, template, correlation_id, len(frame)))
+        completed = owner.replicas.produce_result(appends, template.timeout_ms)
+        completed.then(partial(self._answer_many, template, correlation_id, len(frame)))
         return True
 
     def _answer_many(

@@ -27,7 +27,7 @@ from signalbox.security.authorizer import Authorizer
 Rejection = Rejected | Message
 Filter = Callable[[ApiRequest], Rejection | Awaitable[Rejection]]
 """Returns the results of the resources that are rejected here. To reject the whole request, it returns the response, or
-raises a KafkaError, which is returned in the API's error shape."""
+raises a KafkaError, which is returned in the API's error response."""
 
 
 class ResourceAuthorizer(Protocol):
@@ -44,11 +44,11 @@ def forwarding_filters(
     """Filters by API key: a right on the cluster, or a handler's `rejected`. ValueError names forwarded APIs without a
     filter."""
 
-    def reject_whole(request: ApiRequest) -> Rejection:
+    def reject_request(request: ApiRequest) -> Rejection:
         require_cluster_right(authorizer, request.context, request.header.api_key)
         return {}
 
-    filters: dict[int, Filter] = dict.fromkeys(CLUSTER_RIGHTS, reject_whole)
+    filters: dict[int, Filter] = dict.fromkeys(CLUSTER_RIGHTS, reject_request)
     filters |= {int(key): resource_authorizer.rejected for key, resource_authorizer in resource_authorizers.items()}
     routed = [row.api_key for row in ROUTES if row.disposition is Disposition.CONTROLLER]
     unseen = [key.name for key in routed if key not in filters]
@@ -82,22 +82,22 @@ class FilteringForwarder:
             request.was_forwarded = True
             return await self._forwarder.forward(request)
         api = RESOURCE_REQUESTS[request.header.api_key]
-        rest = await in_slices(self._scheduler, partial(_rest, request, api, rejected))
+        remaining = await in_slices(self._scheduler, partial(_remaining_request, request, api, rejected))
         controller_response = None
-        if rest is not None:
+        if remaining is not None:
             request.was_forwarded = True
-            controller_response = await self._forwarder.forward(rest)
+            controller_response = await self._forwarder.forward(remaining)
             if isinstance(controller_response, CloseConnection):
                 return controller_response
-        merged: FinalResponse = await in_slices(
-            self._scheduler, partial(_merged, request, api, rejected, controller_response)
+        combined: FinalResponse = await in_slices(
+            self._scheduler, partial(_combined_response, request, api, rejected, controller_response)
         )
-        return merged
+        return combined
 
 
-def _rest(request: ApiRequest, api: ResourceRequests, rejected: Rejected) -> ApiRequest | None:
+def _remaining_request(request: ApiRequest, api: ResourceRequests, rejected: Rejected) -> ApiRequest | None:
     """The request without the rejected resources, with the client's own header; None when no resource remains."""
-    body = api.rest(request.body, rejected)
+    body = api.remaining_request(request.body, rejected)
     if body is None:
         return None
     header, offset = decode_request_header(request.frame)
@@ -105,10 +105,10 @@ def _rest(request: ApiRequest, api: ResourceRequests, rejected: Rejected) -> Api
     return ApiRequest(header, body, request.context, frame, request.received_at)
 
 
-def _merged(
+def _combined_response(
     request: ApiRequest, api: ResourceRequests, rejected: Rejected, controller_response: FinalResponse | None
 ) -> Any:
-    """The complete response. `said`: the active controller's response, or None if nothing was forwarded."""
+    """The complete response. `controller_response`: the active controller's, or None if nothing was forwarded."""
     response: Any = controller_response
     if isinstance(controller_response, RawResponse):
         header = request.header
@@ -116,4 +116,4 @@ def _merged(
         response, _ = API_TABLE[header.api_key].response.decode_long(
             controller_response.payload, header.api_version, offset
         )
-    return api.merged(request.body, rejected, response)
+    return api.combined_response(request.body, rejected, response)

@@ -14,15 +14,15 @@ def in_slices(scheduler: TaskScheduler, work: Callable[[], Any]) -> asyncio.Futu
     done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
-        outcome, failure = None, None
+        result, failure = None, None
         try:
-            outcome = work()
+            result = work()
         except Exception as error:
             failure = error
         if done.done():
             return  # the broker stops
         if failure is None:
-            done.set_result(outcome)
+            done.set_result(result)
         else:
             done.set_exception(failure)
 

@@ -53,21 +53,21 @@ class ResourceRequests:
             )
         return Counter(key for key, _ in self.entries(body))
 
-    def rest(self, body: Any, rejected: Rejected) -> Any | None:
+    def remaining_request(self, body: Any, rejected: Rejected) -> Any | None:
         """The request without rejected resources: the same object when none is rejected, None when no resource remains.
         Yields."""
         if not rejected:
             return body
-        rest = copy(body)
+        remaining = copy(body)
         for field in self.request_fields:
             setattr(
-                rest,
+                remaining,
                 field,
                 [entry for entry in yielding(getattr(body, field)) if self.entry_key(entry) not in rejected],
             )
-        return rest if any(getattr(rest, field) for field in self.request_fields) else None
+        return remaining if any(getattr(remaining, field) for field in self.request_fields) else None
 
-    def merged(self, body: Any, rejected: Rejected, response: Any | None) -> Any:
+    def combined_response(self, body: Any, rejected: Rejected, response: Any | None) -> Any:
         """The combined response. `response`: the controller's response, None if it received no request. Yields."""
         combined = API_TABLE[self.api_key].response() if response is None else copy(response)
         result_by_key: Rejected = {

@@ -53,12 +53,12 @@ class Throttling:
 
     def settle(self, request: ApiRequest, response: Any) -> int:
         """The throttle time of the connection after this response, in ms; also set in the response."""
-        told_ms: int = getattr(response, "throttle_time_ms", 0)
+        response_ms: int = getattr(response, "throttle_time_ms", 0)
         if isinstance(response, FetchResponse) and replica_id_of(request.body) < 0:
-            wait_ms = max(told_ms, self._wait_of_fetch(request, response))
+            wait_ms = max(response_ms, self._wait_of_fetch(request, response))
         else:
-            wait_ms = max(told_ms, self._wait_for_bytes(request), self._wait_for_time(request))
-        if wait_ms != told_ms and hasattr(response, "throttle_time_ms"):
+            wait_ms = max(response_ms, self._wait_for_bytes(request), self._wait_for_time(request))
+        if wait_ms != response_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = wait_ms
         return wait_ms  # also for a Produce without a response (acks=0)
 

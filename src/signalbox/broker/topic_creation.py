@@ -39,7 +39,7 @@ class InternalTopicSettings:
 class TopicCreationSettings:
     """Properties by topic name (other topics have the broker's defaults), and the timeout for the controller."""
 
-    shapes: dict[str, InternalTopicSettings]
+    internal_topics: dict[str, InternalTopicSettings]
     request_timeout_ms: int
 
 
@@ -58,7 +58,7 @@ class TopicCreator:
         self._serde = serde
         self._envelopes = envelopes
         self._broker_context = broker_context
-        self._shapes = settings.shapes
+        self._internal_topics = settings.internal_topics
         self._request_timeout_ms = settings.request_timeout_ms
         self._limiter = LogLimiter()
         self._in_flight: dict[str, asyncio.Task[tuple[int, str]]] = {}
@@ -73,7 +73,7 @@ class TopicCreator:
         return await asyncio.shield(task)
 
     async def _create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
-        settings = self._shapes.get(topic, InternalTopicSettings())
+        settings = self._internal_topics.get(topic, InternalTopicSettings())
         creation_request = CreateTopicsRequest(
             topics=[
                 CreateTopicsRequest.CreatableTopic(

@@ -1,7 +1,8 @@
 """`signalbox acl`: lists, creates and deletes ACLs.
 
-signalbox acl create --topic flights --prefixed --principal User:alice --operation READ --operation DESCRIBE signalbox
-acl list --group readers signalbox acl delete --topic flights --principal User:alice
+signalbox acl create --topic flights --prefixed --principal User:alice --operation READ --operation DESCRIBE
+signalbox acl list --group readers
+signalbox acl delete --topic flights --principal User:alice
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ def create(
         AclBinding(pattern, AccessControlEntry(principal, host, operation_code, permission))
         for operation_code in _operations(operation)
     ]
-    outcomes = ask(bootstrap, lambda admin: admin.create_acls(bindings))
-    report({outcome.name: outcome for outcome in outcomes.values()}, "created")
+    results = ask(bootstrap, lambda admin: admin.create_acls(bindings))
+    report({result.name: result for result in results.values()}, "created")
 
 
 @app.command("delete")

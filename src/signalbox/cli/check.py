@@ -43,9 +43,9 @@ def check(
     for line in (*findings.unreadable, *findings.faults):
         errors.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     if findings.unreadable or findings.faults:
-        errors.print(_verdict(findings, len(properties)), style="red", markup=False, highlight=False)
+        errors.print(_summary(findings, len(properties)), style="red", markup=False, highlight=False)
         raise typer.Exit(2 if findings.unreadable else 1)
-    say(_verdict(findings, len(properties)))
+    say(_summary(findings, len(properties)))
 
 
 def _table(file: CheckedFile) -> Table:
@@ -60,7 +60,7 @@ def _table(file: CheckedFile) -> Table:
     return table
 
 
-def _verdict(findings: Findings, files: int) -> str:
+def _summary(findings: Findings, files: int) -> str:
     counts = [
         _count(files, "file"),
         _count(len(findings.unreadable) + len(findings.faults), "fault"),

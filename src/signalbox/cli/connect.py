@@ -79,16 +79,16 @@ def show(table: Table) -> None:
     (console if console.file.isatty() else Console(width=_PIPED_WIDTH)).print(table)
 
 
-def report(outcomes: dict[str, AdminResult], done: str) -> None:
+def report(results: dict[str, AdminResult], done: str) -> None:
     """Prints one line per entry; exit code 1 if an entry was rejected."""
-    for outcome in outcomes.values():
+    for result in results.values():
         try:
-            outcome.raise_for_error()
+            result.raise_for_error()
         except KafkaError as error:
             errors.print(str(error), style="red", markup=False, soft_wrap=True)
         else:
-            say(f"{outcome.name}: {done}")
-    if any(outcome.error for outcome in outcomes.values()):
+            say(f"{result.name}: {done}")
+    if any(result.error for result in results.values()):
         raise typer.Exit(1)
 
 

@@ -30,7 +30,7 @@ _RETRIES = "signalbox_client_controllerchannel_retries_total"
 _NO_CONTROLLER = -1
 _COLUMNS = {
     "broker": (
-        "broker", "controller", "in flight", "clients waiting", "redirected", "per second", "sent again",
+        "broker", "controller", "in flight", "clients waiting", "redirected", "per second", "retried",
         "failed", "not authorized",
     ),
     "client": ("broker", "client id", "forwarded", "per second"),

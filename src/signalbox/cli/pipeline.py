@@ -74,7 +74,7 @@ def audit(
 ) -> None:
     """Write the audit trail to tables: events, roll-ups, and a check for missing sequence numbers.
 
-    Ends with status 2 when the trail is not complete.
+    Ends with status 2 when the audit trail is not complete.
     """
     options = commands.AuditOptions(
         bootstrap_servers=bootstrap,

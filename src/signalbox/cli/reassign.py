@@ -27,10 +27,10 @@ def start(
     except ValueError:
         fail(f"BROKERS takes ids with commas between them, not {brokers!r}", code=2)
     target = {TopicPartition(topic, partition): replicas}
-    outcomes = ask(
+    results = ask(
         bootstrap, lambda admin: admin.reassign_partitions(target, allow_replication_factor_change=not keep_factor)
     )
-    report(outcomes, f"moves to {','.join(map(str, replicas))}")
+    report(results, f"moves to {','.join(map(str, replicas))}")
 
 
 @app.command("cancel")

@@ -45,8 +45,8 @@ def create(
         replication_factor=replication_factor,
         configs=pairs(config, "--config"),
     )
-    outcomes = ask(bootstrap, lambda admin: admin.create_topics([topic], validate_only=validate_only))
-    report(outcomes, "would be created" if validate_only else "created")
+    results = ask(bootstrap, lambda admin: admin.create_topics([topic], validate_only=validate_only))
+    report(results, "would be created" if validate_only else "created")
 
 
 @app.command("delete")
@@ -78,10 +78,10 @@ def elect_leaders(
 
     async def elect(admin: AdminClient) -> dict[str, AdminResult]:
         numbers = partition or [*(await admin.describe_topics([name]))[name].partitions] or [0]
-        outcomes = await admin.elect_leaders(
+        results = await admin.elect_leaders(
             [TopicPartition(name, partition_number) for partition_number in numbers], unclean=unclean
         )
-        return {key: outcome for key, outcome in outcomes.items() if outcome.error is not Error.ELECTION_NOT_NEEDED}
+        return {key: result for key, result in results.items() if result.error is not Error.ELECTION_NOT_NEEDED}
 
     elected = ask(bootstrap, elect)
     report(elected, "has a new leader")

@@ -30,7 +30,13 @@ from signalbox.security.principal import (
     PrincipalRejected,
     build_principal,
 )
-from signalbox.security.sasl.sasl_server import Outcome, Reply, SaslServerSession, SaslState, illegal_sasl_state
+from signalbox.security.sasl.sasl_server import (
+    SaslAuthentication,
+    SaslResponse,
+    SaslServerSession,
+    SaslState,
+    illegal_sasl_state,
+)
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.buffer_pool import PooledBuffer
 
@@ -64,7 +70,10 @@ class Authentication:
         # garbage collector, which would come too late in a storm of failed logins.
         rejection_reason, on_end = WeakMethod(self._rejection_reason), WeakMethod(self._on_end)
         self._session = SaslServerSession(
-            mechanisms, max_lifetimes_ms, lambda outcome: _call_weak(rejection_reason, outcome), ports.clock
+            mechanisms,
+            max_lifetimes_ms,
+            lambda authentication: _call_weak(rejection_reason, authentication),
+            ports.clock,
         )
         self._end = SessionEnd(ports.clock, lambda: _call_weak(on_end))
         self._authenticated_principal = ANONYMOUS
@@ -149,48 +158,48 @@ class Authentication:
             return
         self._step(lambda: self._session.on_request(header, frame, body_offset), header)
 
-    def _step(self, work: Callable[[], Reply], header: RequestHeader | None) -> None:
+    def _step(self, work: Callable[[], SaslResponse], header: RequestHeader | None) -> None:
         """Let the session process a frame, in a thread if that may block; nothing is read meanwhile."""
 
-        def process() -> Reply | DecodeError:
+        def process() -> SaslResponse | DecodeError:
             try:
                 return work()
             except DecodeError as error:
                 return error
 
         if not self._session.blocking:
-            self._apply_reply(process(), header)
+            self._apply_response(process(), header)
             return
         self._connection.channel.mute()
-        self._listener.callbacks.run(process, lambda reply: self._apply_late_reply(reply, header))
+        self._listener.callbacks.run(process, lambda response: self._apply_late_response(response, header))
 
-    def _apply_late_reply(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
+    def _apply_late_response(self, response: SaslResponse | DecodeError, header: RequestHeader | None) -> None:
         channel = self._connection.channel
         if channel.closed:
             return
-        self._apply_reply(reply, header)
+        self._apply_response(response, header)
         if self._session.state is not SaslState.FAILED:
             channel.unmute()
 
-    def _apply_reply(self, reply: Reply | DecodeError, header: RequestHeader | None) -> None:
+    def _apply_response(self, response: SaslResponse | DecodeError, header: RequestHeader | None) -> None:
         connection = self._connection
-        if isinstance(reply, DecodeError):
+        if isinstance(response, DecodeError):
             name = API_TABLE[header.api_key].name if header is not None else "the token"
-            connection.reject("garbled", f"{name} cannot be read: {reply}", header)
+            connection.reject("garbled", f"{name} cannot be read: {response}", header)
             return
         if self._session.state is not SaslState.COMPLETE:
             connection.channel.on_frame = self.on_frame  # no other requests until the exchange is complete
-        if reply.failed is not None:
-            self._fail(reply)
+        if response.failed is not None:
+            self._fail(response)
             return
         if self._session.rejected:  # at once: the peer may not respond to the error
             self._note_failure(self._session.rejected)
-        if reply.outcome is not None:
-            self._accept(reply.outcome, can_renew=header is not None and header.api_version > 0)
-        if reply.answer is not None:
-            connection.channel.send_frame((reply.answer,))
+        if response.authentication is not None:
+            self._accept(response.authentication, can_renew=header is not None and header.api_version > 0)
+        if response.frame is not None:
+            connection.channel.send_frame((response.frame,))
 
-    def _principal(self, outcome: Outcome) -> KafkaPrincipal:
+    def _principal(self, authentication: SaslAuthentication) -> KafkaPrincipal:
         context = self._connection.context
         certificate = self._connection.channel.peer_certificate
         evidence = AuthenticationEvidence(
@@ -198,18 +207,18 @@ class Authentication:
             context.client_address,
             context.listener_name,
             distinguished_name(certificate) if certificate else None,
-            outcome.authorization_id,
-            outcome.token_authenticated,
-            outcome.access_token,
-            outcome.extensions,
+            authentication.authorization_id,
+            authentication.token_authenticated,
+            authentication.access_token,
+            authentication.extensions,
         )
         return build_principal(self._ports.principal_builder, evidence)
 
-    def _rejection_reason(self, outcome: Outcome) -> str | None:
+    def _rejection_reason(self, authentication: SaslAuthentication) -> str | None:
         """Why the principal of a login is rejected, or None: it cannot be built, or a re-authentication changes it."""
         before = self._connection.context.principal
         try:
-            after = self._authenticated_principal = self._principal(outcome)
+            after = self._authenticated_principal = self._principal(authentication)
         except PrincipalRejected as rejection:
             return str(rejection)
         if not self._connection.established or after == before:
@@ -217,7 +226,7 @@ class Authentication:
         change = f"from {before.type}.{before.name}: {after.type}.{after.name}"
         return f"Cannot change principals during re-authentication {change}"
 
-    def _accept(self, outcome: Outcome, *, can_renew: bool) -> None:
+    def _accept(self, authentication: SaslAuthentication, *, can_renew: bool) -> None:
         connection = self._connection
         connection.context.principal = self._authenticated_principal
         counts = self._listener.authentications
@@ -229,28 +238,28 @@ class Authentication:
             if not can_renew:
                 counts.succeeded_without_reauthentication.add()
             self._established(connection)
-        self._token_id = outcome.token_id
-        self._end.start(outcome.lifetime_ms)
+        self._token_id = authentication.token_id
+        self._end.start(authentication.lifetime_ms)
 
     def _on_end(self) -> None:
         """The session has expired: the next request must be a SaslHandshake, or the connection is closed."""
         self._connection.channel.on_frame = self.on_frame
 
-    def _fail(self, reply: Reply) -> None:
+    def _fail(self, response: SaslResponse) -> None:
         """Send the response after the delay and close soon after that; nothing is read meanwhile."""
         channel = self._connection.channel
         channel.mute()
-        reason = reply.failed or ""
+        reason = response.failed or ""
         self._note_failure(reason)
         delay_ms = self._listener.settings.number("connection.failed.authentication.delay.ms")
 
         loop = asyncio.get_running_loop()
 
         def respond() -> None:
-            if reply.answer is None:
+            if response.frame is None:
                 close()
             else:
-                channel.send_frame((reply.answer,))
+                channel.send_frame((response.frame,))
                 loop.call_later(_TIME_TO_READ_SECONDS, close)
 
         def close() -> None:

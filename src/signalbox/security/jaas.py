@@ -82,7 +82,7 @@ def parse_jaas_file(text: str) -> dict[str, tuple[LoginModule, ...]]:
         except JaasError as error:
             raise JaasError(f"section {name}: {error}") from None
         if name in sections:
-            raise JaasError(f"the section {name} stands twice")
+            raise JaasError(f"the section {name} is given twice")
         sections[name] = tuple(modules)
     return sections
 

@@ -22,15 +22,15 @@ class ReplicatedOffsetsLog:
 
     def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
         self._leader_log(partition, leader_epoch)
-        outcome = self._replicas.append(
+        append = self._replicas.append(
             [(TopicPartition(OFFSETS_TOPIC, partition), batch)], ACKS_ALL, self._commit_timeout_ms, from_client=False
         )
-        if outcome.done:
-            _raise_rejection(outcome.value[0])
-        return self._committed(outcome)
+        if append.done:
+            _raise_rejection(append.value[0])
+        return self._committed(append)
 
-    async def _committed(self, outcome: Awaitable[list[PendingAppend]]) -> None:
-        _raise_rejection((await outcome)[0])
+    async def _committed(self, append: Awaitable[list[PendingAppend]]) -> None:
+        _raise_rejection((await append)[0])
 
     def start_offset(self, partition: int) -> int:
         return self._leader_log(partition).log_start_offset

@@ -1,5 +1,5 @@
-"""Periodic tasks of a running node: retention, checkpoints, the scrub of the logs, audit roll-ups, writing the audit
-trail."""
+"""Periodic tasks of a running node: retention, checkpoints, the scrub of the logs, audit roll-ups, writing the
+audit trail."""
 
 from __future__ import annotations
 

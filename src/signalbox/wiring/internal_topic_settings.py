@@ -34,8 +34,8 @@ def creation_settings(config: NodeConfig) -> TopicCreationSettings:
             config["signalbox.audit.topic.retention.ms"], config["signalbox.audit.topic.retention.bytes"]
         ),
     )
-    shapes = {OFFSETS_TOPIC: offsets, TRANSACTIONS_TOPIC: transactions, AUDIT_TOPIC: audit}
-    return TopicCreationSettings(shapes, config["request.timeout.ms"])
+    internal_topics = {OFFSETS_TOPIC: offsets, TRANSACTIONS_TOPIC: transactions, AUDIT_TOPIC: audit}
+    return TopicCreationSettings(internal_topics, config["request.timeout.ms"])
 
 
 def audit_topic_configs(retention_ms: int, retention_bytes: int) -> dict[str, str]:

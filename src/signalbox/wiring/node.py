@@ -93,7 +93,9 @@ class Node:
         self._housekeeping.start()
         node_id = self.config.node_id
         if not await components.cache.wait_until(lambda image: image.is_alive(node_id), _READY_TIMEOUT_S):
-            raise RuntimeError(f"no controller told broker {node_id} that it is alive within {_READY_TIMEOUT_S:.0f} s")
+            raise RuntimeError(
+                f"the controller did not send metadata with broker {node_id} within {_READY_TIMEOUT_S:.0f} s"
+            )
         await log_topics_without_entry(store, components.data.logs, components.cache.image)
         log.info("broker %d of cluster %s is ready", node_id, cluster_id)
 

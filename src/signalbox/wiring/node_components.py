@@ -1,6 +1,6 @@
 """Builds the components of a node. It decides nothing, and starts nothing but recovery.
 
-Order: security (`guards`), the audit trail, metadata, the channels to the controller, the controller, the replication
+Order: security, the audit trail, metadata, the channels to the controller, the controller, the replication
 components, and at last the router with its handlers behind the sockets.
 """
 
@@ -324,11 +324,11 @@ def _router(
     ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
     numbering = ForwardingIds(context.epochs)
     counts = ForwardingMetrics(telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
-    whole = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
-    forwarder, unforwarded = FilteringForwarder(whole, context.scheduler), LocalAdminRequests()
+    envelope_forwarder = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
+    forwarder, local_requests = FilteringForwarder(envelope_forwarder, context.scheduler), LocalAdminRequests()
     router = Router(
         controller,
-        forwarder if rolling_upgrade.forwards else unforwarded,
+        forwarder if rolling_upgrade.forwards else local_requests,
         AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit),
         context.clock,
         context.scheduler,
@@ -382,7 +382,7 @@ def _router(
     )
     routes = build_route_table(handlers, ceilings=ceilings)
     router.install(routes, throttling)
-    unforwarded.install(routes)
+    local_requests.install(routes)
     counters = (telemetry.requests, telemetry.rollups)
     authorizer = context.security.authorizer  # without F15's rule: the fast path has no changes of metadata
     return router, build_fast_path(handlers, data.replicas, context.cache, authorizer, context.clock, counters, quotas)

@@ -17,7 +17,7 @@ def broker_registration(
 ) -> BrokerRegistration:
     """`table` has the bound ports; `directories` are those of log.dirs; the working ones are registered."""
     inter_broker, privileged = table.inter_broker_listener_name, table.privileged_listener_name
-    told_here = privileged != inter_broker and privileged not in table.controller_listener_names
+    is_registered = privileged != inter_broker and privileged not in table.controller_listener_names
     return BrokerRegistration(
         broker_id=config.node_id,
         endpoints=table.advertised_endpoints(),
@@ -26,7 +26,7 @@ def broker_registration(
         features=dict(SUPPORTED_FEATURES),
         inter_broker_listener=inter_broker,
         control_plane_listener=table.control_plane_listener_name,
-        privileged_listener=privileged if told_here else None,
+        privileged_listener=privileged if is_registered else None,
         log_dirs=tuple(
             RegisteredLogDir(directory.directory_id, directory.previous_broker_epoch)
             for directory in directories

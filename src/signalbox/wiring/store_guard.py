@@ -97,11 +97,11 @@ class StoreGuard:
                 log.debug("Metadata store is full, its position is written next time: %s", full)
             except StoreError as error:
                 log.debug("the position of the metadata store cannot be read: %s", error)
-                await self._look_anew()
+                await self._look_with_new_session()
                 await asyncio.sleep(_RETRY_S)
                 self._changed.set()
 
-    async def _look_anew(self) -> None:
+    async def _look_with_new_session(self) -> None:
         """Reads the history with a new session: a restored ZooKeeper rejects a client that has seen more than it has,
         as long as the client retries."""
         try:

@@ -57,7 +57,7 @@ class StartRow:
 
 @dataclass(frozen=True, slots=True)
 class Troubleshooting:
-    """The file's content. `areas`: what is said about each area, in the order of the page."""
+    """The file's content. `areas`: the introduction of each area, in the order of the page."""
 
     symptoms: tuple[Symptom, ...]
     areas: dict[str, str]

@@ -45,7 +45,7 @@ def access_faults(values: Mapping[str, Value]) -> Iterator[ConfigFault]:
     tls = _tls(values)
     for error in collect_errors(tls, client_context) if tls is not None else ():
         key = _KEYSTORE_PASSWORD if error.key == "ssl.key.password" else f"zookeeper.{error.key}"
-        yield ConfigFault(key, _told(values, key), error.problem, "Change it, or leave it out")
+        yield ConfigFault(key, _printable(values, key), error.problem, "Change it, or leave it out")
     module, faults = _login_module(values)
     yield from faults
     identified = module is not None or (tls is not None and tls.keystore_location)
@@ -147,7 +147,7 @@ def _is_enabled(values: Mapping[str, Value]) -> bool:
     return (java_property(_ENABLED) or "true").strip().lower() == "true" if enabled is None else bool(enabled)
 
 
-def _told(values: Mapping[str, Value], key: str) -> str:
+def _printable(values: Mapping[str, Value], key: str) -> str:
     """The value of a key, "" for a secret."""
     value = None if key.endswith("password") else values.get(key)
     return ",".join(value) if isinstance(value, list) else str(value or "")

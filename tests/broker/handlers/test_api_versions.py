@@ -108,8 +108,8 @@ def test_identities(cluster_id: str | None, node_id: int, error: Error) -> None:
 
 @pytest.mark.spec("R2")
 def test_before_authentication_as_after_it() -> None:
-    stranger = context("ANONYMOUS")  # principal of a SASL connection before authentication
-    assert ask(5, stranger, cluster_id="cluster", node_id=2, **NAMED).error_code == Error.REBOOTSTRAP_REQUIRED
+    unauthenticated = context("ANONYMOUS")  # principal of a SASL connection before authentication
+    assert ask(5, unauthenticated, cluster_id="cluster", node_id=2, **NAMED).error_code == Error.REBOOTSTRAP_REQUIRED
 
 
 @pytest.mark.parametrize("version", [3, 4, 5])
@@ -122,7 +122,7 @@ def test_names_that_are_none(version: int, name: str, software_version: str) -> 
     assert (response.error_code, response.api_keys) == (Error.INVALID_REQUEST, [])
 
 
-def test_a_wrong_name_is_said_before_a_wrong_identity() -> None:
+def test_an_invalid_name_is_reported_before_a_wrong_identity() -> None:
     response = ask(5, client_software_name="", cluster_id="other", node_id=9)
     assert response.error_code == Error.INVALID_REQUEST
 

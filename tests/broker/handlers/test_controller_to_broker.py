@@ -130,7 +130,7 @@ def test_a_newer_controller_is_remembered() -> None:
     )
 
 
-def test_what_cannot_be_carried_out_is_answered_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_whose_execution_fails_gets_an_error_response(caplog: pytest.LogCaptureFixture) -> None:
     def fail(body: Any, version: int) -> Any:
         raise ZeroDivisionError
 

@@ -109,7 +109,7 @@ def test_the_right_on_the_topic_or_on_the_cluster(running_broker: RunningBroker)
 
 
 @pytest.mark.spec("F6")
-def test_answers_stand_in_the_order_of_the_request(running_broker: RunningBroker) -> None:
+def test_responses_have_the_order_of_the_request(running_broker: RunningBroker) -> None:
     names = ["c-o4", "c-o1", "c-o3", "c-o1", "c-o2"]
     topics = [Topic(name=name, num_partitions=1, replication_factor=1) for name in names]
     authorizer = acl(("alice", "CREATE", "c-o4"), ("alice", "CREATE", "c-o2"), ("alice", "CREATE", "c-o1"))

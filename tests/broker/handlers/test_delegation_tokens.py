@@ -35,7 +35,7 @@ from tests.broker.handlers.running_broker import RunningBroker
 pytestmark = pytest.mark.spec("F2")
 
 SECRET = TokenSecret("the secret")
-NOBODY = AclAuthorizer(AclIndex([]))
+NO_ACLS = AclAuthorizer(AclIndex([]))
 CREATE = ApiKey.CREATE_DELEGATION_TOKEN
 
 
@@ -63,7 +63,7 @@ def change(
     body: Any,
     who: RequestContext,
     version: int,
-    authorizer: Any = NOBODY,
+    authorizer: Any = NO_ACLS,
     forwarded_by: str | None = None,
 ) -> Any:
     request = request_of(body, version, who)
@@ -87,7 +87,7 @@ def create(running_broker: RunningBroker, who: RequestContext, body: Any = None,
 
 
 def describe(
-    running_broker: RunningBroker, who: RequestContext, *owners: str, authorizer: Any = NOBODY, version: int = 3
+    running_broker: RunningBroker, who: RequestContext, *owners: str, authorizer: Any = NO_ACLS, version: int = 3
 ) -> Any:
     made = DescribeDelegationTokenRequest
     named = [made.DescribeDelegationTokenOwner(principal_type="User", principal_name=name) for name in owners]
@@ -135,9 +135,11 @@ def test_create_describe_renew_and_expire(running_broker: RunningBroker, version
         by(ANONYMOUS.name, SecurityProtocol.SSL),
         by("alice", SecurityProtocol.SASL_SSL, by_token=True),
     ],
-    ids=["in the open", "nobody", "by a token"],
+    ids=["PLAINTEXT", "anonymous", "by a token"],
 )
-def test_connections_on_which_no_token_is_spoken_of(running_broker: RunningBroker, who: RequestContext) -> None:
+def test_connections_on_which_delegation_tokens_are_not_allowed(
+    running_broker: RunningBroker, who: RequestContext
+) -> None:
     for body, version in (
         (creation(), 3),
         (RenewDelegationTokenRequest(hmac=b"h"), 2),
@@ -213,9 +215,9 @@ def test_without_a_secret_there_are_none() -> None:
     assert described.error_code == Error.DELEGATION_TOKEN_AUTH_DISABLED
 
 
-def test_the_broker_that_the_client_speaks_to_rejects_by_itself(running_broker: RunningBroker) -> None:
+def test_the_broker_that_the_client_is_connected_to_rejects(running_broker: RunningBroker) -> None:
     def rejected(body: Any, who: RequestContext) -> Any:
-        handler = ChangeTokenHandler(ApiKey(body.api_key), running_broker.components.controller, NOBODY, None)
+        handler = ChangeTokenHandler(ApiKey(body.api_key), running_broker.components.controller, NO_ACLS, None)
         return handler.rejected(request_of(body, 2 if body.api_key != CREATE else 3, who))
 
     assert rejected(creation(), by("alice")) == {}, "all of it is the controller's"

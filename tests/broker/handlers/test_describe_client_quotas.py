@@ -76,7 +76,7 @@ A, U, UC, AC, C, X, IP = (
         ([("client-id", DEFAULT, None)], True, [X]),
         ([("ip", ANY, None)], True, [IP]),
         ([("ip", EXACT, "10.0.0.2")], False, []),
-        ([("user", EXACT, "nobody")], False, []),
+        ([("user", EXACT, "unknown")], False, []),
     ],
 )
 def test_which_are_meant(components: Any, strict: bool, meant: list[str], version: int) -> None:

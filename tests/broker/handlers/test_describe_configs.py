@@ -145,7 +145,9 @@ def test_a_subscription_with_its_own_values_and_the_defaults() -> None:
     assert values(result) == {"metrics": ("", 5), "interval.ms": ("60000", 7), "match": ("", 5)}
     synonyms = {config.name: [(s.name, s.value, s.source) for s in config.synonyms] for config in result.configs}
     assert synonyms == {"metrics": [], "interval.ms": [("interval.ms", "60000", 7)], "match": []}
-    assert values(ask(16, "nobody's"))["interval.ms"] == ("300000", 5), "one that does not exist has the defaults"
+    assert values(ask(16, "unknown"))["interval.ms"] == ("300000", 5), (
+        "a subscription that does not exist has the defaults"
+    )
 
 
 def test_loggers_with_the_levels_that_hold() -> None:

@@ -98,7 +98,7 @@ def test_the_newest_rules_of_metadata_hold() -> None:
 
 
 @pytest.mark.spec("D3")
-def test_a_partition_without_a_leader_says_why() -> None:
+def test_a_partition_without_a_leader_has_a_reason() -> None:
     cache = cache_of(topics=TOPICS)
     offline = UpdateMetadataRequest.UpdateMetadataPartitionState(partition_index=0, leader=-1, leader_epoch=3)
     own_tags.put_offline_reason(offline, "broker 1 came back without its log")

@@ -68,7 +68,7 @@ class Resigned:
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_a_controller_that_resigned_meanwhile_says_so_at_every_version(
+def test_a_controller_that_resigned_meanwhile_returns_not_controller_at_every_version(
     running_broker: RunningBroker, version: int
 ) -> None:
     handler = ElectLeadersHandler(Resigned(), ALLOW_ALL)

@@ -63,10 +63,10 @@ def test_the_inner_answer_travels_back_with_its_own_header(running_broker: Runni
 def test_what_an_envelope_carried_is_audited_as_what_it_is(
     running_broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trail = RecordingAuditSink()
-    monkeypatch.setattr(running_broker.components.telemetry.audit, "record", trail.record)
+    audit = RecordingAuditSink()
+    monkeypatch.setattr(running_broker.components.telemetry.audit, "record", audit.record)
     ask(running_broker, envelope("e-audited"))
-    [event] = trail.events
+    [event] = audit.events
     assert (event.kind, event.api, event.resource, event.error) == ("admin", "CREATE_TOPICS", "e-audited", "")
     assert (event.principal, event.forwarding_principal) == ("User:alice", "User:broker")
     assert (event.client_id, event.client_address, event.correlation_id) == ("client", "10.0.0.9", 99)

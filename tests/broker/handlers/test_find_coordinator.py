@@ -17,13 +17,13 @@ OFFSETS = {"__consumer_offsets": {0: (3, [3]), 1: (2, [2])}}
 
 
 class Creation:
-    def __init__(self, outcome: tuple[int, str] = (0, "")) -> None:
-        self.outcome = outcome
+    def __init__(self, result: tuple[int, str] = (0, "")) -> None:
+        self.result = result
         self.asked: list[tuple[str, ApiRequest | None]] = []
 
     async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
         self.asked.append((topic, request))
-        return self.outcome
+        return self.result
 
 
 def ask(body: FindCoordinatorRequest, version: int, authorizer: Any = ALLOW_ALL, **more: Any) -> Any:

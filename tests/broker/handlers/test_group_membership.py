@@ -41,7 +41,7 @@ def test_needs_read_on_the_group(running_broker: RunningBroker, kind: Any, versi
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES)
-def test_a_group_that_is_not_here_has_an_error_at_every_version(
+def test_a_group_of_another_coordinator_has_an_error_at_every_version(
     running_broker: RunningBroker, kind: Any, version: int
 ) -> None:
     body = kind(group_id="g", member_id="m")

@@ -26,17 +26,17 @@ EVERYWHERE = ("CLIENT", "REPLICATION", "CONTROL")
 
 
 class Creation:
-    """Returns `outcome`. With a cache, the topic appears in it."""
+    """Returns `result`. With a cache, the topic appears in it."""
 
-    def __init__(self, outcome: tuple[int, str] = (0, ""), cache: Any = None) -> None:
-        self.outcome, self.cache = outcome, cache
+    def __init__(self, result: tuple[int, str] = (0, ""), cache: Any = None) -> None:
+        self.result, self.cache = result, cache
         self.asked: list[str] = []
 
     async def create(self, topic: str, request: ApiRequest | None) -> tuple[int, str]:
         self.asked.append(topic)
         if self.cache is not None:
             self.cache.apply_update_metadata(update({1: EVERYWHERE}, {topic: {0: (1, [1])}}))
-        return self.outcome
+        return self.result
 
 
 def handler(authorizer: Authorizer = ALLOW_ALL, creation: Creation | None = None, cache: Any = None) -> MetadataHandler:
@@ -163,7 +163,7 @@ def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal
 
 @pytest.mark.spec("F10", "F11")
 @pytest.mark.parametrize(
-    ("version", "outcome", "code"),
+    ("version", "result", "code"),
     [
         (13, (Error.POLICY_VIOLATION, "no"), Error.POLICY_VIOLATION),
         (10, (Error.POLICY_VIOLATION, "no"), Error.POLICY_VIOLATION),
@@ -173,8 +173,8 @@ def test_nothing_is_created_when_all_topics_are_asked_for_or_the_name_is_illegal
         (9, (0, ""), Error.LEADER_NOT_AVAILABLE),  # created, but not yet in this broker's image
     ],
 )
-def test_the_controllers_response_reaches_the_client(version: int, outcome: tuple[int, str], code: Error) -> None:
-    assert found(ask(by_name("new"), version, creation=Creation(outcome))) == [("new", code)]
+def test_the_controllers_response_reaches_the_client(version: int, result: tuple[int, str], code: Error) -> None:
+    assert found(ask(by_name("new"), version, creation=Creation(result))) == [("new", code)]
 
 
 def test_a_created_topic_is_shown_at_once() -> None:

@@ -21,7 +21,7 @@ from tests.broker.handlers.running_broker import RunningBroker
 
 pytestmark = pytest.mark.spec("D1")
 
-NOBODY = acl(("alice", "READ", "somewhere else"))
+NOT_AUTHORIZED = acl(("alice", "READ", "somewhere else"))
 
 
 def list_offsets(running_broker: RunningBroker, version: int, authorizer: Any, partition: int = 0) -> int:
@@ -59,7 +59,7 @@ def delete_records(running_broker: RunningBroker, version: int, authorizer: Any,
 def test_list_offsets(running_broker: RunningBroker, version: int) -> None:
     running_broker.create_topic("o-1")
     assert list_offsets(running_broker, version, acl(("alice", "DESCRIBE", "o-1"))) == 0
-    assert list_offsets(running_broker, version, NOBODY) == Error.TOPIC_AUTHORIZATION_FAILED
+    assert list_offsets(running_broker, version, NOT_AUTHORIZED) == Error.TOPIC_AUTHORIZATION_FAILED
     assert list_offsets(running_broker, version, ALLOW_ALL, partition=9) == Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -68,7 +68,7 @@ def test_offset_for_leader_epoch(running_broker: RunningBroker, version: int) ->
     running_broker.create_topic("o-1")
     assert leader_epoch(running_broker, version, acl(("alice", "DESCRIBE", "o-1"))) == 0
     assert leader_epoch(running_broker, version, acl(("alice", "CLUSTER_ACTION", "cluster"))) == 0
-    assert leader_epoch(running_broker, version, NOBODY) == Error.TOPIC_AUTHORIZATION_FAILED
+    assert leader_epoch(running_broker, version, NOT_AUTHORIZED) == Error.TOPIC_AUTHORIZATION_FAILED
 
 
 @pytest.mark.spec("F15")

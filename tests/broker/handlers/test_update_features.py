@@ -23,7 +23,7 @@ def ask(running_broker: RunningBroker, version: int, level: int, authorizer: Any
 
 @pytest.mark.spec("F2")
 @pytest.mark.parametrize("version", range(3))
-def test_a_level_is_finalized_and_taken_back(running_broker: RunningBroker, version: int) -> None:
+def test_a_level_is_finalized_and_removed(running_broker: RunningBroker, version: int) -> None:
     down = {"allow_downgrade": True} if version == 0 else {"upgrade_type": 2}
     raised = ask(running_broker, version, 1)
     assert (raised.error_code, raised.error_message) == (Error.NONE, None)

@@ -79,11 +79,11 @@ def test_everybody(running_broker: RunningBroker, every: bool) -> None:
 
 def test_each_user_has_its_own_error(running_broker: RunningBroker) -> None:
     alter(running_broker, put("carl"))
-    found = described(describe(running_broker, "", "carl", "nobody", "twice", "twice"))
+    found = described(describe(running_broker, "", "carl", "unknown", "twice", "twice"))
     assert found == {
         "": Error.RESOURCE_NOT_FOUND,
         "carl": {SHA_256: 4096},
-        "nobody": Error.RESOURCE_NOT_FOUND,
+        "unknown": Error.RESOURCE_NOT_FOUND,
         "twice": Error.DUPLICATE_RESOURCE,
     }
     assert alter(running_broker, put("u", 7), deletions=[drop("carl")]) == {
@@ -92,7 +92,7 @@ def test_each_user_has_its_own_error(running_broker: RunningBroker) -> None:
     }
 
 
-def test_what_is_damaged_says_so_without_showing_it() -> None:
+def test_a_corrupt_credential_is_an_error_that_does_not_contain_it() -> None:
     class CorruptStore:
         async def current(self) -> dict[str, dict[str, str]]:
             return {"users/dora": {"SCRAM-SHA-256": "salt=c2VjcmV0"}, "users/quota": {"consumer_byte_rate": "1"}}
@@ -106,9 +106,9 @@ def test_what_is_damaged_says_so_without_showing_it() -> None:
 def test_the_rights_on_the_cluster(running_broker: RunningBroker) -> None:
     """DESCRIBE to read, ALTER to change."""
     describes, alters = acl(("alice", "DESCRIBE", "cluster")), acl(("alice", "ALTER", "cluster"))
-    nobody = acl(("bob", "ALL", "cluster"))
+    not_authorized = acl(("bob", "ALL", "cluster"))
     assert describe(running_broker, "x", authorizer=describes).error_code == 0
-    assert describe(running_broker, "x", authorizer=nobody).error_code == Error.CLUSTER_AUTHORIZATION_FAILED
+    assert describe(running_broker, "x", authorizer=not_authorized).error_code == Error.CLUSTER_AUTHORIZATION_FAILED
     rejected = alter(running_broker, put("a"), deletions=[drop("b")], authorizer=describes)
     assert rejected == {"a": Error.CLUSTER_AUTHORIZATION_FAILED, "b": Error.CLUSTER_AUTHORIZATION_FAILED}
     assert alter(running_broker, put("eve"), authorizer=alters) == {"eve": 0}

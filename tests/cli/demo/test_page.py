@@ -65,10 +65,10 @@ def written(folder: Path, **facts: Any) -> tuple[Stage, Path]:
     stage.facts = FACTS | facts
     stage.checks = [Check("step", "claim & more", "seen")]
     row = {"broker_id": 2, "broker_epoch": 1234, "gaps": [[3, 4], [8, 8]], "whole": False, "duplicates": 0}
-    trails = [row, {**row, "gaps": [], "whole": True}]
+    sequences = [row, {**row, "gaps": [], "whole": True}]
     names = ("requests", "forwarded", "rejected", "misrouted")
     lists = {name: [{"api": "API_VERSIONS", "requests": 1}] for name in names}
-    completeness = {"table_rows": 7, "missing_events": 3, "brokers": trails}
+    completeness = {"table_rows": 7, "missing_events": 3, "brokers": sequences}
     return stage, write_page(stage, {**lists, "totals": TOTALS, "completeness": completeness})
 
 
@@ -97,14 +97,14 @@ def test_the_caption_counts_the_dots_and_the_round_trips(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("damage", "fault"),
+    ("change", "fault"),
     [
         (lambda text: text.replace("claim &amp; more", "claim"), "not shown: claim & more"),
         (lambda text: text.replace("<h1>", "<img src='//else.where/x.png'><h1>"), "loaded from elsewhere: src="),
         (lambda text: text[:-40], "the page is cut short"),
     ],
 )
-def test_a_page_that_lacks_something_is_found_out(tmp_path: Path, damage: Callable[[str], str], fault: str) -> None:
+def test_what_is_missing_from_a_page_is_reported(tmp_path: Path, change: Callable[[str], str], fault: str) -> None:
     stage, page = written(tmp_path)
-    page.write_text(damage(page.read_text()))
+    page.write_text(change(page.read_text()))
     assert fault in page_faults(page, stage)

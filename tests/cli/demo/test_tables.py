@@ -67,7 +67,7 @@ def test_every_offset_of_the_topic_is_one_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offsets", "ends", "said"),
+    ("offsets", "ends", "message"),
     [
         (ALL[:-1], ENDS, "3 records, 1 missing, 0 twice"),
         ([*ALL, (0, 1)], ENDS, "3 records, 0 missing, 1 twice"),
@@ -77,14 +77,14 @@ def test_every_offset_of_the_topic_is_one_row(tmp_path: Path) -> None:
     ids=["one missing", "one twice", "as many of another partition", "an empty topic"],
 )
 def test_a_table_that_is_not_the_topic_fails_the_check(
-    tmp_path: Path, offsets: list[tuple[int, int]], ends: dict[int, tuple[int, int]], said: str
+    tmp_path: Path, offsets: list[tuple[int, int]], ends: dict[int, tuple[int, int]], message: str
 ) -> None:
-    with pytest.raises(CheckFailed, match=said):
+    with pytest.raises(CheckFailed, match=message):
         compare_offsets(stage(tmp_path), events(tmp_path, offsets), ends)
 
 
-def completeness(*trails: tuple[int, bool], complete: bool = True) -> dict[str, Any]:
-    rows = [{"broker_id": broker_id, "broker_epoch": 1, "whole": whole} for broker_id, whole in trails]
+def completeness(*sequences: tuple[int, bool], complete: bool = True) -> dict[str, Any]:
+    rows = [{"broker_id": broker_id, "broker_epoch": 1, "whole": gapless} for broker_id, gapless in sequences]
     return {"brokers": rows, "topic_records": 9, "unread_records": 0, "table_rows": 9, "complete": complete}
 
 
@@ -96,19 +96,21 @@ def test_the_audit_sequences_of_every_broker_are_checked(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "message"),
     [
         (completeness((1, True), (2, False)), "broker 2 epoch 1"),
         (completeness((1, True)), "broker 2 has no events"),
         (completeness(), "broker 1 has no events, broker 2 has no events"),
         (
             completeness((1, True), (2, True), complete=False),
-            "call the trail complete: 9 rows, 9 records read, 0 unread",
+            "call the audit trail complete: 9 rows, 9 records read, 0 unread",
         ),
     ],
 )
-def test_a_trail_that_is_not_whole_fails_the_check(tmp_path: Path, found: dict[str, Any], said: str) -> None:
+def test_an_audit_trail_that_is_not_complete_fails_the_check(
+    tmp_path: Path, found: dict[str, Any], message: str
+) -> None:
     seen = stage(tmp_path)
     seen.cluster = ProcessCluster(tmp_path, 2)
-    with pytest.raises(CheckFailed, match=said):
+    with pytest.raises(CheckFailed, match=message):
         check_audit_sequences(seen, found)

@@ -34,7 +34,7 @@ def event(kind: AuditKind, seq: int, **facts: Any) -> AuditEvent:
     return AuditEvent(kind=kind, **{**known, **facts})
 
 
-def trail(broker_id: int, events: list[AuditEvent], skipped: tuple[int, ...] = ()) -> list[bytes]:
+def audit_records(broker_id: int, events: list[AuditEvent], skipped: tuple[int, ...] = ()) -> list[bytes]:
     return [
         encode_audit_event(entry, broker_id=broker_id, broker_epoch=5, seq=seq)
         for seq, entry in enumerate(events)
@@ -88,9 +88,9 @@ def only(rows: list[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
     return row
 
 
-def test_the_whole_trail_becomes_events_and_figures(engine: Engine, warehouse: Path, topics: Topics) -> None:
+def test_a_complete_audit_trail_becomes_events_and_figures(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("audit")
-    topics.fill(topic, trail(1, FIRST_BROKER) + trail(2, SECOND_BROKER))
+    topics.fill(topic, audit_records(1, FIRST_BROKER) + audit_records(2, SECOND_BROKER))
     result = run(engine, warehouse, topics, topic)
     figures = result.figures
     assert result.complete
@@ -125,13 +125,13 @@ def test_the_whole_trail_becomes_events_and_figures(engine: Engine, warehouse: P
 @pytest.mark.parametrize("engine", [Profile.PYPI], indirect=True)
 def test_gaps_and_bad_events_show_and_the_next_run_goes_on(engine: Engine, warehouse: Path, topics: Topics) -> None:
     topic = topics.create("audit")
-    topics.fill(topic, [*trail(1, FIRST_BROKER, skipped=(2, 3)), b"no event"])
+    topics.fill(topic, [*audit_records(1, FIRST_BROKER, skipped=(2, 3)), b"no event"])
     first = run(engine, warehouse, topics, topic)
     assert not first.complete
     assert (first.rows, first.dead_rows) == (4, 1)
     (broker,) = first.figures["completeness"]["brokers"]
     assert (broker["gaps"], broker["missing"], broker["whole"]) == ([[2, 3]], 2, False)
-    topics.fill(topic, trail(1, FIRST_BROKER)[2:4] + trail(2, SECOND_BROKER)[:1])
+    topics.fill(topic, audit_records(1, FIRST_BROKER)[2:4] + audit_records(2, SECOND_BROKER)[:1])
     newer = b'{"schema":2,"broker_id":2,"broker_epoch":5,"seq":1,"kind":"admin"}'
     topics.fill(topic, [newer])
     second = run(engine, warehouse, topics, topic)

@@ -20,31 +20,34 @@ def gap(broker_id: int, from_seq: int, to_seq: int) -> dict[str, Any]:
     return {"broker_id": broker_id, "broker_epoch": 1, "from_seq": from_seq, "to_seq": to_seq}
 
 
-def test_a_trail_from_zero_without_a_gap_is_whole() -> None:
-    (trail,) = writer_sequences([row(1, 10, 0, 9)], [])
-    assert trail.whole
-    assert (trail.missing, trail.duplicates) == (0, 0)
+def test_a_sequence_from_zero_without_a_gap_is_complete() -> None:
+    (sequence,) = writer_sequences([row(1, 10, 0, 9)], [])
+    assert sequence.complete
+    assert (sequence.missing, sequence.duplicates) == (0, 0)
 
 
 def test_gaps_belong_to_their_writer_and_are_counted() -> None:
-    trails = writer_sequences([row(2, 10, 0, 9), row(1, 7, 0, 9)], [gap(1, 8, 8), gap(1, 3, 4)])
-    assert [(trail.broker_id, trail.whole, trail.missing) for trail in trails] == [(1, False, 3), (2, True, 0)]
-    assert trails[0].gaps == [(3, 4), (8, 8)]
+    sequences = writer_sequences([row(2, 10, 0, 9), row(1, 7, 0, 9)], [gap(1, 8, 8), gap(1, 3, 4)])
+    assert [(sequence.broker_id, sequence.complete, sequence.missing) for sequence in sequences] == [
+        (1, False, 3),
+        (2, True, 0),
+    ]
+    assert sequences[0].gaps == [(3, 4), (8, 8)]
 
 
-def test_a_trail_that_lost_its_beginning_is_not_whole() -> None:
-    (trail,) = writer_sequences([row(1, 5, 5, 9)], [])
-    assert not trail.whole
-    assert trail.missing == 0
+def test_a_sequence_that_does_not_begin_at_zero_is_not_complete() -> None:
+    (sequence,) = writer_sequences([row(1, 5, 5, 9)], [])
+    assert not sequence.complete
+    assert sequence.missing == 0
 
 
-def test_a_trail_with_events_twice_is_not_whole() -> None:
-    (trail,) = writer_sequences([row(1, 12, 0, 9)], [])
-    assert not trail.whole
-    assert trail.duplicates == 2
+def test_a_sequence_with_a_repeated_event_is_not_complete() -> None:
+    (sequence,) = writer_sequences([row(1, 12, 0, 9)], [])
+    assert not sequence.complete
+    assert sequence.duplicates == 2
 
 
-def test_each_broker_epoch_is_a_trail_of_its_own() -> None:
-    trails = writer_sequences([row(1, 3, 0, 2, broker_epoch=9), row(1, 3, 0, 2, broker_epoch=4)], [])
-    assert [trail.broker_epoch for trail in trails] == [4, 9]
-    assert trails[0].as_json()["whole"] is True
+def test_each_broker_epoch_is_a_sequence_of_its_own() -> None:
+    sequences = writer_sequences([row(1, 3, 0, 2, broker_epoch=9), row(1, 3, 0, 2, broker_epoch=4)], [])
+    assert [sequence.broker_epoch for sequence in sequences] == [4, 9]
+    assert sequences[0].as_json()["whole"] is True

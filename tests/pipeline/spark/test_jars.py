@@ -52,12 +52,12 @@ def test_missing_and_changed_files_are_faults(tmp_path: Path) -> None:
 @pytest.mark.system
 @pytest.mark.timeout(300)
 def test_maven_fetches_them_and_a_changed_file_is_fetched_again(tmp_path: Path) -> None:
-    said: list[str] = []
-    paths = fetch_jars(tmp_path, said.append)
+    lines: list[str] = []
+    paths = fetch_jars(tmp_path, lines.append)
     assert [path.exists() for path in paths] == [True] * 6
     paths[0].write_bytes(b"not a jar")
     paths[0].unlink()
-    assert fetch_jars(tmp_path, said.append) == paths
+    assert fetch_jars(tmp_path, lines.append) == paths
     assert jar_faults(tmp_path, read_manifest()) == []
-    fetch_jars(tmp_path, said.append)
-    assert said[-1] == f"jars: 6 files with their pinned hashes in {tmp_path}"
+    fetch_jars(tmp_path, lines.append)
+    assert lines[-1] == f"jars: 6 files with their pinned hashes in {tmp_path}"

@@ -40,7 +40,7 @@ def compiled(message_class: Any, version: int, frame: bytes | memoryview) -> Any
         return None
 
 
-def damaged(draw: Any, frame: bytes) -> bytes:
+def malformed(draw: Any, frame: bytes) -> bytes:
     """The frame truncated, with a byte changed or removed, with a run overwritten, or with a byte appended."""
     place = draw(st.integers(0, max(len(frame) - 1, 0)))
     byte = draw(st.sampled_from((b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff")))
@@ -70,7 +70,7 @@ def test_compiled_decoding_agrees_with_the_interpreter(case: tuple[Any, int]) ->
         assert message_class.decode(memoryview(bytearray(b"before" + frame)), version, 6) == message
         assert interpreted(message_class, version, frame) == message
         for _ in range(4):
-            hurt = damaged(data.draw, frame)
+            hurt = malformed(data.draw, frame)
             one, other = compiled(message_class, version, hurt), interpreted(message_class, version, hurt)
             assert one == other or repr(one) == repr(other)  # a malformed number may be NaN, which never equals itself
 
@@ -173,7 +173,7 @@ def test_int_arrays_are_bounded_by_the_buffer_and_by_the_cap() -> None:
         MetadataResponse.decode(head + b"\xc2\x84\x3d" + bytes(5_000_000), 12)
 
 
-def test_a_decoder_stands_alone() -> None:
+def test_a_decoder_works_alone() -> None:
     """compile_decoder needs only a layout and classes, and returns where the message ends."""
     layout = layout_of(FetchRequest.schema, 12)
     decode = compile_decoder(layout, FetchRequest.codec.classes)

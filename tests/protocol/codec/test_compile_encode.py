@@ -93,7 +93,7 @@ def test_many_different_lengths_keep_the_shape_caches_small() -> None:
     assert FetchRequest(rack_id="yy").encode(11).endswith(b"\0\2yy")
 
 
-def test_an_encoder_stands_alone() -> None:
+def test_an_encoder_works_alone() -> None:
     request = ProduceRequest(topic_data=[], acks=1)
     chunks: list[Any] = []
     places: list[int] = []

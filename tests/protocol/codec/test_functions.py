@@ -9,7 +9,7 @@ from signalbox.protocol.messages.produce import ProduceRequest
 
 
 @pytest.mark.parametrize("version", [-1, 3, 19, 32767])
-def test_versions_that_do_not_exist_are_rejected_both_ways(version: int) -> None:
+def test_versions_that_do_not_exist_are_rejected_when_decoding_and_encoding(version: int) -> None:
     with pytest.raises(DecodeError, match="4-18 exist"):
         FetchRequest.decode(bytes(40), version)
     with pytest.raises(EncodeError, match="4-18 exist"):

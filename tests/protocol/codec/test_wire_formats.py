@@ -82,7 +82,7 @@ def test_tagged_sections_there_and_back() -> None:
     assert tagged_section({}, None) == b"\0"
 
 
-def test_an_unknown_tag_may_not_stand_for_a_known_one() -> None:
+def test_an_unknown_tag_may_not_have_the_number_of_a_known_one() -> None:
     with pytest.raises(EncodeError):
         tagged_section({3: b"c"}, {3: b"x"})
 

@@ -79,7 +79,7 @@ def test_a_cut_tail_is_corrupt_unless_it_is_allowed(cut: int) -> None:
         (8, b"\x7f\xff\xff\xff", Error.CORRUPT_MESSAGE),
     ],
 )
-def test_headers_that_lie_are_rejected(position: int, replacement: bytes, error: Error) -> None:
+def test_headers_with_wrong_counts_or_lengths_are_rejected(position: int, replacement: bytes, error: Error) -> None:
     broken = BATCH[:position] + replacement + BATCH[position + len(replacement) :]
     with pytest.raises(KafkaError) as rejected:
         list(iter_batch_headers(broken))
@@ -108,7 +108,7 @@ def test_offset_and_leader_epoch_are_patched_in_place_without_touching_the_check
     assert frame[:5] == b"12345"
 
 
-def test_log_append_time_is_signed_anew() -> None:
+def test_log_append_time_updates_the_checksum() -> None:
     batch = bytearray(BATCH)
     patch_log_append_time(batch, read_batch_header(batch), 5000)
     header = read_batch_header(batch)

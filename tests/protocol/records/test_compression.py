@@ -99,14 +99,14 @@ def test_invalid_payloads_are_corrupt(name: str, hurt: bytes) -> None:
 
 @settings(max_examples=150, deadline=None, database=None)
 @given(name=st.sampled_from(CODECS), cut=st.integers(0, 60), byte=st.integers(0, 255))
-def test_damage_is_corrupt_or_goes_unnoticed_but_never_anything_else(name: str, cut: int, byte: int) -> None:
+def test_a_changed_payload_is_corrupt_or_read_but_no_other_error(name: str, cut: int, byte: int) -> None:
     packed = compress(name, b"some payload that repeats, repeats, repeats " * 3)
     for hurt in (packed[:cut], packed[:cut] + bytes([byte]) + packed[cut + 1 :]):
         try:
-            outcome: object = decompress(name, hurt, limit_bytes=10_000)
+            result: object = decompress(name, hurt, limit_bytes=10_000)
         except KafkaError as rejected:
-            outcome = rejected.error
-        assert outcome is Error.CORRUPT_MESSAGE or isinstance(outcome, bytes)
+            result = rejected.error
+        assert result is Error.CORRUPT_MESSAGE or isinstance(result, bytes)
 
 
 @pytest.mark.parametrize("name", ["gzip", "snappy", "lz4", "zstd"])

@@ -29,9 +29,9 @@ def test_there_and_back_and_through_aiokafka(records: list[Record], compression:
     batch = encode_batch(records, base_offset=100, compression=compression)
     expected = [record._replace(offset=100 + index) for index, record in enumerate(records)]
     assert list(decode_records(batch)) == expected
-    judge = DefaultRecordBatch(batch)
-    assert judge.validate_crc()
-    seen = [(r.offset, r.timestamp, r.key, r.value, list(r.headers)) for r in judge]
+    aiokafka_batch = DefaultRecordBatch(batch)
+    assert aiokafka_batch.validate_crc()
+    seen = [(r.offset, r.timestamp, r.key, r.value, list(r.headers)) for r in aiokafka_batch]
     assert seen == [(r.offset, r.timestamp, r.key, r.value, list(r.headers)) for r in expected]
 
 
@@ -126,7 +126,7 @@ def with_records(records: bytes, **changes: Any) -> bytes:
         with_records(GOOD[61:], attributes=4),
     ],
 )
-def test_batches_that_lie_are_corrupt(broken: bytes) -> None:
+def test_batches_with_wrong_counts_or_lengths_are_corrupt(broken: bytes) -> None:
     with pytest.raises(KafkaError) as rejected:
         list(decode_records(broken))
     assert rejected.value.error is Error.CORRUPT_MESSAGE
@@ -137,10 +137,10 @@ def test_batches_that_lie_are_corrupt(broken: bytes) -> None:
 def test_a_changed_byte_inside_is_read_or_corrupt(place: int, byte: int) -> None:
     hurt = GOOD[:place] + bytes([byte]) + GOOD[place + 1 :]
     try:
-        outcome: object = len(list(records_of(memoryview(hurt), read_batch_header(hurt))))
+        result: object = len(list(records_of(memoryview(hurt), read_batch_header(hurt))))
     except KafkaError as rejected:
-        outcome = rejected.error
-    assert outcome in (3, Error.CORRUPT_MESSAGE)
+        result = rejected.error
+    assert result in (3, Error.CORRUPT_MESSAGE)
 
 
 def test_a_header_name_that_is_not_utf_8_is_read_with_replacement_characters() -> None:

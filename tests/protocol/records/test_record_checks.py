@@ -52,13 +52,13 @@ def test_a_batch_that_counts_wrong_is_rejected(count: int, of: int, codec: str) 
 
 @pytest.mark.parametrize("record", [*MISNUMBERED.values(), *UNREADABLE.values()], ids=[*MISNUMBERED, *UNREADABLE])
 @pytest.mark.parametrize("count", [3, 200])
-def test_poison_is_rejected_in_batches_of_any_size(record: bytes, count: int) -> None:
+def test_malformed_records_are_rejected_in_batches_of_any_size(record: bytes, count: int) -> None:
     assert error_of(poisoned(raw_record(1), NOW_MS, count=count)) is None
     assert error_of(poisoned(record, NOW_MS, count=count)) is Error.INVALID_RECORD
     assert error_of(poisoned(record, NOW_MS, "zstd")) is Error.INVALID_RECORD
 
 
-def test_timestamps_are_judged_record_by_record_and_not_by_the_header() -> None:
+def test_timestamps_are_checked_per_record_and_not_by_the_header() -> None:
     rules = BatchRules(timestamp_before_max_ms=1_000, timestamp_after_max_ms=1_000)
     batch = batch_of([raw_record(at, timestamp_delta=delta) for at, delta in enumerate((0, 1_001, -1_001))], NOW_MS)
     with pytest.raises(InvalidRecords) as rejected:

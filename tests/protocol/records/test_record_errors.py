@@ -13,7 +13,7 @@ BASE_MS = 1_700_000_000_000
 IN_RANGE = RecordRules(earliest_ms=BASE_MS - 100, latest_ms=BASE_MS + 100)
 
 
-def judged(records: list[bytes], rules: RecordRules | None = None, base: int = BASE_MS) -> InvalidRecords:
+def errors_of(records: list[bytes], rules: RecordRules | None = None, base: int = BASE_MS) -> InvalidRecords:
     with pytest.raises(InvalidRecords) as rejected:
         check_records_one_by_one(b"".join(records), 0, len(records), base, rules or RecordRules())
     return rejected.value
@@ -28,7 +28,7 @@ def test_good_records_give_their_highest_timestamp() -> None:
 
 @pytest.mark.parametrize("record", MISNUMBERED.values(), ids=MISNUMBERED.keys())
 def test_a_record_with_another_number(record: bytes) -> None:
-    rejected = judged([raw_record(0), record, raw_record(2)])
+    rejected = errors_of([raw_record(0), record, raw_record(2)])
     assert rejected.error is Error.INVALID_RECORD
     [(index, message)] = rejected.record_errors
     assert index == 1
@@ -38,7 +38,7 @@ def test_a_record_with_another_number(record: bytes) -> None:
 
 @pytest.mark.parametrize("record", UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_a_record_that_cannot_be_read(record: bytes) -> None:
-    rejected = judged([raw_record(0), record, raw_record(2)])
+    rejected = errors_of([raw_record(0), record, raw_record(2)])
     assert rejected.error is Error.INVALID_RECORD
     assert rejected.record_errors[0][0] in (1, 2)
     assert "cannot be read" in rejected.message
@@ -46,7 +46,7 @@ def test_a_record_that_cannot_be_read(record: bytes) -> None:
 
 def test_all_keyless_records_of_a_compacted_topic_are_named() -> None:
     records = [raw_record(index, key=None if index % 3 else b"k") for index in range(7)]
-    rejected = judged(records, RecordRules(key_required=True))
+    rejected = errors_of(records, RecordRules(key_required=True))
     assert [index for index, _ in rejected.record_errors] == [1, 2, 4, 5]
     assert "4 record errors in total" in rejected.message
 
@@ -55,7 +55,7 @@ def test_a_timestamp_among_the_errors_makes_it_invalid_timestamp() -> None:
     deltas = (0, 101, -100, -101, 100)
     records = [raw_record(index, timestamp_delta=delta) for index, delta in enumerate(deltas)]
     records.append(raw_record(5, offset_delta=9))
-    rejected = judged(records, IN_RANGE)
+    rejected = errors_of(records, IN_RANGE)
     assert rejected.error is Error.INVALID_TIMESTAMP
     assert [index for index, _ in rejected.record_errors] == [1, 3, 5]
     assert rejected.message == "One or more records have been rejected due to invalid timestamp"
@@ -63,7 +63,7 @@ def test_a_timestamp_among_the_errors_makes_it_invalid_timestamp() -> None:
 
 def test_no_more_errors_are_named_than_the_limit() -> None:
     records = [raw_record(index, key=None) for index in range(MAX_RECORD_ERRORS + 5)]
-    assert len(judged(records, RecordRules(key_required=True)).record_errors) == MAX_RECORD_ERRORS
+    assert len(errors_of(records, RecordRules(key_required=True)).record_errors) == MAX_RECORD_ERRORS
 
 
 def test_bytes_behind_the_last_record() -> None:

@@ -16,19 +16,19 @@ def client(username: str = "chris", password: str = "secret") -> DigestMd5Client
 
 def test_the_example_of_the_rfc() -> None:
     login = client()
-    said = login.respond(CHALLENGE).decode()
-    assert "response=d388dad90d4bbd760a152321f2143af7" in said
-    assert 'username="chris",realm="elwood.innosoft.com",nonce="OA6MG9tEQGm2hh",cnonce="OA6MHXh6VqTrRk"' in said
-    assert 'nc=00000001,qop=auth,digest-uri="imap/elwood.innosoft.com"' in said
+    response = login.respond(CHALLENGE).decode()
+    assert "response=d388dad90d4bbd760a152321f2143af7" in response
+    assert 'username="chris",realm="elwood.innosoft.com",nonce="OA6MG9tEQGm2hh",cnonce="OA6MHXh6VqTrRk"' in response
+    assert 'nc=00000001,qop=auth,digest-uri="imap/elwood.innosoft.com"' in response
     assert not login.complete
     assert login.respond(LAST_WORD) == b""
     assert login.complete
 
 
 def test_error_texts_quote_names_and_contain_no_password() -> None:
-    said = client('a"b\\c', "s3cret").respond(CHALLENGE).decode()
-    assert 'username="a\\"b\\\\c"' in said
-    assert "s3cret" not in said
+    response = client('a"b\\c', "s3cret").respond(CHALLENGE).decode()
+    assert 'username="a\\"b\\\\c"' in response
+    assert "s3cret" not in response
 
 
 @pytest.mark.parametrize(("one", "other"), [("ä", "Ã¤"), ("日", "æ\x97¥")])

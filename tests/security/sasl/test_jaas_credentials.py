@@ -24,7 +24,7 @@ def test_users_of_the_login_module_come_after_the_others() -> None:
     with pytest.raises(SaslError):
         server.respond(final)
     assert credentials.token_login("SCRAM-SHA-256", "token-1") is not None
-    assert credentials.scram_credential("SCRAM-SHA-256", "nobody") is None
+    assert credentials.scram_credential("SCRAM-SHA-256", "unknown") is None
 
 
 def test_a_listed_user_has_the_salt_of_an_unknown_user() -> None:

@@ -19,14 +19,14 @@ from signalbox.security.sasl.oauthbearer_messages import InitialResponse, parse_
          InitialResponse("t", "", {"tenant": "acme", "key": "a=b \t"})),
     ],
 )  # fmt: skip
-def test_what_clients_say(message: bytes, meaning: InitialResponse) -> None:
+def test_initial_responses_of_clients(message: bytes, meaning: InitialResponse) -> None:
     assert parse_initial_response(message) == meaning
 
 
 def test_there_and_back() -> None:
-    said = InitialResponse("a.b.c", "x=,y", {"one": "1", "two": "2"})
-    assert parse_initial_response(said.encode()) == said
-    assert "a.b.c" not in repr(said)
+    message = InitialResponse("a.b.c", "x=,y", {"one": "1", "two": "2"})
+    assert parse_initial_response(message.encode()) == message
+    assert "a.b.c" not in repr(message)
     for extensions in ({"auth": "x"}, {"a1": "x"}, {"": "x"}, {"a": ""}, {"a": "\x01"}, {"a": "é"}):
         with pytest.raises(ValueError, match="SASL extension"):
             InitialResponse("t", "", extensions).encode()

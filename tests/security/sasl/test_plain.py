@@ -22,8 +22,8 @@ def test_the_right_password() -> None:
     ("token", "message"),
     [
         (b"\0alice\0wrong", "Invalid username or password"),
-        (b"\0nobody\0wrong", "Invalid username or password"),
-        (b"\0nobody\0\0", "expected 3 tokens, got 4"),
+        (b"\0unknown\0wrong", "Invalid username or password"),
+        (b"\0unknown\0\0", "expected 3 tokens, got 4"),
         (b"\0empty\0", "password not specified"),
         (b"\0\0x", "username not specified"),
         (b"bob\0alice\0p\xc3\xa4ss", "different from username"),

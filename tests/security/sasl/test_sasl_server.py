@@ -13,7 +13,7 @@ from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateReques
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from signalbox.security.sasl.mechanism import SaslMechanism
 from signalbox.security.sasl.plain import ListedPasswords, PlainMechanism, PlainServerExchange
-from signalbox.security.sasl.sasl_server import Reply, SaslServerSession, SaslState, illegal_sasl_state
+from signalbox.security.sasl.sasl_server import SaslResponse, SaslServerSession, SaslState, illegal_sasl_state
 from signalbox.security.sasl.scram import NoCredentials, ScramMechanism
 
 RIGHT, WRONG = b"\0alice\0secret", b"\0alice\0guess"
@@ -27,26 +27,26 @@ def session(lifetime_ms: int = 0) -> SaslServerSession:
     return SaslServerSession(mechanisms, dict.fromkeys(mechanisms, lifetime_ms))
 
 
-def handshake(of: SaslServerSession, mechanism: str = "PLAIN", version: int = 1) -> Reply:
+def handshake(of: SaslServerSession, mechanism: str = "PLAIN", version: int = 1) -> SaslResponse:
     header = RequestHeader(int(ApiKey.SASL_HANDSHAKE), version, 7, None)
     return of.on_request(header, memoryview(SaslHandshakeRequest(mechanism=mechanism).encode(version)), 0)
 
 
-def authenticate(of: SaslServerSession, token: bytes, version: int = 1) -> Reply:
+def authenticate(of: SaslServerSession, token: bytes, version: int = 1) -> SaslResponse:
     header = RequestHeader(int(ApiKey.SASL_AUTHENTICATE), version, 8, None)
     return of.on_request(header, memoryview(SaslAuthenticateRequest(auth_bytes=token).encode(version)), 0)
 
 
-def handshake_error(reply: Reply) -> int:
-    assert reply.answer is not None
-    assert reply.answer[:4] == b"\0\0\0\7"
-    return SaslHandshakeResponse.decode(reply.answer, 1, 4).error_code
+def handshake_error(response: SaslResponse) -> int:
+    assert response.frame is not None
+    assert response.frame[:4] == b"\0\0\0\7"
+    return SaslHandshakeResponse.decode(response.frame, 1, 4).error_code
 
 
-def answer(reply: Reply, version: int = 1) -> SaslAuthenticateResponse:
-    assert reply.answer is not None
-    assert reply.answer[:4] == b"\0\0\0\x08"
-    return SaslAuthenticateResponse.decode(reply.answer, version, 5 if version == 2 else 4)
+def answer(response: SaslResponse, version: int = 1) -> SaslAuthenticateResponse:
+    assert response.frame is not None
+    assert response.frame[:4] == b"\0\0\0\x08"
+    return SaslAuthenticateResponse.decode(response.frame, version, 5 if version == 2 else 4)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -54,11 +54,11 @@ def test_handshake_then_token(version: int) -> None:
     of = session(lifetime_ms=5000)
     assert handshake_error(handshake(of)) == 0
     assert str(of.state) == "SaslState.TOKENS"
-    reply = authenticate(of, RIGHT, version)
-    assert answer(reply, version).session_lifetime_ms == (5000 if version else 0)
-    assert reply.outcome is not None
-    assert (reply.outcome.authorization_id, reply.outcome.mechanism) == ("alice", "PLAIN")
-    assert reply.failed is None
+    response = authenticate(of, RIGHT, version)
+    assert answer(response, version).session_lifetime_ms == (5000 if version else 0)
+    assert response.authentication is not None
+    assert (response.authentication.authorization_id, response.authentication.mechanism) == ("alice", "PLAIN")
+    assert response.failed is None
     assert of.state is SaslState.COMPLETE
 
 
@@ -66,32 +66,32 @@ def test_raw_tokens_after_handshake_zero() -> None:
     of = session()
     handshake(of, version=0)
     assert of.state is SaslState.TOKENS_RAW
-    reply = of.on_token(RIGHT)
-    assert reply.answer == b""
-    assert reply.outcome is not None
+    response = of.on_token(RIGHT)
+    assert response.frame == b""
+    assert response.authentication is not None
     of = session()
     handshake(of, version=0)
-    reply = of.on_token(WRONG)
-    assert (reply.answer, reply.outcome) == (None, None)
-    assert reply.failed
+    response = of.on_token(WRONG)
+    assert (response.frame, response.authentication) == (None, None)
+    assert response.failed
     assert of.state is SaslState.FAILED
 
 
 def test_an_invalid_token_is_rejected_with_the_reason() -> None:
     of = session()
     handshake(of)
-    reply = authenticate(of, WRONG)
-    assert answer(reply).error_code == Error.SASL_AUTHENTICATION_FAILED
-    assert answer(reply).error_message == reply.failed == "Authentication failed: Invalid username or password"
+    response = authenticate(of, WRONG)
+    assert answer(response).error_code == Error.SASL_AUTHENTICATION_FAILED
+    assert answer(response).error_message == response.failed == "Authentication failed: Invalid username or password"
     assert of.state is SaslState.FAILED
     assert answer(authenticate(of, RIGHT)).error_code == Error.ILLEGAL_SASL_STATE
 
 
 def test_tokens_before_and_after() -> None:
     of = session()
-    reply = authenticate(of, RIGHT)
-    assert answer(reply).error_code == Error.ILLEGAL_SASL_STATE
-    assert reply.failed
+    response = authenticate(of, RIGHT)
+    assert answer(response).error_code == Error.ILLEGAL_SASL_STATE
+    assert response.failed
     of = session()
     handshake(of)
     authenticate(of, RIGHT)
@@ -102,16 +102,16 @@ def test_tokens_before_and_after() -> None:
 def test_a_second_handshake_in_the_middle(version: int) -> None:
     of = session()
     handshake(of)
-    reply = handshake(of, version=version)
-    assert handshake_error(reply) == Error.ILLEGAL_SASL_STATE
-    assert reply.failed
+    response = handshake(of, version=version)
+    assert handshake_error(response) == Error.ILLEGAL_SASL_STATE
+    assert response.failed
 
 
 def test_an_unknown_mechanism_is_answered_with_the_enabled_ones() -> None:
     of = session()
-    reply = handshake(of, "GSSAPI")
-    assert handshake_error(reply) == Error.UNSUPPORTED_SASL_MECHANISM
-    assert "PLAIN, SCRAM-SHA-256" in str(reply.failed)
+    response = handshake(of, "GSSAPI")
+    assert handshake_error(response) == Error.UNSUPPORTED_SASL_MECHANISM
+    assert "PLAIN, SCRAM-SHA-256" in str(response.failed)
 
 
 def test_authenticating_again() -> None:
@@ -119,12 +119,12 @@ def test_authenticating_again() -> None:
     handshake(of)
     authenticate(of, RIGHT)
     assert handshake_error(handshake(of)) == 0
-    assert authenticate(of, RIGHT).outcome is not None
+    assert authenticate(of, RIGHT).authentication is not None
     # Kafka accepts the handshake of another mechanism and fails the request after it, without a response
     assert handshake_error(handshake(of, "SCRAM-SHA-256")) == 0
-    reply = authenticate(of, RIGHT)
-    assert (reply.answer, reply.outcome, of.state) == (None, None, SaslState.FAILED)
-    assert "not supported for re-authentication of mechanism 'PLAIN'" in str(reply.failed)
+    response = authenticate(of, RIGHT)
+    assert (response.frame, response.authentication, of.state) == (None, None, SaslState.FAILED)
+    assert "not supported for re-authentication of mechanism 'PLAIN'" in str(response.failed)
     of = session(5000)
     handshake(of)
     authenticate(of, RIGHT)
@@ -133,9 +133,9 @@ def test_authenticating_again() -> None:
 
 def test_another_api_and_garbage() -> None:
     of = session()
-    reply = of.on_request(RequestHeader(3, 1, 1, None), memoryview(b""), 0)
-    assert (reply.answer, of.state) == (None, SaslState.FAILED)
-    assert reply.failed
+    response = of.on_request(RequestHeader(3, 1, 1, None), memoryview(b""), 0)
+    assert (response.frame, of.state) == (None, SaslState.FAILED)
+    assert response.failed
     with pytest.raises(DecodeError):
         session().on_request(RequestHeader(17, 1, 1, None), memoryview(b"\0\x7fx"), 0)
 
@@ -172,16 +172,18 @@ def test_a_session_ends_with_what_was_shown_and_no_later_than_allowed(
     expires_at_ms = None if expires_in_ms is None else clock.now_ms() + expires_in_ms
     of = SaslServerSession({"EXPIRING": Expiring(expires_at_ms)}, {"EXPIRING": most_ms}, clock=clock)
     handshake(of, "EXPIRING")
-    reply = authenticate(of, RIGHT)
-    assert reply.outcome is not None
-    assert reply.outcome.lifetime_ms == lifetime_ms
-    assert answer(reply).session_lifetime_ms == (lifetime_ms or 0)
+    response = authenticate(of, RIGHT)
+    assert response.authentication is not None
+    assert response.authentication.lifetime_ms == lifetime_ms
+    assert answer(response).session_lifetime_ms == (lifetime_ms or 0)
 
 
 def test_an_objection_is_returned_as_by_kafka() -> None:
-    of = SaslServerSession({"EXPIRING": Expiring(None)}, objection=lambda outcome: f"not {outcome.authorization_id}")
+    of = SaslServerSession(
+        {"EXPIRING": Expiring(None)}, objection=lambda authentication: f"not {authentication.authorization_id}"
+    )
     handshake(of, "EXPIRING")
-    reply = authenticate(of, RIGHT)
-    assert answer(reply).error_code == Error.SASL_AUTHENTICATION_FAILED
-    assert answer(reply).error_message == reply.failed == "not alice"
-    assert reply.outcome is None
+    response = authenticate(of, RIGHT)
+    assert answer(response).error_code == Error.SASL_AUTHENTICATION_FAILED
+    assert answer(response).error_message == response.failed == "not alice"
+    assert response.authentication is None

@@ -54,7 +54,7 @@ def test_what_is_there_already_is_known_by_the_password() -> None:
         ("SCRAM-SHA-256=[name=a,password=SECRET,saltedpassword=YCE=,salt=YCE=]", "one of"),
         ("SCRAM-SHA-256=[name=a,saltedpassword=YCE=]", "needs the 'salt'"),
         ("SCRAM-SHA-256=[name=a,password=SECRET,SECRET]", "piece 3"),
-        ("SCRAM-SHA-256=[name=a,password=SECRET,password=SECRET]", "'password' stands twice"),
+        ("SCRAM-SHA-256=[name=a,password=SECRET,password=SECRET]", "'password' is given twice"),
         ("SCRAM-SHA-256=[name=a,password=SECRET,pepper=1]", "piece 3"),
         ("SCRAM-SHA-256=[name=a,password=SECRET,salt=SECRET!]", "'salt' is not base64"),
         ("SCRAM-SHA-256=[name=a,password=SECRET,salt=]", "'salt' is not base64"),

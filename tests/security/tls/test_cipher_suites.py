@@ -24,7 +24,7 @@ def negotiated(suites: str, **others: object) -> tuple[str, str]:
 
 
 @pytest.mark.spec("L7")
-def test_javas_names_choose_what_is_spoken() -> None:
+def test_javas_names_select_the_protocols() -> None:
     assert negotiated(f"{ECDSA_128},TLS_AES_128_GCM_SHA256") == ("TLS_AES_128_GCM_SHA256", "TLSv1.3")
     assert negotiated(f"{ECDSA_128},TLS_AES_128_GCM_SHA256", enabled_protocols=("TLSv1.2",)) == (
         "ECDHE-ECDSA-AES128-GCM-SHA256",
@@ -32,7 +32,7 @@ def test_javas_names_choose_what_is_spoken() -> None:
     )
 
 
-def test_a_version_without_a_suite_is_not_spoken() -> None:
+def test_a_version_without_a_cipher_suite_is_not_offered() -> None:
     assert negotiated(ECDSA_128)[1] == "TLSv1.2"
     context = server_context(inline(cipher_suites=("TLS_CHACHA20_POLY1305_SHA256",)))
     assert context.minimum_version is ssl.TLSVersion.TLSv1_3

@@ -12,7 +12,7 @@ from signalbox.security.tls.listener_tls import listener_tls
 from signalbox.security.tls.settings import TlsSettings
 from tests.security.certificates import Authority
 
-AUTHORITY, STRANGER = Authority(), Authority()
+AUTHORITY, OTHER_AUTHORITY = Authority(), Authority()
 BROKER = AUTHORITY.identity("broker")
 GOOD = {
     "keystore_key": BROKER.key_pem(),
@@ -46,7 +46,7 @@ def test_a_listeners(changes: dict[str, object], keys: set[str]) -> None:
 
 
 def test_a_truststore_that_does_not_know_the_keystore_is_one_error() -> None:
-    settings = TlsSettings(**{**GOOD, "truststore_certificates": STRANGER.pem})  # type: ignore[arg-type]
+    settings = TlsSettings(**{**GOOD, "truststore_certificates": OTHER_AUTHORITY.pem})  # type: ignore[arg-type]
     errors = collect_errors(settings, partial(listener_tls, dialled_by_brokers=True))
     assert [error.key for error in errors] == ["ssl.truststore.location"]
 

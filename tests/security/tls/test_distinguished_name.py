@@ -41,7 +41,7 @@ def certificate(*parts: list[Attribute]) -> bytes:
     [
         ([[Attribute(C, "DE")], [Attribute(CN, "a=b#c,d+e")]], "CN=a\\=b\\#c\\,d\\+e,C=DE"),
         ([[Attribute(CN, 'e<f>g;h"i\\j')]], 'CN=e\\<f\\>g\\;h\\"i\\\\j'),
-        ([[Attribute(CN, " lead and trail  ")]], "CN=\\ lead and trail\\ \\ "),
+        ([[Attribute(CN, " lead and tail  ")]], "CN=\\ lead and tail\\ \\ "),
         ([[Attribute(CN, "#x  y")]], "CN=\\#x  y"),
         ([[Attribute(CN, "a\tb")]], "CN=a\tb"),
         (

@@ -27,8 +27,8 @@ def test_which_handshakes_succeed() -> None:
     unchecked = settings(endpoint_identification_algorithm="")
     assert handshake_problem(server, client_context(unchecked)) == ""
     assert handshake_problem(server, client_context(unchecked), "elsewhere.example") == ""
-    stranger = client_context(settings(truststore_certificates=THEIRS.pem))
-    assert "certificate" in handshake_problem(server, stranger, "kafka.example")
+    untrusting = client_context(settings(truststore_certificates=THEIRS.pem))
+    assert "certificate" in handshake_problem(server, untrusting, "kafka.example")
 
 
 def test_client_certificates_count() -> None:

@@ -54,9 +54,9 @@ def renewal(identity: Identity, *, dialled: bool = False, **changes: Any) -> str
 
 def test_another_name_needs_a_switch() -> None:
     other = AUTHORITY.identity("other")
-    said = renewal(other)
-    assert said.startswith("ssl.keystore.certificate.chain: the new certificate is for CN=other,")
-    assert "ssl.allow.dn.changes" in said
+    error = renewal(other)
+    assert error.startswith("ssl.keystore.certificate.chain: the new certificate is for CN=other,")
+    assert "ssl.allow.dn.changes" in error
     assert renewal(other, allow_dn_changes=True) == "taken"
     assert renewal(AUTHORITY.identity("BROKER")) == "taken"  # Kafka ignores case
 
@@ -78,16 +78,16 @@ def test_stores_cannot_come_or_go() -> None:
 
 
 def test_brokers_must_be_able_to_dial_each_other_before_and_after() -> None:
-    stranger = Authority("stranger")
-    for identity, authority in ((BROKER, stranger), (stranger.identity("broker"), AUTHORITY)):
-        said = renewal(identity, dialled=True, truststore_certificates=authority.pem)
-        assert said.startswith("ssl.truststore.location: brokers with these settings could not connect to each other")
+    other = Authority("other")
+    for identity, authority in ((BROKER, other), (other.identity("broker"), AUTHORITY)):
+        error = renewal(identity, dialled=True, truststore_certificates=authority.pem)
+        assert error.startswith("ssl.truststore.location: brokers with these settings could not connect to each other")
         assert renewal(identity, truststore_certificates=authority.pem) == "taken"  # brokers do not connect here
     # A new authority comes in two steps: trust both, then use it.
-    both = AUTHORITY.pem + stranger.pem
+    both = AUTHORITY.pem + other.pem
     assert renewal(BROKER, dialled=True, truststore_certificates=both) == "taken"
     trusting_both = serving(inline(truststore_certificates=both), dialled=True)
-    assert renewed_listener_tls(trusting_both, inline(stranger.identity("broker"), truststore_certificates=both))
+    assert renewed_listener_tls(trusting_both, inline(other.identity("broker"), truststore_certificates=both))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_brokers_must_be_able_to_dial_each_other_before_and_after() -> None:
     [
         (AUTHORITY.expired("broker"), "certificate has expired"),
         (AUTHORITY.not_yet_valid("broker"), "certificate is not yet valid"),
-        (Authority("stranger").identity("broker"), "unable to get local issuer"),
+        (Authority("other").identity("broker"), "unable to get local issuer"),
     ],
 )
 def test_a_broker_whose_peers_cannot_connect_does_not_start(identity: Identity, problem: str) -> None:
@@ -105,8 +105,8 @@ def test_a_broker_whose_peers_cannot_connect_does_not_start(identity: Identity, 
 
 
 def test_client_certificates_are_part_of_the_check() -> None:
-    stranger = Authority("stranger")
-    mutual = inline(stranger.identity("broker"), truststore_certificates=stranger.pem, client_auth="required")
+    other = Authority("other")
+    mutual = inline(other.identity("broker"), truststore_certificates=other.pem, client_auth="required")
     assert serving(mutual, dialled=True)
     with pytest.raises(TlsConfigError):
-        serving(inline(truststore_certificates=stranger.pem, client_auth="required"), dialled=True)
+        serving(inline(truststore_certificates=other.pem, client_auth="required"), dialled=True)

@@ -24,14 +24,16 @@ def test_one_store(one: str, other: str, same: bool) -> None:
 
 
 def test_one_machine() -> None:
-    def told(host: str) -> str:
+    def listeners_on(host: str) -> str:
         return f"CLIENT://{host}:9092,REPLICATION://{host}:9093,CONTROL://{host}:9094"
 
     assert not share_host(broker(1), broker(2))
-    assert share_host(broker(1, advertised__listeners=told("a")), broker(2, advertised__listeners=told("A")))
-    assert share_host(broker(1, listeners=told("127.0.0.1")), broker(2, listeners=told("localhost")))
+    assert share_host(
+        broker(1, advertised__listeners=listeners_on("a")), broker(2, advertised__listeners=listeners_on("A"))
+    )
+    assert share_host(broker(1, listeners=listeners_on("127.0.0.1")), broker(2, listeners=listeners_on("localhost")))
     # A blank host is each machine's own name, which no configuration contains.
-    assert not share_host(broker(1, listeners=told("")), broker(2, listeners=told("")))
+    assert not share_host(broker(1, listeners=listeners_on("")), broker(2, listeners=listeners_on("")))
     store = "sqlite:/tmp/m.db"
     assert share_host(broker(1, signalbox__metadata__store=store), broker(2, signalbox__metadata__store=store))
 

@@ -12,7 +12,7 @@ INTERNAL = "CLIENT://h2:1,REPLICATION://h2:2,CONTROL://h2:3,INTERNAL://h2:4"
 USUAL = {"listener__security__protocol__map": MAP.format("PLAINTEXT")}
 
 
-def test_alike_there_is_nothing_to_say() -> None:
+def test_equal_configurations_have_no_faults() -> None:
     brokers = [broker(node_id) for node_id in (1, 2, 3)]
     for rule in (
         rules.one_store,

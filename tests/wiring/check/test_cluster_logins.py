@@ -27,7 +27,7 @@ def with_sasl(node_id: int, **changes: str) -> CheckedBroker:
     return broker(node_id, **{**usual, **{key.replace("__", "."): value for key, value in changes.items()}})
 
 
-def test_alike_they_get_in() -> None:
+def test_equal_secrets_authenticate() -> None:
     brokers = [with_sasl(node_id) for node_id in (1, 2, 3)]
     for rule in (rules.settings_for_peers, rules.mechanisms_taken, rules.users_known, rules.certificates_trusted):
         assert list(rule(brokers)) == [], rule.__name__
@@ -43,16 +43,16 @@ def test_mechanisms() -> None:
 
 @pytest.mark.spec("L6")
 @pytest.mark.parametrize(
-    ("module", "told"),
+    ("module", "problems"),
     [
         ('username="b" password="hunter2" user_b="other"', [("1", "has another password for it")]),
         ('username="b" password="hunter2"', [("1", "does not know this user")]),
         ('username="c" password="hunter2" user_b="hunter2"', [("2", "does not know this user")]),
     ],
 )
-def test_users(module: str, told: list[tuple[str, str]]) -> None:
+def test_users(module: str, problems: list[tuple[str, str]]) -> None:
     found = list(rules.users_known([with_sasl(1), with_sasl(2, **{JAAS: f"{PLAIN} required {module};"})]))
-    assert [(fault.origin[0], fault.problem.split(") ")[1].split(" on ")[0]) for fault in found] == told
+    assert [(fault.origin[0], fault.problem.split(") ")[1].split(" on ")[0]) for fault in found] == problems
     assert all(fault.key == JAAS and "hunter2" not in str(fault) for fault in found)
 
 
@@ -100,8 +100,8 @@ def test_certificates() -> None:
     one, two = with_tls(1, ours, ours.pem, "h1"), with_tls(2, ours, ours.pem, "h2")
     assert list(rules.certificates_trusted([one, two])) == []
     # a certificate of an authority that the other broker does not trust
-    stranger = with_tls(2, theirs, theirs.pem, "h2")
-    found = list(rules.certificates_trusted([one, stranger]))
+    untrusted = with_tls(2, theirs, theirs.pem, "h2")
+    found = list(rules.certificates_trusted([one, untrusted]))
     assert [(fault.key, fault.entry, fault.origin) for fault in found] == [
         ("ssl.truststore.location", "REPLICATION", f"{node_id}.properties") for node_id in (1, 2)
     ]

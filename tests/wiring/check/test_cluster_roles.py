@@ -70,8 +70,8 @@ def test_a_user_that_the_controller_does_not_know() -> None:
     key = "listener__name__controller__plain__sasl__jaas__config"
     serving = {**SERVING, **login, key: f'{module} username="b" password="1";'}
     taking = {**login, key: f'{module} username="c" password="2" user_c="2" user_a="1";'}
-    [said] = found([broker(1, **serving), controller(101, **taking), controller(102, **taking)][:2])
-    assert "controller 101 (101.properties) does not know this user on CONTROLLER" in said
+    [fault] = found([broker(1, **serving), controller(101, **taking), controller(102, **taking)][:2])
+    assert "controller 101 (101.properties) does not know this user on CONTROLLER" in fault
     taking[key] = f'{module} username="c" password="2" user_c="2" user_b="1";'
     assert found([broker(1, **serving), controller(101, **taking), controller(102, **taking)]) == []
 

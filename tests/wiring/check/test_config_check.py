@@ -21,10 +21,10 @@ MAP = "CLIENT:{},REPLICATION:{},CONTROL:PLAINTEXT"
 BROKER = Authority().identity("broker")
 
 Given = dict[str, str | None]
-Told = list[tuple[str, str, str]]
+Faults = list[tuple[str, str, str]]
 
 
-def told(changes: Given) -> Told:
+def faults_of(changes: Given) -> Faults:
     """The faults of the usual configuration with `changes` (None: without that key) as (key, entry, problem)."""
     values = {key: value for key, value in {**VALUES, **changes}.items() if value is not None}
     config, faults = check_node_config(Properties("f", values))
@@ -33,14 +33,14 @@ def told(changes: Given) -> Told:
     return [(fault.key, fault.entry, fault.problem) for fault in faults]
 
 
-def matches(found: Told, expected: Told) -> bool:
+def matches(found: Faults, expected: Faults) -> bool:
     """True if the faults are the same, each with the expected part of its problem's text; the order does not matter."""
     pairs = list(zip(sorted(found), sorted(expected, key=lambda each: each[:2]), strict=False))
     return len(found) == len(expected) and all(one[:2] == other[:2] and other[2] in one[2] for one, other in pairs)
 
 
-def check(changes: Given, expected: Told) -> None:
-    found = told(changes)
+def check(changes: Given, expected: Faults) -> None:
+    found = faults_of(changes)
     assert matches(found, expected), found
 
 
@@ -97,7 +97,7 @@ REST = "REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"
         ("", [(LISTENERS, "", "names no listener"), (ADVERTISED, "", "no listener is left"), (CONTROL, "CONTROL", "")]),
     ],
 )
-def test_listeners(text: str, expected: Told) -> None:
+def test_listeners(text: str, expected: Faults) -> None:
     check({LISTENERS: text}, expected)
 
 
@@ -124,7 +124,7 @@ def test_listeners(text: str, expected: Told) -> None:
         ),
     ],
 )  # fmt: skip
-def test_the_protocol_map(text: str, expected: Told) -> None:
+def test_the_protocol_map(text: str, expected: Faults) -> None:
     check({PROTOCOL_MAP: text}, expected)
 
 
@@ -166,7 +166,7 @@ def test_the_map_is_replaced_not_extended() -> None:
             (ADVERTISED, "REPLICATION://a:x", ""), (ADVERTISED, "CONTROL://a:99999", "")]),
     ],
 )  # fmt: skip
-def test_advertised_listeners(text: str, expected: Told) -> None:
+def test_advertised_listeners(text: str, expected: Faults) -> None:
     check({ADVERTISED: text}, expected)
 
 
@@ -202,7 +202,7 @@ def test_listeners_are_advertised_unless_advertised_listeners_is_set() -> None:
         ({"controller.listener.names": "CLIENT"}, [("controller.listener.names", "CLIENT", "no dedicated controll")]),
     ],
 )  # fmt: skip
-def test_the_inter_broker_listener(changes: Given, expected: Told) -> None:
+def test_the_inter_broker_listener(changes: Given, expected: Faults) -> None:
     check(changes, expected)
 
 
@@ -231,7 +231,7 @@ def test_the_inter_broker_listener(changes: Given, expected: Told) -> None:
         ({FORCED: "yes"}, [(FORCED, "yes", "neither true nor false")]),
     ],
 )
-def test_the_control_plane(changes: Given, expected: Told) -> None:
+def test_the_control_plane(changes: Given, expected: Faults) -> None:
     check(changes, expected)
 
 
@@ -293,7 +293,7 @@ TLS: Given = {
                 {
                     **TLS,
                     PROTOCOL_MAP: f"CLIENT:PLAINTEXT,REPLICATION:{replication},CONTROL:{control}",
-                    "ssl.truststore.certificates": Authority("stranger").pem,
+                    "ssl.truststore.certificates": Authority("other").pem,
                 },
                 [("ssl.truststore.location", name, "brokers with these settings could not connect to each other")],
             )
@@ -323,7 +323,7 @@ TLS: Given = {
         ),
     ],
 )
-def test_keys_of_listeners(changes: Given, expected: Told) -> None:
+def test_keys_of_listeners(changes: Given, expected: Faults) -> None:
     check(changes, expected)
 
 
@@ -374,7 +374,7 @@ def test_keys_of_listeners(changes: Given, expected: Told) -> None:
         ),
     ],
 )
-def test_login_modules(changes: Given, expected: Told) -> None:
+def test_login_modules(changes: Given, expected: Faults) -> None:
     check(changes, expected)
 
 
@@ -408,7 +408,7 @@ def test_the_jaas_file_is_looked_into_in_kafkas_order(tmp_path: Path) -> None:
         ("-1", None, []),
     ],
 )
-def test_the_metrics_port(port: str, host: str | None, expected: Told) -> None:
+def test_the_metrics_port(port: str, host: str | None, expected: Faults) -> None:
     listeners = f"CLIENT://127.0.0.1:9092,{REST}"
     check({LISTENERS: listeners, "signalbox.metrics.http.port": port, "signalbox.metrics.http.host": host}, expected)
 
@@ -448,7 +448,7 @@ def test_reports_contain_no_secret() -> None:
         "ssl.truststore.certificates": "hunter2",
         "listener.name.clint.ssl.keystore.password": "hunter2",
     }
-    found = told(given)
+    found = faults_of(given)
     assert len(found) == 3
     assert "hunter2" not in repr(found)
 

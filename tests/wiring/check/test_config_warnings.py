@@ -104,7 +104,7 @@ def warnings_of(lines: str, **changes: str) -> list[str]:
     text = lines + "".join(f"{key}={value}\n" for key, value in values.items() if value)
     config, faults = read_node_config(parse_properties(text, "f"))
     assert config is not None, faults
-    return [warning for warning in config.warnings if "cannot be told apart" not in warning]
+    return [warning for warning in config.warnings if "cannot be distinguished from clients" not in warning]
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def warnings_of(lines: str, **changes: str) -> list[str]:
         ),
         ("a\\u001b[2J=1\n", {}, "f:1: a\\x1b[2J is not a known key"),
         (
-            "signalbox.audit.enable=false\n",
+            "audit.enable=false\n",
             {},
-            "f:1: signalbox.audit.enable is the old name of signalbox.audit.enable: the next release does not read it",
+            "f:1: audit.enable is the old name of signalbox.audit.enable: the next release does not read it",
         ),
         ("control.plane.force.controller.requests.enable=true\n", {}, None),
         (
@@ -146,7 +146,7 @@ def test_unsupported_kafka_keys_are_not_keys_of_signalbox() -> None:
 
 
 def test_known_keys_without_effect_say_so() -> None:
-    told = dict(doubtful_keys({row.name: "" for row in NODE_CONFIG}, {}, NODE_CONFIG))
-    assert told == {key: f"has no effect: {why}" for key, why in WITHOUT_EFFECT.items() if key in NODE_CONFIG}
+    problems = dict(doubtful_keys({row.name: "" for row in NODE_CONFIG}, {}, NODE_CONFIG))
+    assert problems == {key: f"has no effect: {why}" for key, why in WITHOUT_EFFECT.items() if key in NODE_CONFIG}
     config = config_of(ssl__provider="SunJSSE")
     assert any("ssl.provider has no effect" in warning for warning in config.warnings)

@@ -18,7 +18,7 @@ BAD = Path(__file__).parents[2] / "data" / "bad-configs"
 WATCHED = """
 import json, sys
 touched = []
-def hear(event, arguments):
+def record(event, arguments):
     writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
     if event in ("socket.bind", "socket.connect", "sqlite3.connect", "os.mkdir", "os.rename", "os.remove") or writes:
         touched.append([event, str(arguments[0])])
@@ -26,7 +26,7 @@ from pathlib import Path
 from signalbox.wiring.check.files import check_files
 from signalbox.wiring.serve import load_config
 sys.dont_write_bytecode = True
-sys.addaudithook(hear)
+sys.addaudithook(record)
 paths = [Path(path) for path in sys.argv[1:]]
 check_files(paths)
 for path in paths:

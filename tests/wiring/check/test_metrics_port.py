@@ -12,7 +12,7 @@ from tests.wiring.settings import VALUES
 LISTENERS = "CLIENT://{host}:9092,REPLICATION://127.0.0.1:0,CONTROL://127.0.0.1:0"
 
 
-def told(listener_host: str, host: str, port: str) -> list[tuple[str, str, str]]:
+def faults_of(listener_host: str, host: str, port: str) -> list[tuple[str, str, str]]:
     given = {
         **VALUES,
         "listeners": LISTENERS.format(host=listener_host),
@@ -29,7 +29,7 @@ def told(listener_host: str, host: str, port: str) -> list[tuple[str, str, str]]
     [("127.0.0.1", "127.0.0.1"), ("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("127.0.0.1", "0.0.0.0")],
 )
 def test_one_port_on_one_address_is_rejected(listener_host: str, host: str) -> None:
-    [(key, entry, problem)] = told(listener_host, host, "9092")
+    [(key, entry, problem)] = faults_of(listener_host, host, "9092")
     assert (key, entry) == ("signalbox.metrics.http.port", "9092")
     assert problem == f"the listener CLIENT has port 9092 on {listener_host or 'every address'}"
 
@@ -44,7 +44,7 @@ def test_one_port_on_one_address_is_rejected(listener_host: str, host: str) -> N
     ],
 )
 def test_what_can_be_bound_together(listener_host: str, host: str, port: str) -> None:
-    assert told(listener_host, host, port) == []
+    assert faults_of(listener_host, host, port) == []
 
 
 def test_hosts_are_compared_in_any_case() -> None:

@@ -44,7 +44,7 @@ def test_invalid_configs_are_logged_and_the_next_change_is_applied(
         until(lambda: "ignored: max.connections.per.ip" in caplog.text, "a line in the log")
         assert applied(alone) == good
         alone.run(store(alone, better))
-        until(lambda: applied(alone) == better, "what can be obeyed")
+        until(lambda: applied(alone) == better, "the valid configs")
         alone.stop_broker(1)
         alone.start_broker(1)
         assert applied(alone) == better

@@ -48,7 +48,7 @@ async def serial(port: int) -> tuple[str, asyncio.StreamReader, asyncio.StreamWr
 
 @pytest.mark.spec("L5")
 @pytest.mark.parametrize("listener", ["CLIENT", "CONTROL"])
-def test_newcomers_see_the_new_certificate_and_connections_stay(tmp_path: Path, listener: str) -> None:
+def test_new_connections_get_the_new_certificate_and_open_ones_stay(tmp_path: Path, listener: str) -> None:
     async def main() -> None:
         given = properties(tmp_path)
         async with serving(given) as served:
@@ -83,7 +83,7 @@ def test_faults_are_reported_and_nothing_changes(tmp_path: Path) -> None:
             renewal = TlsRenewal(served.server, peers)
             prefix = "listener.name.replication."
             for changes, key in (
-                ({f"{prefix}ssl.truststore.certificates": Authority("stranger").pem}, "ssl.truststore.location"),
+                ({f"{prefix}ssl.truststore.certificates": Authority("other").pem}, "ssl.truststore.location"),
                 ({f"{prefix}ssl.keystore.location": "/no/such/file"}, "ssl.keystore.location"),
                 ({f"{prefix}ssl.keystore.type": "BKS"}, "ssl.keystore.type"),
                 ({f"{prefix}ssl.endpoint.identification.algorithm": "no"}, "ssl.endpoint.identification.algorithm"),
@@ -96,7 +96,7 @@ def test_faults_are_reported_and_nothing_changes(tmp_path: Path) -> None:
                 renewal.prepare("OPEN", given)
             change, faults = renewal.prepare(
                 "REPLICATION",
-                given | {f"{prefix}ssl.truststore.certificates": AUTHORITY.pem + Authority("stranger").pem},
+                given | {f"{prefix}ssl.truststore.certificates": AUTHORITY.pem + Authority("other").pem},
             )
             assert change is not None
             renewal.apply(change)

@@ -61,14 +61,14 @@ class AlterConfigsHandler:
                 rejected[key] = self._altered_logger(resource, request.body.validate_only)
         return self._with_own_rejections(request, rejected)
 
-    async def _alter(self, request: ApiRequest, judged: Awaitable[Rejected]) -> FinalResponse:
-        rejected = await judged
-        remaining = self._api.rest(request.body, rejected)
+    async def _alter(self, request: ApiRequest, authorization: Awaitable[Rejected]) -> FinalResponse:
+        rejected = await authorization
+        remaining = self._api.remaining_request(request.body, rejected)
         response = None
         if remaining is not None:
             response = await self._controller.handle(self._api_key, remaining, request.context)
-        merged: FinalResponse = self._api.merged(request.body, rejected, response)
-        return merged
+        combined: FinalResponse = self._api.combined_response(request.body, rejected, response)
+        return combined
 
     def _forbidden(self, request: ApiRequest, resource: Any, times: int) -> tuple[Error, str] | None:
         if times > 1:

@@ -20,7 +20,7 @@ from signalbox.security.authorizer import Authorizer
 
 _Result = CreatePartitionsResponse.CreatePartitionsTopicResult
 _API = RESOURCE_REQUESTS[ApiKey.CREATE_PARTITIONS]
-_THROTTLING_IS_TOLD_FROM = 3
+_RETURNS_THROTTLING_FROM = 3
 
 
 class CreatePartitionsHandler:
@@ -47,7 +47,7 @@ class CreatePartitionsHandler:
 
     async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: CreatePartitionsRequest = request.body
-        changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
+        changes = self._throttling.changes(request, _RETURNS_THROTTLING_FROM)
         costs: dict[str, int] = {}
         for topic in body.topics:
             if topic.name in rejected or body.validate_only:
@@ -58,15 +58,15 @@ class CreatePartitionsHandler:
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[topic.name] = _rejection(topic.name, error, error.message)
         response: CreatePartitionsResponse | None = None
-        remaining = _API.rest(body, rejected)
+        remaining = _API.remaining_request(body, rejected)
         if remaining is not None:
             response = await self._controller.handle(ApiKey.CREATE_PARTITIONS, remaining, request.context)
             for result in response.results:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
-        merged: CreatePartitionsResponse = _API.merged(body, rejected, response)
-        merged.throttle_time_ms = changes.throttle_ms
-        return merged
+        combined: CreatePartitionsResponse = _API.combined_response(body, rejected, response)
+        combined.throttle_time_ms = changes.throttle_ms
+        return combined
 
 
 def _rejection(name: str, error: Error, message: str) -> _Result:

@@ -23,7 +23,7 @@ from signalbox.security.authorizer import Authorizer
 
 _Result = CreateTopicsResponse.CreatableTopicResult
 _API = RESOURCE_REQUESTS[ApiKey.CREATE_TOPICS]
-_THROTTLING_IS_TOLD_FROM = 6
+_RETURNS_THROTTLING_FROM = 6
 _CLUSTER_METADATA_TOPIC = "__cluster_metadata"  # the name of KRaft's own log, which cannot be created
 
 
@@ -55,23 +55,23 @@ class CreateTopicsHandler:
 
     async def _create(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: CreateTopicsRequest = request.body
-        changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
+        changes = self._throttling.changes(request, _RETURNS_THROTTLING_FROM)
         costs = {} if body.validate_only else self._partition_counts(body, rejected)
         for name, partitions in costs.items():
             if not changes.allows(partitions):
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[name] = _rejection(name, error, error.message)
         response: CreateTopicsResponse | None = None
-        remaining = _API.rest(body, rejected)
+        remaining = _API.remaining_request(body, rejected)
         if remaining is not None:
             response = await self._controller.handle(ApiKey.CREATE_TOPICS, remaining, request.context)
             for result in response.topics:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0))
                 self._hide_configs(request, result)
-        merged: CreateTopicsResponse = _API.merged(body, rejected, response)
-        merged.throttle_time_ms = changes.throttle_ms
-        return merged
+        combined: CreateTopicsResponse = _API.combined_response(body, rejected, response)
+        combined.throttle_time_ms = changes.throttle_ms
+        return combined
 
     def _partition_counts(self, body: CreateTopicsRequest, rejected: Container[object]) -> dict[str, int]:
         """Number of partitions of each topic that is not rejected (KIP-599)."""

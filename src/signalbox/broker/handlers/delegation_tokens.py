@@ -81,8 +81,8 @@ class ChangeTokenHandler:
                 response.hmac = self._secret.hmac(response.token_id)
             if request.header.api_version < _NAMES_REQUESTER_FROM:
                 response.token_requester_principal_type = response.token_requester_principal_name = ""
-        said: Message = response
-        return said
+        completed: Message = response
+        return completed
 
 
 class DescribeDelegationTokenHandler:

@@ -31,7 +31,7 @@ from signalbox.security.request_context import RequestContext
 _Result = DeleteTopicsResponse.DeletableTopicResult
 _API = RESOURCE_REQUESTS[ApiKey.DELETE_TOPICS]
 _DELETION_DISABLED_FROM = 3
-_THROTTLING_IS_TOLD_FROM = 5
+_RETURNS_THROTTLING_FROM = 5
 
 
 class DeleteTopicsHandler:
@@ -62,7 +62,7 @@ class DeleteTopicsHandler:
 
     async def _delete(self, request: ApiRequest, rejected: Rejected) -> FinalResponse:
         body: DeleteTopicsRequest = request.body
-        changes = self._throttling.changes(request, _THROTTLING_IS_TOLD_FROM)
+        changes = self._throttling.changes(request, _RETURNS_THROTTLING_FROM)
         costs: dict[Hashable, int] = {}
         for topic, _ in _API.entries(body):
             if topic in rejected:
@@ -72,19 +72,19 @@ class DeleteTopicsHandler:
                 error = Error.THROTTLING_QUOTA_EXCEEDED
                 rejected[topic] = _result(topic, error, error.message)
         response: DeleteTopicsResponse | None = None
-        remaining = _API.rest(body, rejected)
+        remaining = _API.remaining_request(body, rejected)
         if remaining is not None:
             response = await self._controller.handle(ApiKey.DELETE_TOPICS, remaining, request.context)
             for result in response.responses:
                 if result.error_code not in (Error.NONE, Error.REQUEST_TIMED_OUT):
                     changes.give_back(costs.get(result.name, 0) or costs.get(result.topic_id, 0))
-        merged: DeleteTopicsResponse = _API.merged(body, rejected, response)
+        combined: DeleteTopicsResponse = _API.combined_response(body, rejected, response)
         if request.header.api_version < _DELETION_DISABLED_FROM:
-            for result in merged.responses:
+            for result in combined.responses:
                 if result.error_code == Error.TOPIC_DELETION_DISABLED:
                     result.error_code = Error.INVALID_REQUEST
-        merged.throttle_time_ms = changes.throttle_ms
-        return merged
+        combined.throttle_time_ms = changes.throttle_ms
+        return combined
 
     def _partitions(self, topic: Hashable) -> int:
         """The number of partitions that deleting the topic costs (KIP-599)."""
@@ -101,11 +101,11 @@ class DeleteTopicsHandler:
         name = self._cache.image.topic_name(topic) if isinstance(topic, bytes) else str(topic)
         if name is None:
             return None
-        tells_name = not by_id or may(self._authorizer, context, AclOperation.DESCRIBE, name)
-        if tells_name and may(self._authorizer, context, AclOperation.DELETE, name):
+        may_return_name = not by_id or may(self._authorizer, context, AclOperation.DESCRIBE, name)
+        if may_return_name and may(self._authorizer, context, AclOperation.DELETE, name):
             return None
         rejection = _result(topic, Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-        rejection.name = name if tells_name else None
+        rejection.name = name if may_return_name else None
         return rejection
 
 

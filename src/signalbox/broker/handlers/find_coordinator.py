@@ -69,7 +69,7 @@ class FindCoordinatorHandler:
             _, message = await self._creation.create(OFFSETS_TOPIC, None)
             raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, message)
         if not topic.partitions:
-            raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, f"the metadata of {OFFSETS_TOPIC} is damaged")
+            raise KafkaError(Error.COORDINATOR_NOT_AVAILABLE, f"the metadata of {OFFSETS_TOPIC} is corrupt")
         partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
         nodes = self._cache.image.nodes(request.context.listener_name)
         endpoint = nodes.get(partition.leader) if partition is not None else None

@@ -58,12 +58,12 @@ class ProduceHandler:
             for (topic, partition), rejection in zip(partitions, rejections, strict=True)
             if rejection is None
         ]
-        outcome = self._replicas.append(entries, body.acks, body.timeout_ms)
-        if outcome.done:
-            return self.answer(request, _joined(rejections, outcome.value))
-        pending: Promise[FinalResponse] = Promise()
-        outcome.then(lambda appends: pending.complete(self.answer(request, _joined(rejections, appends))))
-        return pending
+        appends = self._replicas.append(entries, body.acks, body.timeout_ms)
+        if appends.done:
+            return self.answer(request, _joined(rejections, appends.value))
+        response: Promise[FinalResponse] = Promise()
+        appends.then(lambda completed: response.complete(self.answer(request, _joined(rejections, completed))))
+        return response
 
     def _rejections(self, request: ApiRequest, body: ProduceRequest) -> list[PendingAppend | None]:
         """A failed append for each partition that is rejected here; None for a partition that is appended."""

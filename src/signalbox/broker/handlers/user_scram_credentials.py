@@ -77,7 +77,7 @@ def _described(user: str, configs: Mapping[str, str]) -> _Result | None:
     try:
         infos = [_Info(mechanism=code, iterations=decode_credential(text).iterations) for code, text in texts.items()]
     except BadCredential as error:
-        return _rejected(user, Error.UNKNOWN_SERVER_ERROR, f"what is stored of {user} is damaged: {error}")
+        return _rejected(user, Error.UNKNOWN_SERVER_ERROR, f"the stored credential of {user} is corrupt: {error}")
     return _Result(user=user, credential_infos=infos)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from math import ceil, floor, log10
+from math import log10
 
 _WIDTH = 900
 MOST_DOTS = 400  # per line; of more values, dots are drawn at even steps
@@ -34,7 +35,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 def quantile_dots(series: Mapping[str, Sequence[float]]) -> str:
     """A line of dots per series (ordered milliseconds) on one logarithmic axis, median and p99 marked."""
     values = [value for ordered in series.values() for value in ordered if value > 0] or [1.0]
-    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    low, high = math.floor(log10(min(values))), math.ceil(log10(max(values)))
     high = max(high, low + 1)
     left, right, row = 130, _WIDTH - 30, 70
     height = row * len(series) + 40
@@ -52,7 +53,7 @@ def quantile_dots(series: Mapping[str, Sequence[float]]) -> str:
     for position, (name, ordered) in enumerate(series.items()):
         y = row * position + 36
         components.append(f"<text x='{left - 12}' y='{y + 4}' text-anchor='end' font-size='13'>{escape(name)}</text>")
-        step = max(1, ceil(len(ordered) / MOST_DOTS))
+        step = max(1, math.ceil(len(ordered) / MOST_DOTS))
         for number, value in enumerate(ordered[::step]):
             offset = (number * 7) % 17 - 8
             components.append(

@@ -32,8 +32,8 @@ def reject_data(stage: Stage) -> None:
     counted."""
     before = stage.metric(1, _REJECTED, plane="control")
     response = _exchange(stage, 1, _frame(ApiKey.METADATA, 12, MetadataRequest(topics=None).encode(12)))
-    outcome = "connection closed" if response == b"" else f"{len(response)} bytes of an answer"
-    stage.check("a data request on the control plane is not answered", response == b"", outcome)
+    seen = "connection closed" if response == b"" else f"{len(response)} bytes of an answer"
+    stage.check("a data request on the control plane is not answered", response == b"", seen)
     rejected = stage.metric(1, _REJECTED, plane="control") - before
     stage.check("the broker counted it as rejected", rejected == 1, counted(int(rejected), "request"))
     names = _listed(_exchange(stage, 1, _api_versions()))
@@ -82,8 +82,8 @@ def watch_latency(stage: Stage, name: str) -> Iterator[None]:
     silent = [f"broker {node_id}: no answer" for node_id, broker_times in times_by_broker.items() if not broker_times]
     problems = [*faults, *silent]
     is_fast = not problems and times[-1] < _SLOWEST_MS
-    outcome = "; ".join(problems) or f"{counted(len(times), 'answer')}, slowest {times[-1]:.1f} ms"
-    stage.check(f"the control plane of every broker answered, {name}", is_fast, outcome)
+    seen = "; ".join(problems) or f"{counted(len(times), 'answer')}, slowest {times[-1]:.1f} ms"
+    stage.check(f"the control plane of every broker answered, {name}", is_fast, seen)
 
 
 def _frame(api_key: ApiKey, version: int, body: bytes) -> bytes:

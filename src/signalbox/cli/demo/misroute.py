@@ -94,7 +94,7 @@ def read_numbers(stage: Stage, topic: str, expected: int) -> dict[int, list[int]
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "fetch.queue.backoff.ms": 5,
-            "client.id": "demo-judge",
+            "client.id": "demo-verifier",
         }
     )
     numbers: dict[int, list[int]] = {}

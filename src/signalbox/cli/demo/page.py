@@ -129,7 +129,7 @@ def _tiles(stage: Stage, figures: dict[str, Any]) -> str:
         (f"{facts['failover']['gap_s']:.2f} s", "longest silence around the killed controller"),
         (f"{totals['forwarded']:,}", "changes forwarded in an Envelope"),
         (f"{totals['rejected']:,}", "requests rejected"),
-        (f"{totals['misrouted']:,}", "connections told that they reached the wrong node"),
+        (f"{totals['misrouted']:,}", "connections that reached the wrong node"),
         (f"{facts['misroute']['rebootstraps']:,}", "rebootstraps of our client"),
         (f"{completeness['table_rows']:,}", f"audit events in the table, {completeness['missing_events']:,} missing"),
     )

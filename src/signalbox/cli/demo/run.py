@@ -69,7 +69,7 @@ def demo(
                 _hold(stage)
         except (RuntimeError, OptionError) as failure:  # of a check, the cluster or the pipeline
             console.print(str(failure), style="red", markup=False, soft_wrap=True)
-            _tally(stage, failed=1)
+            _print_totals(stage, failed=1)
             raise typer.Exit(1) from None
         finally:
             stage.cluster.stop()
@@ -139,10 +139,10 @@ def _summary(stage: Stage, seconds: float, page: Path) -> None:
         last = check.step
     stage.console.print(table)
     stage.console.print(f"report: {page}", soft_wrap=True, highlight=False)
-    _tally(stage, failed=0)
+    _print_totals(stage, failed=0)
 
 
-def _tally(stage: Stage, failed: int) -> None:
+def _print_totals(stage: Stage, failed: int) -> None:
     """Prints the last line, as all targets except benchmarks do: the first check that fails ends the demo."""
     stage.console.print(f"{len(stage.checks)} passed, {failed} failed", highlight=False)
 

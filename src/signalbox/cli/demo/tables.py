@@ -81,13 +81,13 @@ def check_audit_sequences(stage: Stage, completeness: dict[str, Any]) -> None:
     ]
     broken += [f"broker {node_id} has no events" for node_id in sorted(absent)]
     stage.check(
-        "seq counts from 0 without gap or repeat in every broker's trail",
+        "seq counts from 0 without gap or repeat in every broker's audit events",
         not broken,
         ", ".join(broken) or f"{counted(len(sequences), 'broker run')}",
     )
     records, unread = completeness["topic_records"], completeness["unread_records"]
-    outcome = f"{completeness['table_rows']:,} rows, {records:,} records read, {unread:,} unread"
-    stage.check("the pipeline's own figures call the trail complete", completeness["complete"], outcome)
+    seen = f"{completeness['table_rows']:,} rows, {records:,} records read, {unread:,} unread"
+    stage.check("the pipeline's own figures call the audit trail complete", completeness["complete"], seen)
 
 
 def compare_rows(stage: Stage, path: Path, flights: Flights) -> None:
@@ -98,8 +98,8 @@ def compare_rows(stage: Stage, path: Path, flights: Flights) -> None:
         stored = table.column(name).to_pylist()
         if stored != [row[position] for row in flights.rows]:
             wrong.append(name)
-    outcome = f"wrong: {', '.join(wrong)}" if wrong else f"{len(flights.rows):,} rows"
-    stage.check(f"all {len(COLUMNS)} columns equal what was sent, row by row", not wrong, outcome)
+    seen = f"wrong: {', '.join(wrong)}" if wrong else f"{len(flights.rows):,} rows"
+    stage.check(f"all {len(COLUMNS)} columns equal what was sent, row by row", not wrong, seen)
     carriers = table.column("carrier").value_counts().to_pylist()
     stage.facts["carriers"] = sorted(
         ((entry["values"], entry["counts"]) for entry in carriers), key=lambda pair: -pair[1]

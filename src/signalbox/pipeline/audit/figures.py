@@ -38,7 +38,7 @@ def _completeness(warehouse: Path, name: str) -> dict[str, Any]:
     topic_records, unread = counted.get("topic_records"), counted.get("unread_records", 0)
     all_read = topic_records == table_rows + dead_rows and not unread
     return {
-        "complete": all(sequence.whole for sequence in sequences) and all_read,
+        "complete": all(sequence.complete for sequence in sequences) and all_read,
         "topic_records": topic_records,
         "unread_records": unread,
         "table_rows": table_rows,

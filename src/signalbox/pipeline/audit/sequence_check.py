@@ -35,14 +35,14 @@ class WriterSequence:
         return self.events - (self.last_seq - self.first_seq + 1 - self.missing)
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """True if each number occurs once, from 0 on."""
         return not self.gaps and not self.duplicates and self.first_seq == FIRST_SEQ
 
     def as_json(self) -> dict[str, Any]:
         """The fields and the results of the checks as plain JSON values."""
-        verdict = {"missing": self.missing, "duplicates": self.duplicates, "whole": self.whole}
-        return {**asdict(self), "gaps": [list(gap) for gap in self.gaps], **verdict}
+        checks = {"missing": self.missing, "duplicates": self.duplicates, "whole": self.complete}
+        return {**asdict(self), "gaps": [list(gap) for gap in self.gaps], **checks}
 
 
 def writer_sequences(sequences: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> list[WriterSequence]:

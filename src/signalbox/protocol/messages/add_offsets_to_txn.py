@@ -1,6 +1,6 @@
 """AddOffsetsToTxn, api 25: a group's offsets join a transaction.
 
-2 knows PRODUCER_FENCED, 4 TRANSACTION_ABORTABLE.
+2 added PRODUCER_FENCED, 4 TRANSACTION_ABORTABLE.
 """
 
 from __future__ import annotations

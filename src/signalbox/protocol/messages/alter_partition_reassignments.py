@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments, api 45: give partitions other replicas; null takes it back (KIP-455).
+"""AlterPartitionReassignments, api 45: assign other replicas to partitions; null cancels (KIP-455).
 
 Forwarded (SPEC F2). 1 can forbid a change of the replication factor (KIP-860).
 """

@@ -1,8 +1,8 @@
-"""ApiVersions, api 18: what this broker speaks; the first request of every modern client.
+"""ApiVersions, api 18: the API versions of this broker; the first request of every modern client.
 
 Its answer always has response header 0, and a version that the broker does not know is answered in version 0 with
 UNSUPPORTED_VERSION. 3 brought the client's software (KIP-511) and the cluster's features, 4 features whose lowest
-version is 0, 5 the cluster and node that the client believes to talk to (KIP-1242, SPEC R1).
+version is 0, 5 the cluster and node that the client means to connect to (KIP-1242, SPEC R1).
 """
 
 from __future__ import annotations

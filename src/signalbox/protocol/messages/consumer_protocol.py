@@ -1,6 +1,6 @@
-"""What consumers tell each other through JoinGroup and SyncGroup; the broker only passes it on.
+"""Subscriptions and assignments in JoinGroup and SyncGroup; the broker does not read them.
 
-Each stands behind two bytes with its version; a reader takes a newer version for the newest it knows and
+Each is preceded by two bytes with its version; a reader takes a newer version for its own newest one and
 ignores what follows (`decode_prefix`). 1 brought owned partitions (KIP-429), 2 the generation, 3 the rack.
 """
 

@@ -1,6 +1,6 @@
-"""ControlledShutdown, api 7: a broker asks the controller to move its leaderships away before it goes.
+"""ControlledShutdown, api 7: a broker asks the controller to move its leaderships away before it stops.
 
-Version 0 stands behind a request header without client id, the only such case. 2 brought the broker epoch. Goes
+Version 0 has a request header without client id, the only such case. 2 brought the broker epoch. Sent
 over the control plane when there is one (SPEC C3).
 """
 

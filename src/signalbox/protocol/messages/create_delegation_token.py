@@ -1,4 +1,4 @@
-"""CreateDelegationToken, api 38: a token that stands for a principal (KIP-48). Forwarded (SPEC F2).
+"""CreateDelegationToken, api 38: a token that authenticates as a principal (KIP-48). Forwarded (SPEC F2).
 
 3 lets one principal ask for a token of another (KIP-373).
 """

@@ -1,6 +1,6 @@
 """CreatePartitions, api 37: raise a topic's partition count (KIP-195). Forwarded (SPEC F2).
 
-3 may say THROTTLING_QUOTA_EXCEEDED (KIP-599).
+3 can return THROTTLING_QUOTA_EXCEEDED (KIP-599).
 """
 
 from __future__ import annotations

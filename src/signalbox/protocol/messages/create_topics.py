@@ -1,7 +1,7 @@
 """CreateTopics, api 19: create topics, by count or by explicit assignment.
 
--1 for partitions or replication factor takes the broker's default (KIP-464). 5 tells the configs in the answer
-(KIP-525), 6 may say THROTTLING_QUOTA_EXCEEDED (KIP-599), 7 tells the topic id.
+-1 for partitions or replication factor is the broker's default (KIP-464). 5 returns the configs
+(KIP-525), 6 can return THROTTLING_QUOTA_EXCEEDED (KIP-599), 7 returns the topic id.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The principal as brokers hand it to the controller inside an Envelope (KIP-590, SPEC F7).
+"""The principal that brokers send to the controller inside an Envelope (KIP-590, SPEC F7).
 
-It stands behind two bytes with its version.
+It is preceded by two bytes with its version.
 """
 
 from __future__ import annotations

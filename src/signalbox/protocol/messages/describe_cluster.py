@@ -1,6 +1,6 @@
 """DescribeCluster, api 60: cluster id, controller and brokers (KIP-700).
 
-1 tells brokers and controllers apart (KIP-919), 2 can include fenced brokers (KIP-1073).
+1 distinguishes brokers and controllers (KIP-919), 2 can include fenced brokers (KIP-1073).
 """
 
 from __future__ import annotations

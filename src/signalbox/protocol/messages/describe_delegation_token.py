@@ -1,6 +1,6 @@
 """DescribeDelegationToken, api 41: the tokens that the asker may see (KIP-48).
 
-Owners null = all. 3 tells who asked for each token (KIP-373).
+Owners null = all. 3 returns the requester of each token (KIP-373).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DescribeLogDirs, api 35: what lies in a broker's log directories, and how large (KIP-113).
+"""DescribeLogDirs, api 35: the replicas in a broker's log directories, and their sizes (KIP-113).
 
 3 brought a top-level error, 4 total and usable bytes (KIP-827), 5 whether a directory takes new replicas.
 """

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials, api 50: who has SCRAM credentials, never the secrets (KIP-554).
+"""DescribeUserScramCredentials, api 50: users and mechanisms of SCRAM credentials, never the secrets (KIP-554).
 
 Users null or empty = all.
 """

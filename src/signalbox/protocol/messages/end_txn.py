@@ -1,7 +1,7 @@
 """EndTxn, api 26: commit or abort a transaction.
 
-2 knows PRODUCER_FENCED, 4 TRANSACTION_ABORTABLE, 5 raises the producer epoch with every transaction and tells the
-new one (KIP-890).
+2 added PRODUCER_FENCED, 4 TRANSACTION_ABORTABLE, 5 raises the producer epoch with every transaction and returns
+the new one (KIP-890).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A replica id >= 0 marks a follower (until 14 a plain field, from 15 tagged ReplicaState, KIP-903). 4 brought read-
 committed, 7 incremental sessions (KIP-227), 9 leader epoch fencing (KIP-320), 11 racks (KIP-392), 12 truncation by
-diverging epoch, 13 topic ids (KIP-516), 16 the hint where the leader went (KIP-951), 17 directory ids, 18 the
+diverging epoch, 13 topic ids (KIP-516), 16 the hint of the current leader (KIP-951), 17 directory ids, 18 the
 follower's high watermark (KIP-1166).
 """
 

@@ -1,6 +1,6 @@
 """Records of the topic `__consumer_offsets`: committed offsets and classic groups, in Kafka's own layout.
 
-Key and value each stand behind two bytes with their version; the key's version tells what it is (0 and 1 an
+Key and value are each preceded by two bytes with their version; the key's version is the record's type (0 and 1 an
 offset, 2 a group). A null value deletes. Kafka writes values of version 3 (offsets) and 3 (groups) today.
 """
 

@@ -1,4 +1,4 @@
-"""Heartbeat, api 12: a member of a classic group says that it lives, and learns of rebalances.
+"""Heartbeat, api 12: a member of a classic group renews its session, and is notified of rebalances.
 
 3 brought static members (KIP-345).
 """

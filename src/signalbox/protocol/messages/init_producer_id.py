@@ -1,6 +1,6 @@
 """InitProducerId, api 22: a producer id and epoch for an idempotent or transactional producer.
 
-3 lets a producer raise its own epoch (KIP-360), 4 knows PRODUCER_FENCED, 5 TRANSACTION_ABORTABLE. 6 (two-phase
+3 lets a producer raise its own epoch (KIP-360), 4 added PRODUCER_FENCED, 5 TRANSACTION_ABORTABLE. 6 (two-phase
 commit) is marked unstable and left out.
 """
 

@@ -1,7 +1,7 @@
-"""JoinGroup, api 11: enter a classic consumer group; answered when the rebalance is through.
+"""JoinGroup, api 11: join a classic consumer group; answered when the rebalance is complete.
 
 1 brought a rebalance timeout of its own, 4 the member id given before the first real join (KIP-394), 5 static
-members (KIP-345), 7 the protocol type in the answer, 8 a reason (KIP-800), 9 SkipAssignment.
+members (KIP-345), 7 the protocol type in the response, 8 a reason (KIP-800), 9 SkipAssignment.
 """
 
 from __future__ import annotations

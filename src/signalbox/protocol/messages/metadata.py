@@ -1,8 +1,8 @@
 """Metadata, api 3: brokers, topics, partition leaders, as seen from the listener that was asked (SPEC L10).
 
 Topics null = all; in version 0 an empty list means all. 4 brought the choice whether a topic may be created, 7
-leader epochs, 8 authorized operations, 10 topic ids in the answer, 12 asking by id, 13 a top-level error that can
-say REBOOTSTRAP_REQUIRED (KIP-1102).
+leader epochs, 8 authorized operations, 10 topic ids in the response, 12 asking by id, 13 a top-level error, which can
+be REBOOTSTRAP_REQUIRED (KIP-1102).
 """
 
 from __future__ import annotations

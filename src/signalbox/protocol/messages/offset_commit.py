@@ -1,4 +1,4 @@
-"""OffsetCommit, api 8: a group member stores how far it has read.
+"""OffsetCommit, api 8: a group member stores its offsets.
 
 Until 4 a retention may be named; later the broker's own setting counts. 6 brought the leader epoch, 7 static
 members (KIP-345), 9 the protocol of KIP-848, 10 topic ids in place of names.

@@ -1,4 +1,4 @@
-"""OffsetDelete, api 47: forget a group's offsets of topics it no longer reads (KIP-496). Never flexible.
+"""OffsetDelete, api 47: delete a group's offsets of topics it no longer reads (KIP-496). Never flexible.
 
 A partition whose topic the group is subscribed to is rejected.
 """

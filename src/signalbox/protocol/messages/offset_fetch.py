@@ -1,4 +1,4 @@
-"""OffsetFetch, api 9: how far a group has read.
+"""OffsetFetch, api 9: the committed offsets of a group.
 
 Topics null = all (2 and later). 7 brought RequireStable, 8 several groups in one request (the single-group fields
 end there), 9 the protocol of KIP-848, 10 topic ids in place of names.

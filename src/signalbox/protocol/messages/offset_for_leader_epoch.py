@@ -1,6 +1,6 @@
 """OffsetForLeaderEpoch, api 23: where a leader epoch ended, for truncation (KIP-101, KIP-279).
 
-2 brought fencing by the current leader epoch, 3 the replica id: -2 is a client that may see beyond the high
+2 brought fencing by the current leader epoch, 3 the replica id: -2 is a client that may read beyond the high
 watermark.
 """
 

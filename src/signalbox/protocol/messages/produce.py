@@ -1,7 +1,7 @@
 """Produce, api 0: append record batches to partitions that this broker leads.
 
 acks=0 is never answered, acks=1 when the leader has written, acks=-1 when the whole ISR has. 3 brought transactions
-and message format 2, 7 zstd, 8 words for rejected records, 10 the hint where the leader went (KIP-951), 11
+and message format 2, 7 zstd, 8 error messages for rejected records, 10 the hint of the current leader (KIP-951), 11
 TRANSACTION_ABORTABLE and 12 implicit AddPartitionsToTxn (KIP-890), 13 topic ids in place of names (KIP-516).
 """
 

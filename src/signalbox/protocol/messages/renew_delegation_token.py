@@ -1,4 +1,4 @@
-"""RenewDelegationToken, api 39: push a token's expiry out (KIP-48). Forwarded (SPEC F2).
+"""RenewDelegationToken, api 39: extend a token's expiry time (KIP-48). Forwarded (SPEC F2).
 
 2 is the first flexible version.
 """

@@ -1,6 +1,6 @@
 """SaslAuthenticate, api 36: one step of the SASL exchange that SaslHandshake 1 chose (KIP-152).
 
-1 tells how long the session lasts (KIP-368).
+1 returns the lifetime of the session (KIP-368).
 """
 
 from __future__ import annotations

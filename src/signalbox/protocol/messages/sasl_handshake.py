@@ -1,6 +1,6 @@
 """SaslHandshake, api 17: choose a SASL mechanism. Never flexible.
 
-After version 0 the mechanism's tokens follow bare on the connection, after version 1 inside SaslAuthenticate.
+After version 0 the mechanism's tokens follow without a header, after version 1 inside SaslAuthenticate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""StopReplica, api 5: the controller takes replicas away from a broker, and their files if it says so.
+"""StopReplica, api 5: the controller stops replicas of a broker, and has their files deleted if the request says so.
 
 ZooKeeper era, over the control plane (SPEC C2). 1 brought broker epochs and grouping by topic, 3 a leader epoch and
 its own delete mark for every partition (KIP-570), 4 the mark of a KRaft controller.

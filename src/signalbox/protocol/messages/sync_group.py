@@ -1,4 +1,4 @@
-"""SyncGroup, api 14: the group's leader hands in the assignment, every member fetches its own.
+"""SyncGroup, api 14: the group's leader sends the assignment, every member receives its own.
 
 3 brought static members (KIP-345), 5 protocol type and name as a cross-check.
 """

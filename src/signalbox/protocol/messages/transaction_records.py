@@ -1,6 +1,6 @@
-"""Records of the topic `__transaction_state`: one transactional id and how its transaction stands.
+"""Records of the topic `__transaction_state`: one transactional id and the state of its transaction.
 
-Key and value each stand behind two bytes with their version; a null value deletes.
+Key and value are each preceded by two bytes with their version; a null value deletes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""UpdateMetadata, api 6: the controller tells a broker who lives, where, and who leads what.
+"""UpdateMetadata, api 6: the controller sends the live brokers, their endpoints, and the leaders of partitions.
 
-ZooKeeper era, over the control plane (SPEC C2). Live brokers replace what was known, partitions are merged. 1
+ZooKeeper era, over the control plane (SPEC C2). Live brokers replace the previous ones, partitions are merged. 1
 brought several endpoints a broker, 2 racks, 3 listener names (SPEC L9), 4 offline replicas, 5 broker epochs and
 grouping by topic, 7 topic ids, 8 the mark of a KRaft controller.
 """

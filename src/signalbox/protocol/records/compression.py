@@ -89,17 +89,17 @@ def unpack(name: str, payload: bytes, limit_bytes: int) -> Unpacked:
 
 
 def _unpack_growing(decompress_into: Callable[[Any, Any], int], payload: bytes, limit_bytes: int) -> Unpacked:
-    room = min(limit_bytes, max(_FIRST_GUESS_BYTES, 4 * len(payload)))
+    capacity = min(limit_bytes, max(_FIRST_GUESS_BYTES, 4 * len(payload)))
     while True:
-        out = Unpacked(room)
+        out = Unpacked(capacity)
         try:
             return out.cut(decompress_into(payload, out.records))
         except cramjam.DecompressionError as problem:
             out.release()
             if "write whole buffer" not in str(problem):
                 raise
-            _check_limit(room + (room == limit_bytes), limit_bytes)
-            room = min(limit_bytes, room * 4)
+            _check_limit(capacity + (capacity == limit_bytes), limit_bytes)
+            capacity = min(limit_bytes, capacity * 4)
 
 
 def _snappy_unpack(payload: bytes, limit_bytes: int) -> Unpacked:
@@ -172,16 +172,16 @@ def _growing(decompress_into: Callable[[Any, Any], int]) -> Callable[[bytes, int
     not trusted."""
 
     def read(payload: bytes, limit_bytes: int) -> bytes:
-        room = min(limit_bytes, max(_FIRST_GUESS_BYTES, 4 * len(payload)))
+        capacity = min(limit_bytes, max(_FIRST_GUESS_BYTES, 4 * len(payload)))
         while True:
-            out = bytearray(room)
+            out = bytearray(capacity)
             try:
                 return bytes(memoryview(out)[: decompress_into(payload, out)])
             except cramjam.DecompressionError as problem:
                 if "write whole buffer" not in str(problem):
                     raise
-                _check_limit(room + (room == limit_bytes), limit_bytes)
-                room = min(limit_bytes, room * 4)
+                _check_limit(capacity + (capacity == limit_bytes), limit_bytes)
+                capacity = min(limit_bytes, capacity * 4)
 
     return read
 

@@ -10,8 +10,9 @@ KIP-368).
 | OTHER_MECHANISM | rejected | rejected | rejected | - | rejected |
 
 34 is ILLEGAL_SASL_STATE. "Rejected" closes the connection after the response, if there is one. ApiVersions is handled
-elsewhere. The response to a failed exchange is delayed (`Reply.failed`), so that guessing is slow. A re-authentication
-may not change the principal, nor the mechanism (the handshake gets a response, the next request is rejected).
+elsewhere. The response to a failed exchange is delayed (`SaslResponse.failed`), so that guessing is slow. A
+re-authentication may not change the principal, nor the mechanism (the handshake gets a response, the next request is
+rejected).
 
 A session ends when the peer's credential (a token) expires, and after `connections.max.reauth.ms` at the latest, if
 that is set; a session with a lifetime of 0 has ended.
@@ -32,7 +33,7 @@ from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest, Sas
 from signalbox.security.oauth.access_token import AccessToken
 from signalbox.security.sasl.mechanism import SaslError, SaslMechanism, SaslServerExchange
 
-__all__ = ["Outcome", "Reply", "SaslMechanism", "SaslServerSession", "SaslState"]
+__all__ = ["SaslAuthentication", "SaslMechanism", "SaslResponse", "SaslServerSession", "SaslState"]
 
 
 class SaslState(Enum):
@@ -45,7 +46,7 @@ class SaslState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SaslAuthentication:
     """The result of a complete exchange. `lifetime_ms` is the session's lifetime, None without limit."""
 
     authorization_id: str
@@ -58,29 +59,29 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """`answer` is a response frame without its size, None when there is none. `failed` is the reason why the connection
-    is closed after the response (both after the delay); `outcome` is set when the peer is authenticated."""
+class SaslResponse:
+    """`frame` is a response frame without its size, None when there is none. `failed` is the reason why the connection
+    is closed after the response (both after the delay); `authentication` is set when the peer is authenticated."""
 
-    answer: bytes | None = None
+    frame: bytes | None = None
     failed: str | None = None
-    outcome: Outcome | None = None
+    authentication: SaslAuthentication | None = None
 
 
-def _accept_all(_: Outcome) -> str | None:
+def _accept_all(_: SaslAuthentication) -> str | None:
     return None
 
 
 class SaslServerSession:
     """One connection's authentications. `max_lifetimes_ms` by mechanism is `connections.max.reauth.ms`; absent or 0 is
-    no limit. `objection(outcome)` is why an authenticated peer is rejected all the same (its principal has changed),
-    None when it is accepted."""
+    no limit. `objection(authentication)` is why an authenticated peer is rejected all the same (its principal has
+    changed), None when it is accepted."""
 
     def __init__(
         self,
         mechanisms: Mapping[str, SaslMechanism],
         max_lifetimes_ms: Mapping[str, int] | None = None,
-        objection: Callable[[Outcome], str | None] = _accept_all,
+        objection: Callable[[SaslAuthentication], str | None] = _accept_all,
         clock: Clock | None = None,
     ) -> None:
         self._mechanisms = mechanisms
@@ -104,11 +105,11 @@ class SaslServerSession:
         """Why the current attempt has failed while the peer still has to acknowledge that, else ""."""
         return self._exchange.rejected if self._exchange is not None else ""
 
-    def on_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> Reply:
+    def on_request(self, header: RequestHeader, frame: memoryview, body_offset: int) -> SaslResponse:
         """A SaslHandshake or SaslAuthenticate request, or another one, which is rejected. DecodeError."""
         if self.state is SaslState.OTHER_MECHANISM:
             self.state = SaslState.FAILED
-            return Reply(
+            return SaslResponse(
                 failed=f"SASL mechanism {self._wanted!r} requested by client is not supported for re-authentication of"
                 f" mechanism {self._first_mechanism!r}"
             )
@@ -118,17 +119,17 @@ class SaslServerSession:
             request = SaslAuthenticateRequest.decode(frame, header.api_version, body_offset)
             return self._authenticate(header, bytes(request.auth_bytes))
         self.state = SaslState.FAILED
-        return Reply(failed=f"API {header.api_key} during SASL authentication")
+        return SaslResponse(failed=f"API {header.api_key} during SASL authentication")
 
-    def on_token(self, token: bytes) -> Reply:
+    def on_token(self, token: bytes) -> SaslResponse:
         """A raw token, after SaslHandshake 0. There failures have no response."""
         try:
-            answer, outcome = self._step(token)
+            answer, authentication = self._step(token)
         except SaslError as error:
-            return Reply(failed=error.reason)
-        return Reply(answer=answer, outcome=outcome)
+            return SaslResponse(failed=error.reason)
+        return SaslResponse(frame=answer, authentication=authentication)
 
-    def _handshake(self, header: RequestHeader, request: SaslHandshakeRequest) -> Reply:
+    def _handshake(self, header: RequestHeader, request: SaslHandshakeRequest) -> SaslResponse:
         is_reauthentication = self.state is SaslState.COMPLETE
         if self.state is not SaslState.HANDSHAKE and not (is_reauthentication and header.api_version > 0):
             return self._reject_handshake(
@@ -143,34 +144,36 @@ class SaslServerSession:
             )
         if is_reauthentication and request.mechanism != self._first_mechanism:
             self._wanted, self.state = request.mechanism, SaslState.OTHER_MECHANISM
-            return Reply(answer=self._handshake_answer(header, Error.NONE))
+            return SaslResponse(frame=self._handshake_answer(header, Error.NONE))
         self._mechanism = mechanism.name
         self._exchange = mechanism.begin()
         self.state = SaslState.TOKENS if header.api_version > 0 else SaslState.TOKENS_RAW
-        return Reply(answer=self._handshake_answer(header, Error.NONE))
+        return SaslResponse(frame=self._handshake_answer(header, Error.NONE))
 
-    def _authenticate(self, header: RequestHeader, token: bytes) -> Reply:
+    def _authenticate(self, header: RequestHeader, token: bytes) -> SaslResponse:
         if self.state is not SaslState.TOKENS:
             reason = f"SaslAuthenticate in state {self.state.value}"
             self.state = SaslState.FAILED
-            return Reply(self._authenticate_answer(header, Error.ILLEGAL_SASL_STATE, reason), failed=reason)
+            return SaslResponse(self._authenticate_answer(header, Error.ILLEGAL_SASL_STATE, reason), failed=reason)
         try:
-            answer, outcome = self._step(token)
+            answer, authentication = self._step(token)
         except SaslError as error:
-            return Reply(
+            return SaslResponse(
                 self._authenticate_answer(header, Error.SASL_AUTHENTICATION_FAILED, str(error)), failed=error.reason
             )
-        return Reply(self._authenticate_answer(header, Error.NONE, "", answer, outcome), outcome=outcome)
+        return SaslResponse(
+            self._authenticate_answer(header, Error.NONE, "", answer, authentication), authentication=authentication
+        )
 
-    def _step(self, token: bytes) -> tuple[bytes, Outcome | None]:
+    def _step(self, token: bytes) -> tuple[bytes, SaslAuthentication | None]:
         exchange = self._exchange
         assert exchange is not None
         try:
             answer = exchange.respond(token)
             if not exchange.complete:
                 return answer, None
-            outcome = self._outcome(exchange)
-            objection = self._objection(outcome)
+            authentication = self._authentication(exchange)
+            objection = self._objection(authentication)
             if objection is not None:
                 raise SaslError(objection)
         except SaslError:
@@ -179,14 +182,14 @@ class SaslServerSession:
         self.state = SaslState.COMPLETE
         self._exchange = None
         self._first_mechanism = self._first_mechanism or self._mechanism
-        return answer, outcome
+        return answer, authentication
 
-    def _outcome(self, exchange: SaslServerExchange) -> Outcome:
+    def _authentication(self, exchange: SaslServerExchange) -> SaslAuthentication:
         ends_ms = [limit] if (limit := self._max_lifetimes_ms.get(self._mechanism, 0)) else []
         if exchange.expires_at_ms is not None:
             ends_ms.append(max(0, exchange.expires_at_ms - self._clock.now_ms()))
         lifetime_ms = min(ends_ms, default=None)
-        return Outcome(
+        return SaslAuthentication(
             exchange.authorization_id,
             self._mechanism,
             exchange.token_authenticated,
@@ -196,9 +199,9 @@ class SaslServerSession:
             exchange.token_id,
         )
 
-    def _reject_handshake(self, header: RequestHeader, error: Error, reason: str) -> Reply:
+    def _reject_handshake(self, header: RequestHeader, error: Error, reason: str) -> SaslResponse:
         self.state = SaslState.FAILED
-        return Reply(self._handshake_answer(header, error), failed=reason)
+        return SaslResponse(self._handshake_answer(header, error), failed=reason)
 
     def _handshake_answer(self, header: RequestHeader, error: Error) -> bytes:
         response = SaslHandshakeResponse(error_code=int(error), mechanisms=list(self._mechanisms))
@@ -210,10 +213,10 @@ class SaslServerSession:
         error: Error,
         message: str,
         token: bytes = b"",
-        outcome: Outcome | None = None,
+        authentication: SaslAuthentication | None = None,
     ) -> bytes:
-        has_lifetime = outcome is not None and header.api_version > 0
-        lifetime_ms = (outcome.lifetime_ms or 0) if has_lifetime and outcome is not None else 0
+        has_lifetime = authentication is not None and header.api_version > 0
+        lifetime_ms = (authentication.lifetime_ms or 0) if has_lifetime and authentication is not None else 0
         response = SaslAuthenticateResponse(
             error_code=int(error), error_message=message, auth_bytes=token, session_lifetime_ms=lifetime_ms
         )

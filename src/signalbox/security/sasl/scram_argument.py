@@ -92,7 +92,7 @@ def _values(body: str) -> dict[str, str]:
                 f"piece {number} is not key=value with one of the keys {key_names} (no commas in values)"
             )
         if key in values:
-            raise BadScramArgument(f"'{key}' stands twice")
+            raise BadScramArgument(f"'{key}' is given twice")
         values[key] = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
     return values
 

@@ -112,5 +112,5 @@ def one_token_secret(brokers: Sequence[CheckedBroker]) -> Iterator[ConfigFault]:
     """Note: a token of one broker is not valid on a broker with another secret (KIP-48)."""
     for broker in brokers[1:]:
         if given_secret(broker.config.values) != given_secret(brokers[0].config.values):
-            problem = f"is not what {brokers[0]} has: its delegation tokens let nobody in here"
+            problem = f"is not what {brokers[0]} has: its delegation tokens are rejected here"
             yield broker.fault(TOKEN_SECRET, "", problem, "Set the same secret on every broker, or none")

@@ -161,9 +161,9 @@ def unknown_peers(originals: Mapping[str, str], listeners: ListenerTable) -> Ite
             continue
         if not (protocol.uses_tls and _asks_for_certificates(originals, name)):
             yield (
-                f"listener {name} is {protocol.name}: brokers and clients cannot be told apart there, anybody who"
-                " reaches it may speak as a broker. Use SASL or ssl.client.auth=required, or keep clients from that"
-                " address"
+                f"listener {name} is {protocol.name}: brokers cannot be distinguished from clients there, any"
+                " client that reaches it may act as a broker. Use SASL or ssl.client.auth=required, or keep clients"
+                " from that address"
             )
 
 

@@ -40,7 +40,7 @@ class Proposal:
 
 
 class ListenerValidator:
-    """`obeyed` are the dynamic configs that are in effect."""
+    """`applied` are the dynamic configs that are in effect."""
 
     def __init__(
         self,

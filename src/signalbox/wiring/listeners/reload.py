@@ -2,7 +2,7 @@
 limits, TLS, SASL, and the listeners themselves. Open connections keep their settings; new connections get the new ones.
 
 A listener that is added is bound first and registered then. A listener that is removed is first removed from the
-registration, so that clients learn of it from the controller; its connections are closed after a while.
+registration, so that clients no longer get its address; its connections are closed after a while.
 
 Changes are validated before they are stored. A change that cannot be applied nevertheless, because a file has been
 removed since or another program stored it, is logged and retried later; until then nothing changes.

@@ -43,7 +43,7 @@ Script = Callable[[Any, int], Any]
 CLOSED = "the connection is closed"
 
 
-def says(response: EnvelopeResponse) -> Script:
+def returns(response: EnvelopeResponse) -> Script:
     return lambda request, version: response
 
 
@@ -69,7 +69,7 @@ async def never(request: Any, version: int) -> Any:
     await asyncio.get_running_loop().create_future()
 
 
-DENIES = says(EnvelopeResponse(error_code=Error.NOT_CONTROLLER))
+DENIES = returns(EnvelopeResponse(error_code=Error.NOT_CONTROLLER))
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ ROWS = (
     Row("NOT_CONTROLLER for ever", LATE, {1: DENIES, 2: DENIES}, counted=LATE),
     Row("hangs up, then another", Error.NONE, {1: hangs_up, 2: done}, asked={2: 1}),
     Row("hangs up for ever", LATE, {1: hangs_up, 2: hangs_up}, counted=LATE),
-    Row("says nothing", LATE, {1: never}, counted=LATE, asked={1: 1}),
-    Row("nobody is the controller", LATE, {1: done}, looked_up=None, counted=LATE, asked={1: 0}),
+    Row("returns nothing", LATE, {1: never}, counted=LATE, asked={1: 1}),
+    Row("no controller", LATE, {1: done}, looked_up=None, counted=LATE, asked={1: 0}),
     Row("two of them decide", Error.NONE, {1: done, 2: done}, asked={1: 1, 2: 0}),
     Row(
         "CLUSTER_AUTHORIZATION_FAILED",
         UNKNOWN,
-        {1: says(EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))},
+        {1: returns(EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))},
         counted=Error.CLUSTER_AUTHORIZATION_FAILED,
         also_logged="BROKER_AUTHORIZATION_FAILURE",
         asked={1: 1},
@@ -111,30 +111,36 @@ ROWS = (
     Row(
         "UNSUPPORTED_VERSION",
         CLOSED,
-        {1: says(EnvelopeResponse(error_code=Error.UNSUPPORTED_VERSION))},
+        {1: returns(EnvelopeResponse(error_code=Error.UNSUPPORTED_VERSION))},
         counted=Error.UNSUPPORTED_VERSION,
         asked={1: 1},
     ),
     Row(
         "PRINCIPAL_DESERIALIZATION_FAILURE",
         UNKNOWN,
-        {1: says(EnvelopeResponse(error_code=Error.PRINCIPAL_DESERIALIZATION_FAILURE))},
+        {1: returns(EnvelopeResponse(error_code=Error.PRINCIPAL_DESERIALIZATION_FAILURE))},
         counted=Error.PRINCIPAL_DESERIALIZATION_FAILURE,
         asked={1: 1},
     ),
     Row(
         "INVALID_REQUEST",
         UNKNOWN,
-        {1: says(EnvelopeResponse(error_code=Error.INVALID_REQUEST))},
+        {1: returns(EnvelopeResponse(error_code=Error.INVALID_REQUEST))},
         counted=Error.INVALID_REQUEST,
         asked={1: 1},
     ),
-    Row("an error nobody knows", UNKNOWN, {1: says(EnvelopeResponse(error_code=12345))}, counted=UNKNOWN, asked={1: 1}),
+    Row(
+        "an unknown error code",
+        UNKNOWN,
+        {1: returns(EnvelopeResponse(error_code=12345))},
+        counted=UNKNOWN,
+        asked={1: 1},
+    ),
     Row("takes no Envelope", UNKNOWN, {1: done}, counted=Error.UNSUPPORTED_VERSION, takes_envelopes=False),
     Row(
         "no inner answer",
         UNKNOWN,
-        {1: says(EnvelopeResponse())},
+        {1: returns(EnvelopeResponse())},
         also_logged="does not contain the response",
         counted=UNKNOWN,
         asked={1: 1},
@@ -142,7 +148,7 @@ ROWS = (
     Row(
         "half an inner answer",
         UNKNOWN,
-        {1: says(EnvelopeResponse(response_data=b"\0\0"))},
+        {1: returns(EnvelopeResponse(response_data=b"\0\0"))},
         counted=UNKNOWN,
         asked={1: 1},
     ),
@@ -178,7 +184,7 @@ class Life:
 
 
 @dataclass
-class Outcome:
+class ForwardingResult:
     answer: FinalResponse
     took_s: float
     metrics: ForwardingMetrics
@@ -186,7 +192,7 @@ class Outcome:
     asked: dict[int, int]
 
 
-async def outcome_of(row: Row) -> Outcome:
+async def forward(row: Row) -> ForwardingResult:
     registry = MetricRegistry()
     metrics = ForwardingMetrics(registry, SystemClock(), lambda: 1)
     async with LoopbackCluster() as cluster:
@@ -211,7 +217,7 @@ async def outcome_of(row: Row) -> Outcome:
         for sample in registry.samples()
         if sample.name.name == "ForwardingFailures"
     }
-    return Outcome(response, took_s, metrics, failures, asked)
+    return ForwardingResult(response, took_s, metrics, failures, asked)
 
 
 def seen_by_client(response: FinalResponse) -> Error | str:
@@ -227,19 +233,19 @@ def seen_by_client(response: FinalResponse) -> Error | str:
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_the_client_sees(row: Row, caplog: pytest.LogCaptureFixture) -> None:
-    outcome = asyncio.run(outcome_of(row))
-    assert seen_by_client(outcome.answer) == row.sees
+    result = asyncio.run(forward(row))
+    assert seen_by_client(result.answer) == row.sees
     if row.sees is LATE:
-        assert outcome.took_s >= _DEADLINE_MS / 1000 - 0.05, "it was not given up before its time"
-        assert outcome.took_s < _DEADLINE_MS / 1000 + _SLACK_S
-    assert outcome.failures == ({} if row.counted is None else {row.counted.name: 1})
-    assert outcome.metrics.authorization_failures == (row.counted is Error.CLUSTER_AUTHORIZATION_FAILED)
-    assert (outcome.metrics.total, outcome.metrics.in_flight) == (1, 0)
+        assert result.took_s >= _DEADLINE_MS / 1000 - 0.05, "it was not given up before its time"
+        assert result.took_s < _DEADLINE_MS / 1000 + _SLACK_S
+    assert result.failures == ({} if row.counted is None else {row.counted.name: 1})
+    assert result.metrics.authorization_failures == (row.counted is Error.CLUSTER_AUTHORIZATION_FAILED)
+    assert (result.metrics.total, result.metrics.in_flight) == (1, 0)
     assert row.also_logged in caplog.text
-    assert {node_id: outcome.asked[node_id] for node_id in row.asked} == dict(row.asked)
+    assert {node_id: result.asked[node_id] for node_id in row.asked} == dict(row.asked)
 
 
 @pytest.mark.parametrize("what", ["NOT_CONTROLLER for ever", "hangs up for ever"])
 def test_permanent_failures_are_retried_with_a_backoff(what: str) -> None:
     row = next(row for row in ROWS if row.what == what)
-    assert 2 <= sum(asyncio.run(outcome_of(row)).asked.values()) <= _DEADLINE_MS / 25
+    assert 2 <= sum(asyncio.run(forward(row)).asked.values()) <= _DEADLINE_MS / 25

@@ -43,7 +43,7 @@ class DecisionQueue:
         self._held: deque[ControllerEvent] = deque()
         self._in_progress: list[ControllerEvent] = []
         self._retry_scheduled = False
-        self._fullness = TransitionLog(log, "Metadata store has space again", logging.ERROR)
+        self._full_store_log = TransitionLog(log, "Metadata store has space again", logging.ERROR)
         self._rejected_at_s = 0.0
         self._full_reason = ""
         self.rejections_total = 0
@@ -102,7 +102,7 @@ class DecisionQueue:
     def stored(self, batch: EventBatch) -> None:
         """An event batch was stored. If an internal event was in it, the rest of the held events are retried too."""
         self._in_progress = []
-        if not self._fullness.is_failing:
+        if not self._full_store_log.is_failing:
             return
         if self._held and _has_internal(batch.taken) and not _has_internal(self._waiting):
             self._waiting.extendleft(reversed(self._held))
@@ -110,13 +110,13 @@ class DecisionQueue:
             self._wake()
         changed = any(decision.records for _, decision in batch.decided)
         if changed and not self._held and self._clock.monotonic() - self._rejected_at_s > _QUIET_S:
-            self._fullness.recovered()
+            self._full_store_log.recovered()
 
     def store_full(self, batch: EventBatch, full: StoreFull) -> None:
         """The store had no room for an event batch."""
         self._full_reason = str(full)
         self._rejected_at_s = self._clock.monotonic()
-        self._fullness.failed(
+        self._full_store_log.failed(
             f"Metadata store is full, metadata changes are rejected and elections are deferred: {full}"
         )
         undone = batch.undone

@@ -26,9 +26,10 @@ demo: $(STAMP)  ## the main job on real data; KEEP=1 leaves the cluster up
 	$(BIN)/signalbox demo $(if $(KEEP),--keep)
 
 lint: $(STAMP)  ## format, lint, types, import contracts
-	$(BIN)/ruff format --check src tests bench examples
-	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tools tests bench examples
+	$(BIN)/ruff check src tools tests bench examples
 	$(BIN)/mypy
+	$(BIN)/mypy tools
 	$(BIN)/mypy bench
 	$(BIN)/mypy tests
 	$(BIN)/lint-imports
@@ -53,7 +54,7 @@ test: lint unit system  ## all checks: lint, unit, system
 DURATION ?= 120
 
 chaos: $(STAMP)  ## brokers, network and store hurt under load: DURATION=120 (seconds) SEED=n STORE=zookeeper
-	$(BIN)/python -m signalbox.testing.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
+	$(BIN)/python -m tools.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
 
 bench: $(STAMP)  ## what requests cost, beside a C broker built here or beside another commit (3 minutes; needs gcc): BASE=commit QUICK=1 SAVE=1
 	$(BIN)/python -m bench $(if $(BASE),--base $(BASE)) $(if $(QUICK),--quick) $(if $(SAVE),--save)
@@ -70,7 +71,7 @@ bench-admin: $(STAMP)  ## changes of metadata, many partitions, failover beside 
 FRAMES ?= 1000000
 
 fuzz: $(STAMP)  ## malformed requests by the million against real brokers: FRAMES=1000000 SEED=n
-	$(BIN)/python -m signalbox.testing.fuzz --frames $(FRAMES) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tools.fuzz --frames $(FRAMES) $(if $(SEED),--seed $(SEED))
 
 clean:  ## remove what was built
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache

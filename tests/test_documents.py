@@ -14,7 +14,7 @@ _ROOT = Path(__file__).parents[1]
 _DOCS = _ROOT / "docs"
 _PAGES = sorted([*_ROOT.glob("*.md"), *_DOCS.rglob("*.md")])
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-_SOURCES = ("src", "tests", "bench", "docs")
+_SOURCES = ("src", "tools", "tests", "bench", "docs")
 
 
 def _rows(page: Path) -> list[str]:

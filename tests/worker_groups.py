@@ -12,12 +12,12 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # Packages that share one worker.
-_TOGETHER = ("tests/pipeline", "tests/testing/chaos")
+_TOGETHER = ("tests/pipeline", "tests/tools/chaos")
 # In the order in which they begin; everything else follows as it was collected.
 _FIRST = (
     "tests/pipeline",
     "tests/system/pipeline",
-    "tests/testing/chaos",
+    "tests/tools/chaos",
     "tests/system/test_two_bounces.py",
     "tests/system/test_rolling_listeners.py",
     "tests/system/test_lost_directories.py",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.architecture.exceptions import is_excepted
 from tests.architecture.excess import Excess, excess_at
-from tests.architecture.source_tree import SourceFile
+from tests.architecture.source_tree import TESTED_FOLDERS, SourceFile
 
 FILE_LINES = 400
 AIM_LINES = 250
@@ -18,7 +18,6 @@ CONSTRUCTOR_PARAMETERS = 5
 FOLDER_FILES = 18
 SMALL_FILE_LINES = 25
 
-_SOURCE = "src/signalbox/"
 # The parameters of constructors: only files with enough commas in one are parsed.
 _HEAD = re.compile(r"^( *)(?:async def|def|class) ", re.MULTILINE)
 _INIT = re.compile(r"def __init__\((.*?)\) ->", re.DOTALL)
@@ -82,13 +81,16 @@ def small_files(files: Sequence[SourceFile], exceptions: Sequence[str]) -> list[
     return [
         excess_at(file.path, 1, f"{file.code_lines} {advice}")
         for file in files
-        if file.is_python and file.path.startswith(_SOURCE) and file.code_lines < SMALL_FILE_LINES
+        if file.is_python and file.is_tested and file.code_lines < SMALL_FILE_LINES
         if not is_excepted(file.path, exceptions)
     ]
 
 
 def _mirrors_source(folder: str, folders: Counter[str]) -> bool:
-    return folder.startswith("tests") and folder.replace("tests", "src/signalbox", 1) in folders
+    return any(
+        f"{folder}/".startswith(tests) and f"{root}{f'{folder}/'.removeprefix(tests)}".rstrip("/") in folders
+        for root, tests in TESTED_FOLDERS.items()
+    )
 
 
 def _may_have_long_function(file: SourceFile) -> bool:

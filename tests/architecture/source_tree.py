@@ -9,7 +9,9 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CODE_FOLDERS = ("src", "tests", "bench", "examples")
+CODE_FOLDERS = ("src", "tools", "tests", "bench", "examples")
+# Folders whose files have mirrored tests -> the folder of these tests.
+TESTED_FOLDERS = {"src/signalbox/": "tests/", "tools/": "tests/tools/"}
 PAGES = ("Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml")
 _TEXT_SUFFIXES = (".py", ".md", ".toml", ".sql")
 # The word list and the debt contain the banned words and the old names of files.
@@ -33,6 +35,11 @@ class SourceFile:
     @property
     def is_python(self) -> bool:
         return self.path.endswith(".py")
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the file is below a folder whose files have mirrored tests."""
+        return self.path.startswith(tuple(TESTED_FOLDERS))
 
     @property
     def folder(self) -> str:

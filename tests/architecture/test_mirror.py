@@ -19,3 +19,10 @@ def test_a_file_with_its_test_or_an_exception_is_in_order() -> None:
     assert files_without_test([SOURCE, SourceFile("tests/broker/test_routes.py", "")], ()) == []
     assert files_without_test([SOURCE], ["*/routes.py"]) == []
     assert files_without_test([SourceFile("src/signalbox/broker/__init__.py", "")], ()) == []
+
+
+def test_the_tests_of_tools_are_in_a_folder_of_their_own() -> None:
+    tool = SourceFile("tools/chaos/plan.py", "")
+    (excess,) = files_without_test([tool, SourceFile("tests/chaos/test_plan.py", "")], ())
+    assert "no tests/tools/chaos/test_plan.py" in str(excess.places[0])
+    assert files_without_test([tool, SourceFile("tests/tools/chaos/test_plan.py", "")], ()) == []

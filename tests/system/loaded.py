@@ -11,15 +11,15 @@ from random import Random
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from tools.chaos.broker_logs import troubles
+from tools.chaos.group import GroupMember, read_everything
+from tools.chaos.ledger import Ledger, longest_silences
+from tools.chaos.load import SteadyProducer
+from tools.chaos.record_check import check_records
+from tools.chaos.replicas import compare_replicas
+from tools.chaos.state_reader import StateReader
+from tools.chaos.stores import STORES
 
-from signalbox.testing.chaos.broker_logs import troubles
-from signalbox.testing.chaos.group import GroupMember, read_everything
-from signalbox.testing.chaos.ledger import Ledger, longest_silences
-from signalbox.testing.chaos.load import SteadyProducer
-from signalbox.testing.chaos.record_check import check_records
-from signalbox.testing.chaos.replicas import compare_replicas
-from signalbox.testing.chaos.state_reader import StateReader
-from signalbox.testing.chaos.stores import STORES
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK

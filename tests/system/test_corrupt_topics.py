@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
+from tools.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
 
 from signalbox.metadata.json_text import decode_json, encode_json
 from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE, partition_state_path, topic_path
@@ -25,7 +26,6 @@ from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.testing.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.controller.test_corrupt_store import KINDS, Bad, write_corrupt_entry

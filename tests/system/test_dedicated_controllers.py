@@ -20,6 +20,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
+from tools.chaos.state_reader import state_in_file, state_in_zookeeper
 
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import SystemClock
@@ -35,7 +36,6 @@ from signalbox.protocol.messages.describe_cluster import DescribeClusterRequest
 from signalbox.protocol.messages.envelope import EnvelopeRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
-from signalbox.testing.chaos.state_reader import state_in_file, state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.security.certificates import Authority

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 from kazoo.client import KazooClient
+from tools.chaos.state_reader import state_in_file
 
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.protocol.api_table import ApiKey
@@ -34,7 +35,6 @@ from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.authorizer import AllowAllAuthorizer
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.request_context import RequestContext
-from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision

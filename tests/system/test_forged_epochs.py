@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from tools.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -19,7 +20,6 @@ from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from signalbox.testing.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
 from tests.system import provision

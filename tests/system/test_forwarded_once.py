@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.chaos.state_reader import state_in_file
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK, metric
 from tests.system.wire import dial

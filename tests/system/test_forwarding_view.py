@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka import libversion
 from confluent_kafka.admin import AdminClient
+from tools.chaos.state_reader import state_in_file
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.clusters import QUICK
 from tests.system.wire import Wire

@@ -13,13 +13,13 @@ from random import Random
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from tools.chaos.stores import STORES, Store
+from tools.chaos.writers.one_writer import Written
 
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.metadata import layout
 from signalbox.metadata.layout import ISR_CHANGE_PREFIX, partition_state_path
 from signalbox.metadata.partition_state import decode_partition_state
-from signalbox.testing.chaos.stores import STORES, Store
-from signalbox.testing.chaos.writers.one_writer import Written
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision

@@ -14,15 +14,15 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from tools.chaos.group import read_everything
+from tools.chaos.state_reader import StateReader
+from tools.chaos.stores import STORES
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.storage.checkpoint_file import read_offsets
-from signalbox.testing.chaos.group import read_everything
-from signalbox.testing.chaos.state_reader import StateReader
-from signalbox.testing.chaos.stores import STORES
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision

@@ -22,10 +22,10 @@ from kafka.errors import (
     NoReassignmentInProgressError,
     UnknownTopicOrPartitionError,
 )
+from tools.chaos.state_reader import state_in_file
 
 from signalbox.client.admin import AdminClient as SignalboxAdmin
 from signalbox.common.ids import TopicPartition as SignalboxPartition
-from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system.conftest import MakeTopic
 from tests.system.console_tools import tool

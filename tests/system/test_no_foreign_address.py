@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
+from tools.fuzz.any_request import TOPIC, AnyRequest, changes_the_cluster
 
 from signalbox.broker.routes import ROUTES
 from signalbox.metadata.controller_claim import decode_controller_epoch
@@ -22,7 +23,6 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 from signalbox.testing.cluster import Cluster
-from signalbox.testing.fuzz.any_request import TOPIC, AnyRequest, changes_the_cluster
 from tests.system.wire import Closed, Wire, framed
 from tests.waiting import until
 

@@ -17,13 +17,13 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from tools.chaos.state_reader import state_in_file, state_in_zookeeper
 
 from signalbox.metadata.layout import TOPICS, broker_id_path
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.testing.chaos.state_reader import state_in_file, state_in_zookeeper
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tools.chaos.state_reader import state_in_file
 
 from signalbox.metadata.json_text import decode_json
 from signalbox.metadata.layout import SALT_SECRET
@@ -19,7 +20,6 @@ from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateReques
 from signalbox.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from signalbox.security.sasl.scram import ScramClientExchange
 from signalbox.security.sasl.scram_messages import SCRAM_MECHANISMS, parse_server_first
-from signalbox.testing.chaos.state_reader import state_in_file
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.security.sasl.test_salts import KAFKAS
 from tests.system.clusters import BROKERS

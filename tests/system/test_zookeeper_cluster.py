@@ -14,11 +14,11 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from confluent_kafka.cimpl import NewTopic
+from tools.chaos.group import read_everything
+from tools.chaos.state_reader import state_in_zookeeper
 from typer.testing import CliRunner
 
 from signalbox.cli.main import app
-from signalbox.testing.chaos.group import read_everything
-from signalbox.testing.chaos.state_reader import state_in_zookeeper
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble

@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from tools.chaos.state_reader import StateReader, state_in_zookeeper
 
-from signalbox.testing.chaos.state_reader import StateReader, state_in_zookeeper
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
 from tests.system import provision

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from tools.chaos.state_reader import state_in_zookeeper
 
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.protocol.messages.update_features import UpdateFeaturesRequest
-from signalbox.testing.chaos.state_reader import state_in_zookeeper
 from signalbox.testing.free_ports import free_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble

@@ -1,0 +1,80 @@
+"""Producers: idempotent, acks=all, with unlimited retries, at a steady rate during every fault."""
+
+from __future__ import annotations
+
+import threading
+import time
+from random import Random
+from typing import Any
+
+from tools.chaos.ledger import Ledger, RecordId
+
+_KEYS = 24
+_PADDING = 160  # bytes after the id, so that segments roll during a run
+_PACE_S = 0.01
+
+SETTINGS: dict[str, Any] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "linger.ms": 5,
+    "delivery.timeout.ms": 600_000,
+    "request.timeout.ms": 5_000,
+    "retry.backoff.ms": 50,
+    "retry.backoff.max.ms": 300,
+    "reconnect.backoff.ms": 50,
+    "reconnect.backoff.max.ms": 500,
+    "socket.connection.setup.timeout.ms": 3_000,
+    "topic.metadata.refresh.interval.ms": 5_000,
+    "log_level": 2,
+}
+
+
+class SteadyProducer:
+    """One client in one thread. `stop` ends the flow and waits until every sent record is acknowledged."""
+
+    def __init__(self, producer_id: int, bootstrap: str, topic: str, rate: float, ledger: Ledger) -> None:
+        from confluent_kafka import Producer
+
+        self._id = producer_id
+        self._topic = topic
+        self._rate = rate
+        self._ledger = ledger
+        self._padding = Random(producer_id).randbytes(_PADDING).hex()[:_PADDING].encode()
+        self._producer = Producer(
+            {**SETTINGS, "bootstrap.servers": bootstrap, "client.id": f"chaos-producer-{producer_id}"}
+        )
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"producer {producer_id}", daemon=True)
+        self.sent = 0
+
+    def start(self) -> None:
+        """Starts to send."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float) -> int:
+        """The number of records left without a delivery report (0 is expected)."""
+        self._stopping.set()
+        self._thread.join()
+        return int(self._producer.flush(timeout_s))
+
+    def _run(self) -> None:
+        started = time.monotonic()
+        while not self._stopping.is_set():
+            due = int((time.monotonic() - started) * self._rate)
+            while self.sent < due and not self._stopping.is_set():
+                self._send()
+            self._producer.poll(_PACE_S)
+
+    def _send(self) -> None:
+        record = RecordId(self._id, self.sent)
+        try:
+            self._producer.produce(
+                self._topic,
+                record.encode() + self._padding,
+                b"key-%d" % (self.sent % _KEYS),
+                on_delivery=self._ledger.reported(record),
+            )
+        except BufferError:
+            self._producer.poll(0.1)
+            return
+        self.sent += 1

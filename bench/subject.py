@@ -12,8 +12,8 @@ from typing import Self
 from bench.c_programs import SEGMENT_BYTES
 from bench.frames import Frame, api_versions, batch_of, plain, produce
 from signalbox.client.admin import AdminClient
-from signalbox.common.old_keys import with_old_names
-from signalbox.common.properties_file import parse_properties
+from signalbox.common.config.old_keys import with_old_names
+from signalbox.common.config.properties_file import parse_properties
 from signalbox.testing.process_cluster import ProcessCluster
 
 PRODUCE_TOPIC = "p"

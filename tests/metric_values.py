@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 
 
 def metric_values(registry: MetricRegistry, *groups: str) -> dict[tuple[str, ...], float]:

@@ -17,7 +17,7 @@ from tests.system_marker import needs_system
         ("tests/pipeline/test_engine.py", {"engine", "spark"}, True),
         ("tests/pipeline/test_topic_client.py", {"topics"}, True),
         ("tests/pipeline/test_offsets.py", {"tmp_path"}, False),
-        ("tests/controller/test_topic_control.py", {"topics"}, False),
+        ("tests/controller/topics/test_topic_control.py", {"topics"}, False),
     ],
 )
 def test_by_folder_or_fixture(path: str, fixtures: set[str], expected: bool) -> None:

@@ -7,23 +7,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from signalbox.broker.advertised_versions import AdvertisedVersions
-from signalbox.broker.audit_rollups import AuditRollups
-from signalbox.broker.client_software import ClientSoftware
-from signalbox.broker.fast_api_versions import FastApiVersions
-from signalbox.broker.fast_fetch import FastFetch
-from signalbox.broker.fast_path import FastPath
-from signalbox.broker.fast_produce import FastProduce
+from signalbox.broker.audit.audit_rollups import AuditRollups
+from signalbox.broker.fast_path.fast_api_versions import FastApiVersions
+from signalbox.broker.fast_path.fast_fetch import FastFetch
+from signalbox.broker.fast_path.fast_path import FastPath
+from signalbox.broker.fast_path.fast_produce import FastProduce
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.fetch import FetchHandler
 from signalbox.broker.handlers.produce import ProduceHandler
-from signalbox.broker.metric_registry import MetricRegistry
-from signalbox.broker.misroutes import MisrouteLog
-from signalbox.broker.request_metrics import RequestMetrics
-from signalbox.broker.request_observer import AuditingObserver
+from signalbox.broker.metrics.client_software import ClientSoftware
+from signalbox.broker.metrics.metric_registry import MetricRegistry
+from signalbox.broker.metrics.request_metrics import RequestMetrics
+from signalbox.broker.metrics.request_observer import AuditingObserver
+from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
-from signalbox.broker.throttling import NO_THROTTLING
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions
+from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.common.audit_event import AuditEvent
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.file_slice import FileSlice

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from signalbox.broker.api_request import CloseConnection, FinalResponse, RawResponse
-from signalbox.broker.forwarding import EnvelopeForwarder
-from signalbox.broker.forwarding_ids import ForwardingIds
-from signalbox.broker.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.metric_registry import MetricRegistry
-from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.controller_channel import ControllerChannel
-from signalbox.client.node import Address, Node
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
+from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
+from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
+from signalbox.broker.metrics.metric_registry import MetricRegistry
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import Address, Node
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import SystemClock
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

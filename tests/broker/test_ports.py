@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from signalbox.broker import ports
-from signalbox.broker.forwarding import EnvelopeForwarder
-from signalbox.broker.request_observer import AuditingObserver
-from signalbox.broker.topic_creation import TopicCreator
-from signalbox.client.controller_channel import ControllerChannel
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
+from signalbox.broker.metrics.request_observer import AuditingObserver
+from signalbox.broker.topics.topic_creation import TopicCreator
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.controller.runtime import Controller
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.wiring.topic_configs import ConfigValuesView

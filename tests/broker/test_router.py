@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, RawResponse
+from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
-from signalbox.broker.throttling import NO_THROTTLING
 from signalbox.common.clock import ManualClock
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
@@ -22,7 +22,7 @@ from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from signalbox.protocol.messages.produce import ProduceRequest
-from signalbox.replication.promise import Promise
+from signalbox.replication.waiting.promise import Promise
 from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import context
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import COMMAND_CONFIG, ask, pairs, report, show
-from signalbox.client.admin_call import AdminResult
+from signalbox.client.admin_apis.admin_call import AdminResult
 from signalbox.protocol.error_table import Error
 
 

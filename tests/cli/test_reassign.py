@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.topic_admin import NewTopic
+from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.testing.cluster import Cluster
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.node import parse_bootstrap_servers
+from signalbox.client.connection.node import parse_bootstrap_servers
 from signalbox.testing.switchboard import Switchboard
 from tests.client.loopback_cluster import LoopbackCluster
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 import pytest
 
 from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import (
     ConnectionLost,
     DeadlinePassed,
@@ -14,7 +15,6 @@ from signalbox.client.failures import (
     VersionUnsupported,
     WrongCluster,
 )
-from signalbox.client.node import Purpose
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
@@ -212,7 +212,7 @@ def test_with_the_check_off_a_swap_goes_unnoticed() -> None:
         assert cluster.brokers[3].seen(ApiKey.METADATA)
         assert all(row.cluster_id is None for row in cluster.brokers[3].seen(ApiKey.API_VERSIONS))
 
-    from signalbox.client.rebootstrap import RecoveryPolicy
+    from signalbox.client.cluster.rebootstrap import RecoveryPolicy
 
     with_client(test, recovery=RecoveryPolicy(cluster_check_enabled=False))
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.client.config_rows import CLIENT_CONFIG
-from signalbox.common.config_table import ConfigRow
+from signalbox.common.config.config_table import ConfigRow
 
 
 @pytest.mark.parametrize("row", list(CLIENT_CONFIG), ids=lambda row: row.name)

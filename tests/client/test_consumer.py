@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.consumer import ConsumedRecord, Consumer, ConsumerSettings
-from signalbox.client.offset_admin import EARLIEST, LATEST
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from signalbox.client import failures
+from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, ConnectionLost, Misrouted
-from signalbox.client.node import Address, Identity
 
 ADDRESS = Address("::1", 9092)
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.client.cluster.metadata_view import MetadataView, TopicView
 from signalbox.client.consumer import ConsumerSettings
 from signalbox.client.fetch_exchange import fetch_request, rows_by_partition
-from signalbox.client.metadata_view import MetadataView, TopicView
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchResponse

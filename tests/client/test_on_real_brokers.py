@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from signalbox.client.admin import AdminClient
+from signalbox.client.admin_apis.config_admin import ConfigResource
+from signalbox.client.admin_apis.offset_admin import EARLIEST
+from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.config_admin import ConfigResource
+from signalbox.client.connection.node import Address, parse_bootstrap_servers
 from signalbox.client.consumer import ConsumedRecord, Consumer
-from signalbox.client.node import Address, parse_bootstrap_servers
-from signalbox.client.offset_admin import EARLIEST
 from signalbox.client.producer import Producer
-from signalbox.client.producer_batch import RecordMetadata
-from signalbox.client.route_evidence import Grade, RouteStatus
+from signalbox.client.route_probe.route_evidence import Grade, RouteStatus
 from signalbox.client.routes import probe_cluster
-from signalbox.client.topic_admin import NewTopic
+from signalbox.client.sender.producer_batch import RecordMetadata
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError

@@ -7,8 +7,8 @@ import pytest
 
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ChannelClosed, DeadlinePassed
-from signalbox.client.partitioner import partition_for_key
 from signalbox.client.producer import Producer, ProducerSettings
+from signalbox.client.sender.partitioner import partition_for_key
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.produce import ProduceResponse

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.node import Address, Identity
-from signalbox.client.route_evidence import Grade, RouteEvidence, RouteStatus
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import Address, Identity
+from signalbox.client.route_probe.route_evidence import Grade, RouteEvidence, RouteStatus
 from signalbox.client.routes import RouteProbe, probe_cluster
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

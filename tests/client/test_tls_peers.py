@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from signalbox.client.connection import connect
-from signalbox.client.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
+from signalbox.client.connection.connection import connect
+from signalbox.client.connection.connection_settings import ConnectionSecurity, ConnectionSettings, OutboundTls
+from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ConnectFailed
-from signalbox.client.node import Address, Identity
-from signalbox.client.replica_channel import open_replica_channel
+from signalbox.client.inter_broker.replica_channel import open_replica_channel
 from signalbox.security.tls.contexts import client_context, server_context
 from signalbox.security.tls.settings import TlsSettings
 from signalbox.transport.data_loop import DataLoop

@@ -14,8 +14,8 @@ from signalbox.controller.decision import Inputs
 from signalbox.controller.runtime import Controller, Dependencies
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import TOPICS, broker_id_path, create_roots
-from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import Create, MetadataStore, Write
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

@@ -14,8 +14,8 @@ from signalbox.controller.context import ControlledTopic, ControllerContext, Liv
 from signalbox.controller.decision import Decision
 from signalbox.controller.records import PartitionCreated, PartitionStateChanged
 from signalbox.controller.replay import replay
-from signalbox.metadata.partition_state import NO_LEADER, PartitionState
-from signalbox.metadata.topic_assignment import TopicAssignment
+from signalbox.metadata.entries.partition_state import NO_LEADER, PartitionState
+from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from tests.controller.cluster import registration
 
 EPOCH = 5  # controller epoch of all contexts here

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
 from signalbox.controller.controller_metrics import measure_controller
-from signalbox.controller.corrupt_entries import TopicCorruption
+from signalbox.controller.store.corrupt_entries import TopicCorruption
 from tests.controller.contexts import make_context, tp
 from tests.metric_values import metric_values
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from signalbox.metadata.acl_entries import ACL_FOLDERS
-from signalbox.metadata.delegation_token import TOKEN_FOLDERS
+from signalbox.metadata.entries.acl_entries import ACL_FOLDERS
+from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS
 from signalbox.metadata.layout import (
     CONTROLLER,
     CONTROLLER_EPOCH,

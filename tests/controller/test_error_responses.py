@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from signalbox.controller.dispatch import DECISIONS
+from signalbox.controller.entities.token_control import TokenRequest
 from signalbox.controller.error_responses import REJECTIONS, reject
-from signalbox.controller.token_control import TokenRequest
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest

@@ -14,10 +14,10 @@ from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision
+from signalbox.controller.entities.token_control import TokenRequest, create_delegation_token
 from signalbox.controller.forwarded_response import ForwardedRequest, decided_once, stored_responses
 from signalbox.controller.records import ConfigsSet, ForwardedResponseStored
 from signalbox.controller.replay import replay
-from signalbox.controller.token_control import TokenRequest, create_delegation_token
 from signalbox.metadata.layout import FORWARDED, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create

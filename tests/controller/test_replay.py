@@ -12,17 +12,17 @@ import pytest
 
 from signalbox.controller import records as rec
 from signalbox.controller.context import ControllerContext, ReplicaOfTopic
-from signalbox.controller.loading import load_context
 from signalbox.controller.records import Record
 from signalbox.controller.replay import _REPLAY, replay
-from signalbox.metadata.acl_entries import ACL_FOLDERS, decode_acls, encode_acls
-from signalbox.metadata.delegation_token import TOKEN_FOLDERS
+from signalbox.controller.store.loading import load_context
+from signalbox.metadata.entries.acl_entries import ACL_FOLDERS, decode_acls, encode_acls
+from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS
+from signalbox.metadata.entries.partition_state import PartitionState
+from signalbox.metadata.entries.producer_id_block import ProducerIdBlock
+from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from signalbox.metadata.layout import create_roots
-from signalbox.metadata.partition_state import PartitionState
-from signalbox.metadata.producer_id_block import ProducerIdBlock
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, VersionConflict, Write
-from signalbox.metadata.topic_assignment import TopicAssignment
 from signalbox.security.acl import (
     AccessControlEntry,
     AclOperation,

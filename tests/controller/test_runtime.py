@@ -14,10 +14,14 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import Histogram
+from signalbox.controller.entities.token_control import TokenRequest
 from signalbox.controller.runtime import Controller, Dependencies
-from signalbox.controller.token_control import TokenRequest
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.isr_change import announce_isr_changes
+from signalbox.metadata.entries.isr_change import announce_isr_changes
+from signalbox.metadata.entries.log_dir_event import report_log_dir_failure
+from signalbox.metadata.entries.partition_state import PartitionState, decode_partition_state
+from signalbox.metadata.entries.registration import VERSION_WITHOUT_FEATURES, RegisteredLogDir
+from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from signalbox.metadata.layout import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -32,12 +36,8 @@ from signalbox.metadata.layout import (
     partitions_path,
     topic_path,
 )
-from signalbox.metadata.log_dir_event import report_log_dir_failure
-from signalbox.metadata.partition_state import PartitionState, decode_partition_state
-from signalbox.metadata.registration import VERSION_WITHOUT_FEATURES, RegisteredLogDir
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, FencedOut, Operation, Write
-from signalbox.metadata.topic_assignment import TopicAssignment
 from signalbox.protocol import own_tags
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

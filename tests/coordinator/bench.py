@@ -12,7 +12,7 @@ from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.common.clock import ManualClock
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
-from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.coordinator.bench import Bench, BenchCall, settle, subscription
 
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.group.states import GroupState
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.protocol.error_table import Error
 
 GROUPS = ("g0", "g1")

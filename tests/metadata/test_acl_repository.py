@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encode_acls
 from signalbox.metadata.acl_repository import AclRepository
+from signalbox.metadata.entries.acl_entries import acl_path, change_path_and_data, encode_acls
 from signalbox.metadata.layout import ACL_CHANGE_PREFIX
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, MetadataStore, Operation, Write

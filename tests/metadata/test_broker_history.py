@@ -16,9 +16,9 @@ from signalbox.metadata.broker_history import (
     is_intact,
     lost_log_dir_epoch,
 )
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.registration import BrokerRegistration, RegisteredLogDir
 from signalbox.metadata.layout import broker_history_path
-from signalbox.metadata.registration import BrokerRegistration, RegisteredLogDir
 from signalbox.metadata.store.port import Entry
 
 pytestmark = pytest.mark.spec("D3")

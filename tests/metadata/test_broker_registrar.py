@@ -10,8 +10,8 @@ import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
 from signalbox.metadata.broker_registrar import BrokerIdTaken, BrokerRegistrar
+from signalbox.metadata.entries.registration import BrokerRegistration, RegisteredLogDir, decode_registration
 from signalbox.metadata.layout import broker_id_path, controller_id_path
-from signalbox.metadata.registration import BrokerRegistration, RegisteredLogDir, decode_registration
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Delete, Write
 from tests.metadata.participants import run_with_stores

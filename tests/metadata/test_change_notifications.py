@@ -15,7 +15,7 @@ from signalbox.metadata.change_notifications import (
     ChangeNotifications,
     Following,
 )
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Entry, StoreError
 

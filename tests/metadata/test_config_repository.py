@@ -6,7 +6,7 @@ import asyncio
 
 from signalbox.common.clock import ManualClock
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import encode_config_change, encode_configs
+from signalbox.metadata.entries.entity_config import encode_config_change, encode_configs
 from signalbox.metadata.layout import CONFIG_CHANGE_PREFIX, CONFIG_CHANGES
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, MetadataStore, Operation, Write

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.common.topic_config import TOPIC_CONFIG
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.metadata.effective_config import (
     BrokerLevels,
     ConfigSource,

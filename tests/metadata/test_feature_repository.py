@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures, encode_features
+from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeatures, encode_features
 from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.layout import FEATURE
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import broker_id_path
 from signalbox.metadata.peer_listeners import PeerListeners
-from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
 from tests.metadata.participants import run_with_stores

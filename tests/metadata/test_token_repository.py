@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.metadata.delegation_token import TOKEN_FOLDERS, encode_token
+from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS, encode_token
 from signalbox.metadata.layout import TOKEN_CHANGE_PREFIX, create_roots, token_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, MetadataStore, Operation, Write

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.metrics import Histogram, MetricName, NullMetrics
+from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.network.connection import Connection
 from signalbox.network.inbound_request import InboundRequest
-from signalbox.network.listener_security import ListenerSecurity, build_security
-from signalbox.network.listener_table import ListenerRow, ListenerTable, read_listener_table
-from signalbox.network.network_settings import NetworkSettings, read_network_settings
+from signalbox.network.listeners.listener_security import ListenerSecurity, build_security
+from signalbox.network.listeners.listener_table import ListenerRow, ListenerTable, read_listener_table
+from signalbox.network.listeners.network_settings import NetworkSettings, read_network_settings
 from signalbox.network.ports import FastPath, NetworkPorts
-from signalbox.network.socket_server import SocketServer
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import encode_request_header, encode_response_header
 from signalbox.security.principal import DefaultPrincipalBuilder, PrincipalBuilder

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from signalbox.common.config_table import format_value
+from signalbox.common.config.config_table import format_value
 from signalbox.network.config_rows import NETWORK_CONFIG, PREFIXED_KEYS
 
 

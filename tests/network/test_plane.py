@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.common.clock import ManualClock
 from signalbox.network.plane import CONTROL, CONTROLLER, DATA, IdleMeter, Plane
 

@@ -28,8 +28,8 @@ from signalbox.security.sasl.oauthbearer_messages import InitialResponse
 from signalbox.security.sasl.plain import PlainClientExchange
 from signalbox.security.sasl.scram import NoCredentials, ScramClientExchange
 from signalbox.security.sasl.scram_messages import ScramCredential, make_credential
+from tests.network.sasl.test_authentication import SASL, authenticate, handshake, log_in
 from tests.network.serving import Dialled, Served, serving
-from tests.network.test_authentication import SASL, authenticate, handshake, log_in
 from tests.security.issuer import Issuer, forged, key_file
 from tests.security.sasl.test_salts import KAFKAS
 

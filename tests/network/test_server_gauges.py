@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.network.listener_security import ListenerSecurity
+from signalbox.network.listeners.listener_security import ListenerSecurity
 from tests.network.serving import configured, serving
 from tests.waiting import until_true
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from signalbox.pipeline.engine import Engine, open_engine, start_engine
 from signalbox.pipeline.options import OptionError, RunOptions
 from signalbox.pipeline.profile import Profile, ProfileChoice
-from signalbox.pipeline.sink_rs import RsSink
-from signalbox.pipeline.sink_spark import SparkSink
+from signalbox.pipeline.sinks.sink_rs import RsSink
+from signalbox.pipeline.sinks.sink_spark import SparkSink
 
 
 def test_the_committer_is_deltas_own_where_its_jar_is(spark: SparkSession) -> None:

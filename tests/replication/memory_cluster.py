@@ -29,7 +29,7 @@ from signalbox.replication.partition import Partition
 from signalbox.replication.ports import OnResponse, TopicSettings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.storage.file_system import FileSystem, RealFileSystem
+from signalbox.storage.files.file_system import FileSystem, RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from tests.replication.manual_time import ManualIterations, ManualTimers

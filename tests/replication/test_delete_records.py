@@ -9,7 +9,7 @@ import pytest
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.replication.ports import TopicSettings
-from signalbox.replication.promise import Promise
+from signalbox.replication.waiting.promise import Promise
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 pytestmark = pytest.mark.spec("D1")

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.records.record_batch import decode_records
-from signalbox.replication import followed_partition
-from signalbox.replication.truncation import EpochLog, truncation_offset
+from signalbox.replication.follower import followed_partition
+from signalbox.replication.follower.truncation import EpochLog, truncation_offset
 from tests.replication.memory_cluster import TOPIC, MemoryCluster, PartitionRow
 
 pytestmark = pytest.mark.spec("D3")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import TOPIC_COUNTERS, measure_replicas
 from signalbox.storage.log_config import LogConfig

@@ -10,7 +10,7 @@ import pytest
 
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
-from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 
 TP = TopicPartition(TOPIC, 0)

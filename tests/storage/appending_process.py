@@ -6,7 +6,7 @@ import sys
 
 from signalbox.common.clock import SystemClock
 from signalbox.common.ids import ZERO_UUID
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from tests.storage.workbench import NOW_MS, TP, batch

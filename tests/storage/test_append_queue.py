@@ -8,7 +8,7 @@ import pytest
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import LogAppendInfo
-from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, records, reopened

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.leader_epochs import LeaderEpochs
 
 

@@ -17,10 +17,10 @@ from signalbox.protocol.records.batch_rules import COUNTED_COMPRESSED_BYTES
 from signalbox.protocol.records.record_errors import InvalidRecords
 from signalbox.protocol.records.validate import validate_batches
 from signalbox.storage.append_info import LogAppendInfo
-from signalbox.storage.batch_admission import batch_rules
-from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
+from signalbox.storage.validation.batch_admission import batch_rules
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
 from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, reopened
 

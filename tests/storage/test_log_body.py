@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.storage.background import Done, Work
-from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.background import Done, Work
+from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log_config import LogConfig
 from tests.storage.workbench import NOW_MS, TP, append, batch, new_log, offsets
 

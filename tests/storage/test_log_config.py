@@ -1,6 +1,6 @@
 import pytest
 
-from signalbox.common.topic_config import TOPIC_CONFIG
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.storage.log_config import LogConfig
 
 

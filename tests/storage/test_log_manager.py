@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.config.start_error import StartError
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
-from signalbox.common.start_error import StartError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_queue import OnWritten
-from signalbox.storage.faulty_file_system import FaultyFileSystem
+from signalbox.storage.directories.log_directory import LogDirectory, LogDirectoryLocked
+from signalbox.storage.directories.meta_properties import MetaPropertiesFault
+from signalbox.storage.files.faulty_file_system import FaultyFileSystem
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_directory import LogDirectory, LogDirectoryLocked
 from signalbox.storage.log_manager import LogManager
-from signalbox.storage.meta_properties import MetaPropertiesFault
 from tests.storage.workbench import NOW_MS, TOPIC_ID, TP, append, batch, offsets
 
 OTHER = TopicPartition("flights", 1)

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.storage.log_metrics import LogMetrics
 from tests.metric_values import metric_values
 from tests.storage.workbench import append, batch, new_log

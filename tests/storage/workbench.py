@@ -7,14 +7,14 @@ from pathlib import Path
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
-from signalbox.storage.background import InlineBackground
-from signalbox.storage.file_system import Buffer, FileSystem, RealFileSystem
+from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.files.background import InlineBackground
+from signalbox.storage.files.file_system import Buffer, FileSystem, RealFileSystem
+from signalbox.storage.files.open_files import OpenFiles
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_loader import LastRun, create_body, load_body
-from signalbox.storage.open_files import OpenFiles
-from signalbox.storage.segment import Disk
+from signalbox.storage.segments.segment import Disk
 
 NOW_MS = ManualClock().now_ms()
 TP = TopicPartition("flights", 0)

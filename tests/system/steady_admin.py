@@ -28,10 +28,10 @@ from confluent_kafka.admin import (
 from confluent_kafka.cimpl import NewTopic
 
 from signalbox.client import admin as own
-from signalbox.client.config_admin import ConfigChange
-from signalbox.client.config_admin import ConfigResource as OwnResource
+from signalbox.client.admin_apis.config_admin import ConfigChange
+from signalbox.client.admin_apis.config_admin import ConfigResource as OwnResource
+from signalbox.client.admin_apis.topic_admin import NewTopic as OwnNewTopic
 from signalbox.client.failures import ClientFailure
-from signalbox.client.topic_admin import NewTopic as OwnNewTopic
 from signalbox.protocol.config_resource import ConfigResourceType as OwnResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security import acl

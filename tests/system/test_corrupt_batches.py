@@ -15,9 +15,9 @@ from confluent_kafka.cimpl import NewTopic
 from tools.chaos.state_reader import StateReader
 from tools.chaos.stores import STORES
 
+from signalbox.metadata.entries.partition_state import PartitionState, decode_partition_state
 from signalbox.metadata.layout import partition_state_path
-from signalbox.metadata.partition_state import PartitionState, decode_partition_state
-from signalbox.storage.segment_scan import header_at
+from signalbox.storage.segments.segment_scan import header_at
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.wiring.scrubbing import INTERVAL_KEY
 from tests.system import provision

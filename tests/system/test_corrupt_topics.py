@@ -20,7 +20,7 @@ from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 from tools.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
 
-from signalbox.metadata.json_text import decode_json, encode_json
+from signalbox.metadata.entries.json_text import decode_json, encode_json
 from signalbox.metadata.layout import CONTROLLER, CONTROLLER_EPOCH, FEATURE, partition_state_path, topic_path
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import ApiKey

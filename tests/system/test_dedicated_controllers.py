@@ -24,9 +24,9 @@ from tools.chaos.state_reader import state_in_file, state_in_zookeeper
 
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import SystemClock
-from signalbox.controller.feature_control import UpgradeType
+from signalbox.controller.entities.feature_control import UpgradeType
+from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import BROKER_IDS, CONTROLLER, CONTROLLER_IDS, controller_id_path
-from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import API_TABLE, ApiKey

@@ -18,8 +18,8 @@ from tools.chaos.writers.one_writer import Written
 
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.metadata import layout
+from signalbox.metadata.entries.partition_state import decode_partition_state
 from signalbox.metadata.layout import ISR_CHANGE_PREFIX, partition_state_path
-from signalbox.metadata.partition_state import decode_partition_state
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from signalbox.cli.main import app
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
-from signalbox.storage.checkpoint_file import read_offsets
+from signalbox.storage.files.checkpoint_file import read_offsets
 from signalbox.testing.free_ports import neighbouring_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision

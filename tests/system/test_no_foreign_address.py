@@ -15,7 +15,7 @@ import pytest
 from tools.fuzz.any_request import TOPIC, AnyRequest, changes_the_cluster
 
 from signalbox.broker.routes import ROUTES
-from signalbox.metadata.controller_claim import decode_controller_epoch
+from signalbox.metadata.entries.controller_claim import decode_controller_epoch
 from signalbox.metadata.layout import CONTROLLER_EPOCH
 from signalbox.protocol.api_table import API_TABLE, ApiKey, ApiRow
 from signalbox.protocol.headers import encode_request_header

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer
 
 from signalbox.client.admin import AdminClient
 from signalbox.common.ids import TopicPartition
-from signalbox.storage.file_names import partition_of
+from signalbox.storage.files.file_names import partition_of
 from tests.system import provision
 from tests.system.loaded import PARTITIONS, TOPIC, LoadedCluster, loaded_cluster
 from tests.waiting import until

@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka import Producer
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.config_admin import ConfigChange, ConfigResource
-from signalbox.client.topic_admin import NewTopic
+from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
+from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.testing.cluster import Cluster

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from signalbox.client import admin as own
-from signalbox.client.config_admin import ConfigResource
+from signalbox.client.admin_apis.config_admin import ConfigResource
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.metadata import layout
 from signalbox.protocol.api_table import ApiKey

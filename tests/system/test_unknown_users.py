@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tools.chaos.state_reader import state_in_file
 
-from signalbox.metadata.json_text import decode_json
+from signalbox.metadata.entries.json_text import decode_json
 from signalbox.metadata.layout import SALT_SECRET
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest

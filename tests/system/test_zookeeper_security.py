@@ -15,7 +15,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_error import StartError
+from signalbox.common.config.start_error import StartError
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import Create
 from signalbox.testing.free_ports import free_ports

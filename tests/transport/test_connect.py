@@ -9,7 +9,7 @@ from signalbox.transport.connect import connect_data_channel
 from signalbox.transport.data_loop import DataLoop
 from tests.transport.loopback import Owner, framed, listening_socket
 from tests.transport.self_connecting import can_be_bound, dial_themselves
-from tests.transport.test_tls_session import contexts
+from tests.transport.tls.test_tls_session import contexts
 
 
 def test_a_plain_channel_talks() -> None:

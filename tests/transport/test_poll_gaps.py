@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.transport.poll_gaps import MeasuredLoop, PollGaps
 from tests.metric_values import metric_values
 

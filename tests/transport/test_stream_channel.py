@@ -15,9 +15,9 @@ from signalbox.common.limits import PAUSE_READING_BYTES
 from signalbox.transport.buffer_pool import BufferPool
 from signalbox.transport.data_channel import PEER_CLOSED
 from signalbox.transport.stream_channel import StreamChannel
-from signalbox.transport.tls_session import TlsSession
+from signalbox.transport.tls.tls_session import TlsSession
 from tests.transport.loopback import Owner, framed, until
-from tests.transport.test_tls_session import contexts
+from tests.transport.tls.test_tls_session import contexts
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

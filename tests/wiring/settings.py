@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.common.properties_file import Properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.wiring.configuration import NodeConfig, read_node_config
 
 VALUES = {

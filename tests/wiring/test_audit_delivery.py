@@ -11,8 +11,8 @@ import pytest
 
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.connection.node import parse_bootstrap_servers
 from signalbox.client.consumer import Consumer
-from signalbox.client.node import parse_bootstrap_servers
 from signalbox.common.audit_event import AUDIT_TOPIC, AuditEvent, AuditKind
 from signalbox.common.ids import TopicPartition
 from signalbox.testing.cluster import Cluster

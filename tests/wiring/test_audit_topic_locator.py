@@ -7,7 +7,7 @@ import asyncio
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from signalbox.network.network_settings import read_network_settings
+from signalbox.network.listeners.network_settings import read_network_settings
 from signalbox.protocol.error_table import Error
 from signalbox.wiring.audit_topic_locator import AuditTopicLocator
 from signalbox.wiring.peer_security import PeerSecurity

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.properties_file import parse_properties
-from signalbox.network.listener_security import read_jaas_file
-from signalbox.network.network_settings import read_network_settings
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.properties_file import parse_properties
+from signalbox.network.listeners.listener_security import read_jaas_file
+from signalbox.network.listeners.network_settings import read_network_settings
 from signalbox.security.oauth.claims import TokenRules
 from signalbox.security.oauth.key_set import KeySet, parse_key_set
 from signalbox.security.oauth.signed import SignedTokenValidator

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.client.api_ranges import ApiRanges
+from signalbox.client.connection.api_ranges import ApiRanges
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from signalbox.common.properties_file import Properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.wiring.configuration import read_node_config
 
 _NODE = {"node.id": "1", "signalbox.metadata.store": "sqlite:/tmp/signalbox-never-opened.db"}

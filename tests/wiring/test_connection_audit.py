@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 
-from signalbox.broker.audit_rollups import AuditRollups
-from signalbox.broker.client_software import ClientSoftware
+from signalbox.broker.audit.audit_rollups import AuditRollups
+from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.common.metrics import NullMetrics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.common.clock import SystemClock
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries

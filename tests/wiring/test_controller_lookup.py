@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from signalbox.client.client_security import sasl_login
-from signalbox.client.connection_settings import ConnectionSecurity
-from signalbox.metadata.controller_claim import encode_claim
+from signalbox.client.connection.client_security import sasl_login
+from signalbox.client.connection.connection_settings import ConnectionSecurity
+from signalbox.metadata.entries.controller_claim import encode_claim
 from signalbox.metadata.layout import CONTROLLER, broker_id_path, controller_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Write

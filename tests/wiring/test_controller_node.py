@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.properties_file import Properties
-from signalbox.common.start_error import StartError
-from signalbox.metadata.feature_levels import encode_features
+from signalbox.common.config.properties_file import Properties
+from signalbox.common.config.start_error import StartError
+from signalbox.metadata.entries.feature_levels import encode_features
+from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.layout import (
     BROKER_IDS,
     CONTROLLER_IDS,
@@ -20,7 +21,6 @@ from signalbox.metadata.layout import (
     controller_id_path,
     create_roots,
 )
-from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.store.port import Create, Write
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import ApiKey

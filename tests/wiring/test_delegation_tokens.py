@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from signalbox.common.clock import ManualClock
-from signalbox.metadata.delegation_token import encode_token
+from signalbox.metadata.entries.delegation_token import encode_token
 from signalbox.metadata.layout import token_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete

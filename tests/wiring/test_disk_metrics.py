@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.wiring.disk_metrics import measure_disks
 from tests.metric_values import metric_values
 

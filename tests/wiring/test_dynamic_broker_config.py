@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.common.config_table import Value
+from signalbox.common.config.config_table import Value
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import encode_configs
+from signalbox.metadata.entries.entity_config import encode_configs
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete, Write

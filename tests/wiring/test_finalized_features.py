@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.common.start_error import StartError
+from signalbox.common.config.start_error import StartError
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.feature_levels import FinalizedFeatures, encode_features
+from signalbox.metadata.entries.feature_levels import FinalizedFeatures, encode_features
 from signalbox.metadata.layout import FEATURE
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.broker.topic_creation import InternalTopicSettings
+from signalbox.broker.topics.topic_creation import InternalTopicSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.wiring.internal_topic_settings import audit_topic_configs, creation_settings
 from tests.wiring.settings import config_of

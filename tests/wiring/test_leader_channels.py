@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.client.failures import Misrouted
-from signalbox.client.replica_channel import ReplicaChannel
+from signalbox.client.inter_broker.replica_channel import ReplicaChannel
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.leader_channels import LeaderConnector
 

@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 from signalbox.common.clock import ManualClock
+from signalbox.metadata.entries.log_dir_event import decode_log_dir_event
 from signalbox.metadata.layout import LOG_DIR_EVENTS, create_roots
-from signalbox.metadata.log_dir_event import decode_log_dir_event
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
 from signalbox.wiring.log_dir_failures import LogDirFailures
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_error import StartError
+from signalbox.common.config.start_error import StartError
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import check_store, open_store

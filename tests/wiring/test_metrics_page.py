@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.ports import TaskScheduler
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
 from signalbox.common.metrics import MetricName
-from signalbox.common.start_error import StartError
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.metrics_page import MetricsPage
-from tests.storage.test_spare_descriptors import none_left
+from tests.storage.files.test_spare_descriptors import none_left
 from tests.waiting import until_true
 from tests.wiring.test_metrics_text import parsed
 
@@ -221,7 +221,11 @@ def test_without_descriptors_new_connections_wait_and_the_log_is_not_flooded(cap
                 await until_true(lambda: "Connections of brokers wait" in caplog.text)
                 await asyncio.sleep(0.2)
                 # Other code in this process may free a descriptor meanwhile: that is logged, too.
-                lines = [record.levelno for record in caplog.records if record.name == "signalbox.network.descriptors"]
+                lines = [
+                    record.levelno
+                    for record in caplog.records
+                    if record.name == "signalbox.network.acceptors.descriptors"
+                ]
             assert lines.count(logging.WARNING) == lines.count(logging.INFO) + 1
             waiting.setblocking(False)
             assert (await asyncio.get_running_loop().sock_recv(waiting, 100)).startswith(b"HTTP/1.1 200")

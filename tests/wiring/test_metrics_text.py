@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from signalbox.broker.metric_registry import Kind, MetricRegistry
+from signalbox.broker.metrics.metric_registry import Kind, MetricRegistry
 from signalbox.common.metrics import MetricName
 from signalbox.wiring.metrics_text import prometheus_names, prometheus_type, render
 

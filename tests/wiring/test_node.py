@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.topic_admin import NewTopic
+from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.common.clock import SystemClock
+from signalbox.common.config.properties_file import Properties
+from signalbox.common.config.start_error import StartError
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.common.properties_file import Properties
-from signalbox.common.start_error import StartError
+from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import broker_id_path, create_roots
-from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.error_table import KafkaError

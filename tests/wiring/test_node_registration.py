@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.metadata.feature_levels import SUPPORTED_FEATURES
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
 from signalbox.wiring.node_registration import broker_registration, controller_registration
 from tests.wiring.settings import VALUES, config_of, controller_config_of

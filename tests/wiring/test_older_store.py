@@ -13,10 +13,10 @@ from confluent_kafka.cimpl import NewTopic
 from typer.testing import CliRunner, Result
 
 from signalbox.cli.main import app
+from signalbox.common.config.start_error import StartError
 from signalbox.common.ids import uuid_text
-from signalbox.common.start_error import StartError
+from signalbox.metadata.entries.producer_id_block import IDS_SKIPPED, decode_producer_id_block
 from signalbox.metadata.layout import PRODUCER_ID_BLOCK
-from signalbox.metadata.producer_id_block import IDS_SKIPPED, decode_producer_id_block
 from signalbox.testing.cluster import Cluster
 
 BROKERS = (1, 2)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.client.connection_settings import PLAINTEXT
+from signalbox.client.connection.connection_settings import PLAINTEXT
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.network.network_settings import read_network_settings
+from signalbox.network.listeners.network_settings import read_network_settings
 from signalbox.wiring.outbound import connection_settings, outbound_security, own_mechanism_faults
 
 PREFIX = "listener.name.replication."

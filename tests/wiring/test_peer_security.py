@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from signalbox.client.connection_settings import PLAINTEXT, ConnectionSettings
+from signalbox.client.connection.connection_settings import PLAINTEXT, ConnectionSettings
+from signalbox.client.connection.node import Address
+from signalbox.client.connection.session_end import login_ready
 from signalbox.client.failures import ConnectFailed
-from signalbox.client.node import Address
-from signalbox.client.session_end import login_ready
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.network.network_settings import read_network_settings
+from signalbox.network.listeners.network_settings import read_network_settings
 from signalbox.wiring.peer_security import PeerSecurity
 
 JAAS = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.network.network_settings import NetworkSettings, read_network_settings
+from signalbox.network.listeners.network_settings import NetworkSettings, read_network_settings
 from signalbox.security.principal import (
     AuthenticationEvidence,
     DefaultPrincipalBuilder,

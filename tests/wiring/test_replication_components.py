@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.config_admin import ConfigChange, ConfigResource
+from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.common.clock import SystemClock
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.topic_admin import NewTopic
+from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.common.clock import SystemClock
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.entity_config import Configs, decode_configs
+from signalbox.metadata.entries.entity_config import Configs, decode_configs
 from signalbox.metadata.image import MetadataImage
 from signalbox.metadata.metadata_change_log import decode_shared_changes
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
@@ -30,7 +30,7 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.replication.stored_isr import StoredIsr
+from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.policies import Policies
 from signalbox.wiring.rolling_upgrade import (

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.storage.background import InlineBackground, ThreadBackground
-from signalbox.storage.log_scrub import LogScrub, Piece
+from signalbox.storage.files.background import InlineBackground, ThreadBackground
+from signalbox.storage.validation.log_scrub import LogScrub, Piece
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.scrubbing import INTERVAL_KEY, RATE_KEY, Scrubbing
-from tests.storage.test_log_scrub import filled, flip
+from tests.storage.validation.test_log_scrub import filled, flip
 from tests.waiting import until_true
 
 DAY_S = 86_400.0

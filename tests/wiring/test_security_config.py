@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.common.config.properties_file import Properties
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.common.properties_file import Properties
 from signalbox.wiring.check.config_check import check_node_config
 from signalbox.wiring.security_config import ConfigRejected, read_security_config
 from tests.wiring.settings import OF_CONTROLLER, VALUES, config_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.start_error import StartError
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.serve import load_config, main
 from tests.wiring.settings import VALUES

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_error import StartError
-from signalbox.controller.claim import try_to_claim
-from signalbox.metadata.cluster_id import read_cluster_id
-from signalbox.metadata.entity_config import decode_configs, encode_configs
+from signalbox.common.config.start_error import StartError
+from signalbox.controller.election.claim import try_to_claim
+from signalbox.metadata.entries.cluster_id import read_cluster_id
+from signalbox.metadata.entries.entity_config import decode_configs, encode_configs
 from signalbox.metadata.layout import CONTROLLER
 from signalbox.metadata.store.port import Create, MetadataStore, Write
 from signalbox.security.sasl.scram_argument import ScramArgument

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.common.start_error import StartError
+from signalbox.common.config.start_error import StartError
 from signalbox.metadata.layout import CONTROLLER_EPOCH, STORE_INCARNATION, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Fence, Operation, OperationResult, StoreFull, Write
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.directories.store_position_file import read_store_position
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_manager import LogManager
-from signalbox.storage.store_position_file import read_store_position
 from signalbox.wiring.store_guard import StoreGuard
 from tests.waiting import until_true
 from tests.wiring.settings import config_of

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.start_error import StartError
-from signalbox.metadata.cluster_id import read_or_create_cluster_id
+from signalbox.common.config.start_error import StartError
+from signalbox.metadata.backup.store_copy import CopyRejected
+from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
-from signalbox.metadata.store_copy import CopyRejected
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import open_store
 from signalbox.wiring.store_tools import back_up, copy, restore

@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.common.clock import ManualClock
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import encode_configs
+from signalbox.metadata.entries.entity_config import encode_configs
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete
 from signalbox.security.sasl.salts import Salts

@@ -13,7 +13,7 @@ from signalbox.metadata.image import MetadataImage, TopicImage
 from signalbox.metadata.layout import create_roots, topic_path
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from signalbox.wiring.topics_without_entry import log_topics_without_entry

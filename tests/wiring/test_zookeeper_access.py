@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.common.config_table import Value
+from signalbox.common.config.config_table import Value
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.zookeeper_access import access_faults, zookeeper_access
 

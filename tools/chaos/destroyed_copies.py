@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from signalbox.common.ids import TopicPartition
-from signalbox.storage.checkpoint_file import read_offsets
-from signalbox.storage.file_names import HIGH_WATERMARK_FILE
+from signalbox.storage.files.checkpoint_file import read_offsets
+from signalbox.storage.files.file_names import HIGH_WATERMARK_FILE
 from tools.chaos.destroyed_topics import TOPIC_PREFIX, DestroyedTopic
 from tools.chaos.directory_faults import truncate
 from tools.chaos.faults import Act, ClusterUnhealthy

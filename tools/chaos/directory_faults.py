@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 from signalbox.common.ids import TopicPartition
-from signalbox.storage.file_names import LOG_SUFFIX, partition_of
+from signalbox.storage.files.file_names import LOG_SUFFIX, partition_of
 from tools.chaos.faults import Act
 from tools.chaos.plan import Kind
 from tools.chaos.power import Power

@@ -15,8 +15,8 @@ from pathlib import Path
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.records.batch_header import iter_batch_headers
-from signalbox.storage.checkpoint_file import read_offsets
-from signalbox.storage.file_names import HIGH_WATERMARK_FILE, LOG_SUFFIX, offset_name, offsets_in, partition_of
+from signalbox.storage.files.checkpoint_file import read_offsets
+from signalbox.storage.files.file_names import HIGH_WATERMARK_FILE, LOG_SUFFIX, offset_name, offsets_in, partition_of
 
 
 @dataclass(frozen=True, slots=True)

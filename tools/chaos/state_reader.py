@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from signalbox.metadata import layout
-from signalbox.metadata.controller_claim import decode_claim, decode_controller_epoch
-from signalbox.metadata.entity_config import Configs, decode_configs
-from signalbox.metadata.partition_state import decode_partition_state
+from signalbox.metadata.entries.controller_claim import decode_claim, decode_controller_epoch
+from signalbox.metadata.entries.entity_config import Configs, decode_configs
+from signalbox.metadata.entries.partition_state import decode_partition_state
+from signalbox.metadata.entries.topic_assignment import decode_topic_assignment
 from signalbox.metadata.store.port import Entry
 from signalbox.metadata.store.sqlite.database import Database
-from signalbox.metadata.topic_assignment import decode_topic_assignment
 
 NO_BROKER = -1
 

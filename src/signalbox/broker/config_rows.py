@@ -4,8 +4,8 @@ defaults where Kafka has them; the keys that begin with `signalbox.` are Signalb
 
 from __future__ import annotations
 
-from signalbox.broker.version_ceilings import reject_ceilings
-from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least, between
+from signalbox.broker.forwarding.version_ceilings import reject_ceilings
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least, between
 from signalbox.common.inter_broker_protocol import is_inter_broker_protocol
 
 _B, _S, _I, _L, _SHORT, _LIST, _CLASS, _PASSWORD = (

@@ -36,7 +36,7 @@ _NO_ENTRY: dict[TopicPartition, int] = {}
 
 
 class StoredEpochs(Protocol):
-    """Implemented by `metadata/stored_epochs.py`. None: the store has no epoch to compare with."""
+    """Implemented by `metadata/backup/stored_epochs.py`. None: the store has no epoch to compare with."""
 
     async def controller_epoch(self) -> int | None: ...
 

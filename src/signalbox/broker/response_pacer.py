@@ -15,7 +15,7 @@ from signalbox.broker.error_responses import failure
 from signalbox.broker.ports import TaskScheduler
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.promise import Promise
+from signalbox.replication.waiting.promise import Promise
 
 log = logging.getLogger(__name__)
 

@@ -27,8 +27,8 @@ from signalbox.broker.api_request import (
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.in_slices import in_slices
 from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver, TaskScheduler
+from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.broker.routes import Disposition, Route, RouteTable
-from signalbox.broker.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
@@ -37,7 +37,7 @@ from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.message import Message
-from signalbox.replication.promise import Promise
+from signalbox.replication.waiting.promise import Promise
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from signalbox.broker.api_request import Handler
-from signalbox.broker.version_ceilings import NO_CEILINGS, VersionCeilings
+from signalbox.broker.forwarding.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.schema import NEWEST
 

@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, report, say, show
-from signalbox.client.acl_admin import text_of
+from signalbox.client.admin_apis.acl_admin import text_of
 from signalbox.security.acl import (
     CLUSTER_NAME,
     AccessControlEntry,

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, show
-from signalbox.client.config_admin import ConfigChange, ConfigResource
+from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 
 app = typer.Typer(help="Configs of topics and brokers: describe, set.", no_args_is_help=True)

@@ -18,11 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from signalbox.client.admin import AdminClient
-from signalbox.client.admin_call import AdminResult
+from signalbox.client.admin_apis.admin_call import AdminResult
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ClientFailure
-from signalbox.common.properties_file import parse_properties
+from signalbox.common.config.properties_file import parse_properties
 from signalbox.protocol.error_table import KafkaError
 
 T = TypeVar("T")

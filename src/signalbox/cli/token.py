@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, say, show
-from signalbox.client.token_admin import TokenDescription
+from signalbox.client.admin_apis.token_admin import TokenDescription
 
 app = typer.Typer(help="Delegation tokens: create, renew, expire, describe.", no_args_is_help=True)
 

@@ -10,9 +10,9 @@ from rich.table import Table
 
 from signalbox.cli.connect import DEFAULT_BOOTSTRAP, Bootstrap, ask, fail, pairs, report, say, show
 from signalbox.client.admin import AdminClient
-from signalbox.client.admin_call import AdminResult
-from signalbox.client.metadata_view import TopicView
-from signalbox.client.topic_admin import NewTopic
+from signalbox.client.admin_apis.admin_call import AdminResult
+from signalbox.client.admin_apis.topic_admin import NewTopic
+from signalbox.client.cluster.metadata_view import TopicView
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from signalbox.client.acl_admin import AclAdmin
+from signalbox.client.admin_apis.acl_admin import AclAdmin
+from signalbox.client.admin_apis.cluster_admin import ClusterAdmin
+from signalbox.client.admin_apis.config_admin import ConfigAdmin
+from signalbox.client.admin_apis.group_admin import GroupAdmin
+from signalbox.client.admin_apis.offset_admin import OffsetAdmin
+from signalbox.client.admin_apis.partition_admin import PartitionAdmin
+from signalbox.client.admin_apis.token_admin import TokenAdmin
+from signalbox.client.admin_apis.topic_admin import TopicAdmin
+from signalbox.client.admin_apis.user_admin import UserAdmin
 from signalbox.client.client_settings import ClientSettings
-from signalbox.client.cluster_admin import ClusterAdmin
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.config_admin import ConfigAdmin
-from signalbox.client.group_admin import GroupAdmin
-from signalbox.client.offset_admin import OffsetAdmin
-from signalbox.client.partition_admin import PartitionAdmin
-from signalbox.client.token_admin import TokenAdmin
-from signalbox.client.topic_admin import TopicAdmin
-from signalbox.client.user_admin import UserAdmin
 
 
 class AdminClient(

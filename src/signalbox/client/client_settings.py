@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from signalbox.client.client_security import security_of
+from signalbox.client.cluster.rebootstrap import RecoveryPolicy
 from signalbox.client.config_rows import CLIENT_CONFIG
-from signalbox.client.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings
+from signalbox.client.connection.client_security import security_of
+from signalbox.client.connection.connection_settings import PLAINTEXT, ConnectionSecurity, ConnectionSettings
+from signalbox.client.connection.node import Address, parse_bootstrap_servers
 from signalbox.client.failures import ConfigRejected
-from signalbox.client.node import Address, parse_bootstrap_servers
-from signalbox.client.rebootstrap import RecoveryPolicy
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.old_keys import current_name
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.old_keys import current_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ClientSettings:
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> ClientSettings:
         """Settings from Kafka's keys. ConfigRejected lists every fault at once; unknown keys are ignored, old names
-        of keys are read (`common/old_keys.py`)."""
+        of keys are read (`common/config/old_keys.py`)."""
         properties = {current_name(key): value for key, value in properties.items()}
         values, faults = CLIENT_CONFIG.read(properties)
         if not properties.get("bootstrap.servers"):

@@ -14,6 +14,9 @@ import asyncio
 from typing import Any
 
 from signalbox.client.client_settings import ClientSettings
+from signalbox.client.cluster.metadata_updater import MetadataUpdater
+from signalbox.client.cluster.metadata_view import MetadataView, TopicView
+from signalbox.client.connection.node import Node, Purpose
 from signalbox.client.failures import (
     ClientFailure,
     ConnectFailed,
@@ -23,10 +26,7 @@ from signalbox.client.failures import (
     NoUsableNode,
     WrongCluster,
 )
-from signalbox.client.metadata_updater import MetadataUpdater
-from signalbox.client.metadata_view import MetadataView, TopicView
-from signalbox.client.node import Node, Purpose
-from signalbox.client.route_report import RouteReport, report_routes
+from signalbox.client.route_probe.route_report import RouteReport, report_routes
 from signalbox.common.backoff import backoff_after
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from signalbox.client.admin_apis.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.connection.node import Purpose
 from signalbox.client.failures import ClientFailure
 from signalbox.client.fetch_exchange import fetch_request, rows_by_partition
-from signalbox.client.node import Purpose
-from signalbox.client.offset_admin import EARLIEST, LATEST, OffsetAdmin
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import check_crc, iter_batch_headers

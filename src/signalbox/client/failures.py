@@ -6,7 +6,7 @@ may be retried, at another node or later. Errors in a broker's response are rais
 
 from __future__ import annotations
 
-from signalbox.client.node import Address, Identity
+from signalbox.client.connection.node import Address, Identity
 
 
 class ClientFailure(Exception):

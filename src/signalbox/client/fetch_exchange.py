@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from signalbox.client.metadata_view import MetadataView
+from signalbox.client.cluster.metadata_view import MetadataView
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest

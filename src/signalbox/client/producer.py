@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.failures import ChannelClosed
-from signalbox.client.partitioner import StickyPartitioner, partition_for_key
-from signalbox.client.produce_sender import ProduceSender
-from signalbox.client.producer_batch import PartitionQueue, ProducerBatch, RecordMetadata, size_of
+from signalbox.client.sender.partitioner import StickyPartitioner, partition_for_key
+from signalbox.client.sender.produce_sender import ProduceSender
+from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, RecordMetadata, size_of
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record

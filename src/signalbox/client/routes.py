@@ -12,12 +12,12 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import replace
 
-from signalbox.client.connection import ClientConnection, connect
-from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.dialling import resolve
+from signalbox.client.connection.connection import ClientConnection, connect
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.dialling import resolve
+from signalbox.client.connection.node import Address, Identity, Node
 from signalbox.client.failures import AuthenticationRejected, ClientFailure, ConnectFailed, Misrouted, PeerBroke
-from signalbox.client.node import Address, Identity, Node
-from signalbox.client.route_evidence import Grade, RouteEvidence, RouteStatus
+from signalbox.client.route_probe.route_evidence import Grade, RouteEvidence, RouteStatus
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from signalbox.common.config_table import Value
+from signalbox.common.config.config_table import Value
 
 INTER_BROKER_PROTOCOL_KEY = "inter.broker.protocol.version"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least
 
 CONTROLLER_CONFIG = ConfigTable(
     (

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
-from signalbox.controller.corrupt_entries import TopicCorruption
+from signalbox.controller.store.corrupt_entries import TopicCorruption
 from signalbox.metadata.broker_history import BrokerHistory
-from signalbox.metadata.entity_config import Configs
-from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures, LevelRanges
-from signalbox.metadata.partition_state import PartitionState
-from signalbox.metadata.producer_id_block import ProducerIdBlock
-from signalbox.metadata.registration import BrokerRegistration
-from signalbox.metadata.topic_assignment import ReplicaAssignment, TopicAssignment
+from signalbox.metadata.entries.entity_config import Configs
+from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeatures, LevelRanges
+from signalbox.metadata.entries.partition_state import PartitionState
+from signalbox.metadata.entries.producer_id_block import ProducerIdBlock
+from signalbox.metadata.entries.registration import BrokerRegistration
+from signalbox.metadata.entries.topic_assignment import ReplicaAssignment, TopicAssignment
 from signalbox.security.acl import AccessControlEntry, ResourcePattern
 from signalbox.security.delegation_token import DelegationToken
 

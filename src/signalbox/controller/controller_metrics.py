@@ -13,8 +13,8 @@ from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import MetricName, Metrics
 from signalbox.controller.context import ControllerContext
-from signalbox.controller.log_comparison import is_waiting
-from signalbox.controller.partition_control import is_offline
+from signalbox.controller.partitions.log_comparison import is_waiting
+from signalbox.controller.partitions.partition_control import is_offline
 
 _GROUP = "kafka.controller"
 _OWN_GROUP = "signalbox.controller"

@@ -6,26 +6,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.controller.acl_control import create_acls, delete_acls
-from signalbox.controller.alter_partition import alter_partition
-from signalbox.controller.config_control import alter_configs, incremental_alter_configs
+from signalbox.controller.brokers.controlled_shutdown import controlled_shutdown
 from signalbox.controller.context import ControllerContext
-from signalbox.controller.controlled_shutdown import controlled_shutdown
 from signalbox.controller.decision import Decision, Inputs
-from signalbox.controller.election_control import elect_leaders
-from signalbox.controller.feature_control import update_features
-from signalbox.controller.partition_creation import create_partitions
-from signalbox.controller.producer_ids import allocate_producer_ids
-from signalbox.controller.quota_control import alter_client_quotas
-from signalbox.controller.reassignment_control import alter_partition_reassignments, list_partition_reassignments
-from signalbox.controller.scram_control import alter_user_scram_credentials
-from signalbox.controller.token_control import (
+from signalbox.controller.entities.acl_control import create_acls, delete_acls
+from signalbox.controller.entities.config_control import alter_configs, incremental_alter_configs
+from signalbox.controller.entities.feature_control import update_features
+from signalbox.controller.entities.producer_ids import allocate_producer_ids
+from signalbox.controller.entities.quota_control import alter_client_quotas
+from signalbox.controller.entities.scram_control import alter_user_scram_credentials
+from signalbox.controller.entities.token_control import (
     create_delegation_token,
     expire_delegation_token,
     renew_delegation_token,
 )
-from signalbox.controller.topic_control import create_topics
-from signalbox.controller.topic_deletion import delete_topics
+from signalbox.controller.partitions.alter_partition import alter_partition
+from signalbox.controller.partitions.election_control import elect_leaders
+from signalbox.controller.partitions.reassignment_control import (
+    alter_partition_reassignments,
+    list_partition_reassignments,
+)
+from signalbox.controller.topics.partition_creation import create_partitions
+from signalbox.controller.topics.topic_control import create_topics
+from signalbox.controller.topics.topic_deletion import delete_topics
 from signalbox.protocol.api_table import ApiKey
 
 Decide = Callable[[ControllerContext, Inputs, Any], Decision]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.controller.token_control import rejected_creation, rejected_expiry, rejected_renewal
+from signalbox.controller.entities.token_control import rejected_creation, rejected_expiry, rejected_renewal
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_builders import FailedRequest, top_level
 from signalbox.protocol.error_builders.changes import BUILDERS

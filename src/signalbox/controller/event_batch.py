@@ -16,11 +16,11 @@ from typing import Protocol, TypeVar
 
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.controller.context import ControllerContext
-from signalbox.controller.control_batch import ControlBatch
+from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
-from signalbox.controller.leader_writes import PartitionStateConflict, state_conflict_of
+from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
+from signalbox.controller.partitions.leader_writes import PartitionStateConflict, state_conflict_of
 from signalbox.controller.replay import replay
-from signalbox.controller.shared_commit import ConcurrentMetadataUpdate, commit_shared
 from signalbox.metadata import layout
 from signalbox.metadata.metadata_change_log import MetadataChangeLog, is_shared
 from signalbox.metadata.store.port import (

@@ -21,7 +21,7 @@ from signalbox.common.limits import MAX_FORWARDED_RESPONSE_BYTES
 from signalbox.controller.context import ControllerContext, StoredResponse
 from signalbox.controller.decision import Decision
 from signalbox.controller.records import ForwardedResponsesRemoved, ForwardedResponseStored
-from signalbox.metadata.json_text import decode_json, encode_json
+from signalbox.metadata.entries.json_text import decode_json, encode_json
 from signalbox.metadata.layout import FORWARDED
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.api_table import API_TABLE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision, Inputs
-from signalbox.controller.preferred_leaders import rebalance_leaders
-from signalbox.controller.reassignment import finish_moves
-from signalbox.controller.removed_replicas import delete_removed_replicas
-from signalbox.controller.topic_deletion import retry_replica_deletions
+from signalbox.controller.partitions.preferred_leaders import rebalance_leaders
+from signalbox.controller.partitions.reassignment import finish_moves
+from signalbox.controller.partitions.removed_replicas import delete_removed_replicas
+from signalbox.controller.topics.topic_deletion import retry_replica_deletions
 
 
 def housekeeping(context: ControllerContext, inputs: Inputs) -> Decision:

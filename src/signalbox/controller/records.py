@@ -19,11 +19,11 @@ from signalbox.controller.context import (
     StoredResponse,
 )
 from signalbox.metadata.broker_history import BrokerHistory
-from signalbox.metadata.entity_config import Configs
-from signalbox.metadata.feature_levels import LevelRanges, Levels
-from signalbox.metadata.partition_state import PartitionState
-from signalbox.metadata.producer_id_block import ProducerIdBlock
-from signalbox.metadata.topic_assignment import TopicAssignment
+from signalbox.metadata.entries.entity_config import Configs
+from signalbox.metadata.entries.feature_levels import LevelRanges, Levels
+from signalbox.metadata.entries.partition_state import PartitionState
+from signalbox.metadata.entries.producer_id_block import ProducerIdBlock
+from signalbox.metadata.entries.topic_assignment import TopicAssignment
 from signalbox.security.acl import AccessControlEntry, ResourcePattern
 from signalbox.security.delegation_token import DelegationToken
 

@@ -20,14 +20,14 @@ from signalbox.controller.context import (
     StoredAcls,
     collision_name,
 )
-from signalbox.controller.replicas_to_delete import replicas_to_delete
-from signalbox.controller.unknown_entries import below
+from signalbox.controller.store.unknown_entries import below
+from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
 from signalbox.metadata import layout
-from signalbox.metadata.acl_entries import acl_path, change_path_and_data, encode_acls
-from signalbox.metadata.delegation_token import encode_token
-from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
-from signalbox.metadata.feature_levels import UNKNOWN_EPOCH, FinalizedFeatures, encode_features
-from signalbox.metadata.partition_state import NO_LEADER, PartitionState
+from signalbox.metadata.entries.acl_entries import acl_path, change_path_and_data, encode_acls
+from signalbox.metadata.entries.delegation_token import encode_token
+from signalbox.metadata.entries.entity_config import Configs, encode_config_change, encode_configs
+from signalbox.metadata.entries.feature_levels import UNKNOWN_EPOCH, FinalizedFeatures, encode_features
+from signalbox.metadata.entries.partition_state import NO_LEADER, PartitionState
 from signalbox.metadata.store.port import Create, Delete, Operation, Write
 
 # The entries of these are deleted when they have no configs; topics and brokers keep their entry.

@@ -26,33 +26,33 @@ from signalbox.common.forwarding_id import ForwardingId
 from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import NOT_RECORDED, Histogram
 from signalbox.common.transition_log import TransitionLog
-from signalbox.controller.broker_restarts import waited_long_enough
-from signalbox.controller.change_log import log_changes
-from signalbox.controller.claim import Claim, still_holds, try_to_claim
+from signalbox.controller.brokers.broker_restarts import waited_long_enough
+from signalbox.controller.brokers.change_log import log_changes
+from signalbox.controller.brokers.failure_detector import FailureDetector
 from signalbox.controller.context import ControllerContext, LiveBroker
-from signalbox.controller.control_answers import follow_ups
-from signalbox.controller.control_targets import ControlTargets
+from signalbox.controller.control_requests.control_answers import follow_ups
+from signalbox.controller.control_requests.control_targets import ControlTargets
 from signalbox.controller.decision import Decision, Inputs
 from signalbox.controller.decision_queue import MAX_HELD, DecisionQueue
+from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate
 from signalbox.controller.dispatch import DECISIONS
+from signalbox.controller.election.claim import Claim, still_holds, try_to_claim
+from signalbox.controller.election.failover import take_over
+from signalbox.controller.entities.token_control import expire_tokens
 from signalbox.controller.error_responses import reject
 from signalbox.controller.event_batch import ControllerEvent, EventBatch
 from signalbox.controller.event_completion import complete_event
-from signalbox.controller.failover import take_over
-from signalbox.controller.failure_detector import FailureDetector
 from signalbox.controller.forwarded_response import ForwardedRequest, decided_once
 from signalbox.controller.housekeeping import housekeeping
-from signalbox.controller.leader_writes import PartitionStateConflict
-from signalbox.controller.loading import load_context
-from signalbox.controller.log_comparison import by_offline_reason, some_partitions
+from signalbox.controller.partitions.leader_writes import PartitionStateConflict
+from signalbox.controller.partitions.log_comparison import by_offline_reason, some_partitions
 from signalbox.controller.ports import BrokerChannels, BrokerProbe, Requester
-from signalbox.controller.shared_commit import ConcurrentMetadataUpdate
-from signalbox.controller.store_events import StoreEvents
-from signalbox.controller.store_watcher import StoreWatcher
-from signalbox.controller.token_control import expire_tokens
+from signalbox.controller.store.loading import load_context
+from signalbox.controller.store.store_events import StoreEvents
+from signalbox.controller.store.store_watcher import StoreWatcher
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.delegation_token import TOKEN_FOLDERS
+from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS
 from signalbox.metadata.store.port import FencedOut, MetadataStore, SessionLost, StoreError, StoreFull
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from signalbox.common.config_table import ConfigTable
-from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, LevelRanges
+from signalbox.common.config.config_table import ConfigTable
+from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES, LevelRanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

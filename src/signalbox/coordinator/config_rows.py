@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least, between
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Value, at_least, between
 
 _INT_MAX = 2**31 - 1
 _I, _L = ConfigType.INT, ConfigType.LONG

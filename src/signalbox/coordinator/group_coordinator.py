@@ -12,9 +12,9 @@ from typing import TypeAlias, TypeVar
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group import describe_groups
+from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_shard import GroupShard
-from signalbox.coordinator.group.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.offset_commit import rejected_commit
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
 from signalbox.coordinator.group_partition import partition_for

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_shard import GroupShard
-from signalbox.coordinator.group.states import GroupState
 
 GROUP, TYPE = "kafka.coordinator.group", "GroupMetadataManager"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from signalbox.common.clock import Clock
-from signalbox.common.config_table import Value
+from signalbox.common.config.config_table import Value
 from signalbox.common.metrics import Metrics
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde

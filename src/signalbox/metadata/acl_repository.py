@@ -10,7 +10,8 @@ import logging
 from collections.abc import Callable, Iterable
 
 from signalbox.common.clock import Clock
-from signalbox.metadata.acl_entries import (
+from signalbox.metadata.change_notifications import ChangeNotifications, Following
+from signalbox.metadata.entries.acl_entries import (
     ACL_FOLDERS,
     ROOT_OF,
     Entries,
@@ -20,8 +21,7 @@ from signalbox.metadata.acl_entries import (
     decode_literal_change,
     pattern_of,
 )
-from signalbox.metadata.change_notifications import ChangeNotifications, Following
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import ACL_CHANGES, EXTENDED_ACL_CHANGES, create_roots
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 from signalbox.security.acl import ResourcePattern

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.common.ids import uuid_bytes, uuid_text
-from signalbox.metadata.json_text import MAX_NUMBER, BadEntry, decode_json, encode_json
+from signalbox.metadata.entries.json_text import MAX_NUMBER, BadEntry, decode_json, encode_json
+from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import BROKER_HISTORY
-from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.port import Entry
 
 log = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.registration import VERSION_WITH_FEATURES, BrokerRegistration, decode_registration
 from signalbox.metadata.layout import broker_id_path
-from signalbox.metadata.registration import VERSION_WITH_FEATURES, BrokerRegistration, decode_registration
 from signalbox.metadata.store.port import Create, Entry, KeyExists, MetadataStore, SessionLost, StoreError, Write
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from signalbox.metadata.delta import apply_update_metadata
-from signalbox.metadata.feature_levels import FinalizedFeatures
+from signalbox.metadata.entries.feature_levels import FinalizedFeatures
 from signalbox.metadata.image import EMPTY_IMAGE, NO_CONTROLLER, MetadataImage
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from signalbox.common.clock import Clock
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.rereading import Rereading
 from signalbox.metadata.store.port import CommitRejected, Delete, Entry, MetadataStore, StoreFull
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.metadata.change_notifications import ChangeNotifications, Following
-from signalbox.metadata.entity_config import Configs, decode_config_change, decode_configs
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.entity_config import Configs, decode_config_change, decode_configs
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import CONFIG, CONFIG_CHANGES, DEFAULT_ENTITY
 from signalbox.metadata.store.port import Entry, MetadataStore
 

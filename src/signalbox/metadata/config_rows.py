@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from signalbox.common.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, at_least
 
 _B, _S, _I, _LIST, _PASSWORD = (
     ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LIST, ConfigType.PASSWORD,

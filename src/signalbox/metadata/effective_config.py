@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from signalbox.common.config_table import ConfigRow, format_value
-from signalbox.common.topic_config import TOPIC_CONFIG
+from signalbox.common.config.config_table import ConfigRow, format_value
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 
 
 class ConfigSource(IntEnum):

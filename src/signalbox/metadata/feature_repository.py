@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures, decode_features
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeatures, decode_features
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import FEATURE
 from signalbox.metadata.rereading import Rereading
 from signalbox.metadata.store.port import MetadataStore

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.ids import ZERO_UUID
-from signalbox.metadata.feature_levels import NO_FEATURES, FinalizedFeatures
+from signalbox.metadata.entries.feature_levels import NO_FEATURES, FinalizedFeatures
 
 NO_CONTROLLER = -1
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from signalbox.metadata import layout
-from signalbox.metadata.json_text import BadEntry, decode_json, encode_json
+from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
 from signalbox.metadata.store.port import Entry, Operation, Write
 
 log = logging.getLogger(__name__)

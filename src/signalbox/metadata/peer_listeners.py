@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.layout import BROKER_IDS
-from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.rereading import Rereading
 from signalbox.metadata.store.port import Entry, MetadataStore
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
 from signalbox.metadata.change_notifications import ChangeNotifications, Following
-from signalbox.metadata.delegation_token import TOKEN_FOLDERS, decode_token, decode_token_change
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.delegation_token import TOKEN_FOLDERS, decode_token, decode_token_change
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import DELEGATION_TOKENS, TOKEN_CHANGES, create_roots, token_path
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 from signalbox.security.delegation_token import DelegationToken

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from signalbox.common.config_table import (
+from signalbox.common.config.config_table import (
     ConfigRow,
     ConfigTable,
     ConfigType,
@@ -27,7 +27,7 @@ from signalbox.common.config_table import (
     one_of,
 )
 from signalbox.common.limits import MAX_FRAME_SIZE_BYTES, MAX_UNAUTHENTICATED_FRAME_BYTES
-from signalbox.network.listener_entry import (
+from signalbox.network.listeners.listener_entry import (
     ADVERTISED_LISTENERS,
     DEFAULT_LISTENERS,
     DEFAULT_PROTOCOL_MAP,

@@ -25,8 +25,8 @@ from signalbox.transport.buffer_pool import PooledBuffer
 from signalbox.transport.frame_channel import Chunk, FrameChannel
 
 if TYPE_CHECKING:
-    from signalbox.network.authentication import Authentication
-    from signalbox.network.listener import Listener
+    from signalbox.network.listeners.listener import Listener
+    from signalbox.network.sasl.authentication import Authentication
 
 _API_VERSIONS = int(ApiKey.API_VERSIONS)
 SASL_APIS = (int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE))

@@ -12,18 +12,18 @@ from itertools import count
 
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.network.authentication import Authentication
 from signalbox.network.connection import Connection
-from signalbox.network.connection_quotas import ConnectionQuotas
-from signalbox.network.listener import Listener
+from signalbox.network.listeners.listener import Listener
 from signalbox.network.plane import CONTROL, CONTROLLER
 from signalbox.network.ports import NetworkPorts
+from signalbox.network.quotas.connection_quotas import ConnectionQuotas
+from signalbox.network.sasl.authentication import Authentication
 from signalbox.security.principal import AuthenticationEvidence, PrincipalRejected, build_principal
 from signalbox.security.request_context import RequestContext
 from signalbox.security.tls.distinguished_name import distinguished_name
 from signalbox.transport.frame_channel import FrameChannel
 from signalbox.transport.socket_address import address_bytes
-from signalbox.transport.tls_failure import PLAINTEXT_ON_TLS, TLS_HANDSHAKE
+from signalbox.transport.tls.tls_failure import PLAINTEXT_ON_TLS, TLS_HANDSHAKE
 
 log = logging.getLogger("signalbox.network.connection_registry")
 

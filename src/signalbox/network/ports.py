@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 from signalbox.common.audit_event import AuditSink, NullAudit
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.metrics import Metrics, NullMetrics
-from signalbox.network.address_rates import AddressRates
-from signalbox.network.listener_security import ListenerSecurity
+from signalbox.network.listeners.listener_security import ListenerSecurity
+from signalbox.network.quotas.address_rates import AddressRates
 from signalbox.security.principal import DefaultPrincipalBuilder, PrincipalBuilder
 
 if TYPE_CHECKING:
     from signalbox.network.connection import Connection
     from signalbox.network.inbound_request import InboundRequest
-    from signalbox.network.listener_table import ListenerRow
+    from signalbox.network.listeners.listener_table import ListenerRow
 
 ServedVersions = Mapping[int, tuple[int, int]]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import MetricName, Metrics
-from signalbox.network.acceptor import Acceptor
+from signalbox.network.acceptors.acceptor import Acceptor
 from signalbox.network.connection_registry import ConnectionRegistry
 from signalbox.network.plane import PREFIXES, IdleMeter, Plane
 from signalbox.transport.buffer_pool import BufferPool

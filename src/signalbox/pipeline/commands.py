@@ -87,7 +87,7 @@ def read_figures(warehouse: Path, name: str = "audit_events") -> dict[str, Any]:
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     """A Delta table (or some of its columns) as an Arrow table, without Spark. Raises FileNotFoundError."""
     with _needs_the_extra():
-        from signalbox.pipeline import delta_log
+        from signalbox.pipeline.sinks import delta_log
 
     return delta_log.read_table(path, columns)
 

@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 
 from signalbox.pipeline.options import OptionError, RunOptions, reject_faulty
 from signalbox.pipeline.profile import Commit, Profile, ProfileChoice, choose_commit, choose_profile
-from signalbox.pipeline.sink_rs import RsSink
-from signalbox.pipeline.sink_spark import SparkSink
+from signalbox.pipeline.sinks.sink_rs import RsSink
+from signalbox.pipeline.sinks.sink_spark import SparkSink
+from signalbox.pipeline.sinks.table_sink import TableSink
 from signalbox.pipeline.spark.session import SessionSettings, build_session, end_session
-from signalbox.pipeline.table_sink import TableSink
 from signalbox.pipeline.table_state import scratch_directory
 
 

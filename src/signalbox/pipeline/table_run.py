@@ -18,13 +18,13 @@ from pyspark.sql.types import StructType
 
 from signalbox.pipeline import source_jars, source_python
 from signalbox.pipeline.checkpoint_files import batch_end, flat_offsets, planned_batches
-from signalbox.pipeline.delta_log import data_files, ensure_table
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, PipelineEvent, Step
 from signalbox.pipeline.options import RunOptions
 from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.sinks.delta_log import data_files, ensure_table
+from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget, transaction_app
 from signalbox.pipeline.stream import run_query
-from signalbox.pipeline.table_sink import BatchStamp, TableTarget, transaction_app
 from signalbox.pipeline.table_state import StateFolder, TableState
 from signalbox.pipeline.tables.projection import RecordShape, dead_rows, good_rows, parsed
 from signalbox.pipeline.topic_client import TopicClient

@@ -14,8 +14,8 @@ from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, Del
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import ClusterView
-from signalbox.replication.promise import Promise, completed
-from signalbox.replication.purgatory import Purgatory
+from signalbox.replication.waiting.promise import Promise, completed
+from signalbox.replication.waiting.purgatory import Purgatory
 
 TO_HIGH_WATERMARK = -1
 PartitionResult = DeleteRecordsResponse.DeleteRecordsPartitionResult

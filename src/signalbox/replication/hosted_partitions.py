@@ -10,7 +10,7 @@ from signalbox.common.limits import MAX_UNHOSTED_REJECTIONS
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.partition import NO_LEADER, Partition
 from signalbox.replication.ports import ClusterView
-from signalbox.replication.rejected_sequences import RejectedSequences
+from signalbox.replication.produce.rejected_sequences import RejectedSequences
 from signalbox.replication.topic_stats import TopicStats, total
 
 

@@ -24,7 +24,7 @@ from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.limits import MAX_PARTITIONS_PER_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from signalbox.replication.fetch_read import Isolation, client_isolation, visible_end
+from signalbox.replication.fetch.fetch_read import Isolation, client_isolation, visible_end
 from signalbox.replication.hosted_partitions import HostedPartitions
 from signalbox.replication.partition import Partition
 from signalbox.storage.log import Log

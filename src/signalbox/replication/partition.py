@@ -19,13 +19,13 @@ from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
-from signalbox.replication.follower_state import FollowerState
-from signalbox.replication.isr_state import IsrState
-from signalbox.replication.partition_waiters import PartitionWaiters
+from signalbox.replication.isr.follower_state import FollowerState
+from signalbox.replication.isr.isr_state import IsrState
 from signalbox.replication.ports import TopicSettings
-from signalbox.replication.purgatory import Purgatory
-from signalbox.replication.rejected_sequences import RejectedSequences
+from signalbox.replication.produce.rejected_sequences import RejectedSequences
 from signalbox.replication.topic_stats import TopicStats
+from signalbox.replication.waiting.partition_waiters import PartitionWaiters
+from signalbox.replication.waiting.purgatory import Purgatory
 from signalbox.storage.log import Log
 
 PartitionState = LeaderAndIsrRequest.LeaderAndIsrPartitionState

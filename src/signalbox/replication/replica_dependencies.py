@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from signalbox.common.clock import Clock
-from signalbox.replication.deadlines import Deadlines, Timers
 from signalbox.replication.ports import (
     AlterPartitionSender,
     ClusterView,
@@ -15,8 +14,9 @@ from signalbox.replication.ports import (
     LeadershipListener,
     TopicConfigs,
 )
-from signalbox.replication.purgatory import AtIterationEnd, Purgatory
-from signalbox.storage.background import Background, InlineBackground
+from signalbox.replication.waiting.deadlines import Deadlines, Timers
+from signalbox.replication.waiting.purgatory import AtIterationEnd, Purgatory
+from signalbox.storage.files.background import Background, InlineBackground
 
 _SLICE = 200
 T = TypeVar("T")

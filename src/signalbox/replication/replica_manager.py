@@ -25,28 +25,28 @@ from signalbox.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
-from signalbox.replication.append import Appends, Batch, ProduceResult
 from signalbox.replication.config_rows import ReplicationConfig
-from signalbox.replication.corrupt_logs import CorruptLogs
 from signalbox.replication.delete_records import delete_records
-from signalbox.replication.fetch import Authorize, Fetches
-from signalbox.replication.fetch_read import Isolation, read_fast_path
-from signalbox.replication.fetcher import FollowerIdentity
-from signalbox.replication.fetchers import Fetchers
-from signalbox.replication.follower_progress import FollowerProgress
+from signalbox.replication.fetch.fetch import Authorize, Fetches
+from signalbox.replication.fetch.fetch_read import Isolation, read_fast_path
+from signalbox.replication.fetch.session_cache import SessionCache
+from signalbox.replication.follower.corrupt_logs import CorruptLogs
+from signalbox.replication.follower.fetcher import FollowerIdentity
+from signalbox.replication.follower.fetchers import Fetchers
 from signalbox.replication.hosted_partitions import HostedPartitions
-from signalbox.replication.isr import IsrChanges
-from signalbox.replication.isr_decisions import propose_shrink
+from signalbox.replication.isr.follower_progress import FollowerProgress
+from signalbox.replication.isr.isr import IsrChanges
+from signalbox.replication.isr.isr_decisions import propose_shrink
 from signalbox.replication.leadership import Leadership
 from signalbox.replication.list_offsets import list_offsets
 from signalbox.replication.offsets_for_leader_epoch import offsets_for_leader_epoch
 from signalbox.replication.partition import Partition
-from signalbox.replication.promise import Promise
+from signalbox.replication.produce.append import Appends, Batch, ProduceResult
+from signalbox.replication.produce.unpacking import Unpackings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
-from signalbox.replication.session_cache import SessionCache
 from signalbox.replication.throttle import Throttles
-from signalbox.replication.unpacking import Unpackings
+from signalbox.replication.waiting.promise import Promise
 from signalbox.storage.append_info import LogSlice
 from signalbox.storage.log_manager import LogManager
 

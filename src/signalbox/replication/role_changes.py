@@ -11,19 +11,19 @@ from signalbox.common.cooperative_task import no_yield
 from signalbox.common.ids import ZERO_UUID, TopicPartition
 from signalbox.common.partition_list import partition_list
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.corrupt_logs import CorruptLogs
-from signalbox.replication.fetchers import Fetchers
-from signalbox.replication.follower_progress import FollowerProgress
+from signalbox.replication.follower.corrupt_logs import CorruptLogs
+from signalbox.replication.follower.fetchers import Fetchers
+from signalbox.replication.follower.truncation import report_lost_records
 from signalbox.replication.hosted_partitions import HostedPartitions
-from signalbox.replication.isr import IsrChanges
-from signalbox.replication.isr_decisions import propose_recovered
+from signalbox.replication.isr.follower_progress import FollowerProgress
+from signalbox.replication.isr.isr import IsrChanges
+from signalbox.replication.isr.isr_decisions import propose_recovered
 from signalbox.replication.leadership import Instruction
 from signalbox.replication.partition import NO_LEADER, Partition
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
-from signalbox.replication.truncation import report_lost_records
+from signalbox.storage.files.spare_descriptors import OutOfDescriptors
 from signalbox.storage.log import Log
 from signalbox.storage.log_manager import LogManager
-from signalbox.storage.spare_descriptors import OutOfDescriptors
 
 _log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from signalbox.common.config_table import Value
+from signalbox.common.config.config_table import Value
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.common.token_bucket import TokenBucket
-from signalbox.common.topic_config import TOPIC_CONFIG
 
 log = logging.getLogger(__name__)
 

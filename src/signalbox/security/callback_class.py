@@ -1,5 +1,5 @@
 """User-defined callback classes: `sasl.server.callback.handler.class` and `sasl.login.callback.handler.class` as Python
-import path (`common/import_path.py`; Kafka's keys name a Java class).
+import path (`common/config/import_path.py`; Kafka's keys name a Java class).
 
 The class is called with one argument, a `CallbackSettings`, at start. Which methods it needs depends on the mechanism:
 
@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from signalbox.common.import_path import NoImportPath, load_class
+from signalbox.common.config.import_path import NoImportPath, load_class
 
 
 class CallbackClassError(ValueError):

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import LogAppendInfo
-from signalbox.storage.file_system import Buffer, write_fully
+from signalbox.storage.files.file_system import Buffer, write_fully
 from signalbox.storage.log_body import LogBody
-from signalbox.storage.producer_state import ProducerEntry
-from signalbox.storage.segment import SegmentMark
+from signalbox.storage.producers.producer_state import ProducerEntry
+from signalbox.storage.segments.segment import SegmentMark
 
 _log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from signalbox.storage.checkpoint_file import CheckpointFault, read_lines, write_lines
-from signalbox.storage.file_system import FileSystem
+from signalbox.storage.files.checkpoint_file import CheckpointFault, read_lines, write_lines
+from signalbox.storage.files.file_system import FileSystem
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.append_info import EMPTY_SLICE, LogSlice
+from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log_body import LogBody
-from signalbox.storage.log_checks import LogChecks
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_retention import deletable_segments
-from signalbox.storage.producer_state import ProducerEntry
-from signalbox.storage.timestamp_search import TimestampedOffset, find_by_timestamp, find_max_timestamp
+from signalbox.storage.producers.producer_state import ProducerEntry
+from signalbox.storage.segments.timestamp_search import TimestampedOffset, find_by_timestamp, find_max_timestamp
+from signalbox.storage.validation.log_checks import LogChecks
 
 logger = logging.getLogger(__name__)
 

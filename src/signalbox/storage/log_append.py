@@ -29,7 +29,12 @@ from signalbox.protocol.records.batch_rules import COUNTED_COMPRESSED_BYTES, SMA
 from signalbox.protocol.records.record_walk import walk_records
 from signalbox.storage.append_info import LogAppendInfo
 from signalbox.storage.append_queue import DIRECT_WRITE_SIZE_BYTES, AppendQueue, OnWritten
-from signalbox.storage.batch_admission import (
+from signalbox.storage.files.file_system import Buffer
+from signalbox.storage.log_body import LogBody
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.producers.producer_replay import note_batch
+from signalbox.storage.producers.producer_state import MAX_SEQUENCE
+from signalbox.storage.validation.batch_admission import (
     AdmissionSteps,
     Admitted,
     admit_batch,
@@ -38,11 +43,6 @@ from signalbox.storage.batch_admission import (
     finish_admission,
     needs_full_validation,
 )
-from signalbox.storage.file_system import Buffer
-from signalbox.storage.log_body import LogBody
-from signalbox.storage.log_config import LogConfig
-from signalbox.storage.producer_replay import note_batch
-from signalbox.storage.producer_state import MAX_SEQUENCE
 
 MAX_LEADER_EPOCH = 2**31 - 1
 _ZSTD = 4  # the last compression code; larger attributes are flags, which need the full validation

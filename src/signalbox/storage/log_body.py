@@ -10,8 +10,8 @@ import os
 import zlib
 from collections.abc import Iterable
 
-from signalbox.storage.batch_order import GAPS_ANYWHERE
-from signalbox.storage.file_names import (
+from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.files.file_names import (
     LEADER_EPOCH_FILE,
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
@@ -19,16 +19,16 @@ from signalbox.storage.file_names import (
     offset_name,
     offsets_in,
 )
+from signalbox.storage.files.open_files import OpenFile
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_directory import LogDirectory
-from signalbox.storage.open_files import OpenFile
-from signalbox.storage.producer_replay import replay_producers
-from signalbox.storage.producer_snapshot import save_snapshot
-from signalbox.storage.producer_state import ProducerStates
-from signalbox.storage.segment import MAX_RELATIVE_OFFSET, Segment
-from signalbox.storage.segment_list import SegmentList
-from signalbox.storage.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
+from signalbox.storage.producers.producer_replay import replay_producers
+from signalbox.storage.producers.producer_snapshot import save_snapshot
+from signalbox.storage.producers.producer_state import ProducerStates
+from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from signalbox.storage.segments.segment_list import SegmentList
+from signalbox.storage.segments.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
+from signalbox.storage.validation.batch_order import GAPS_ANYWHERE
 
 NO_LIMIT = 2**63 - 1
 

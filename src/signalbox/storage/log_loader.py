@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from signalbox.protocol.records.batch_header import BatchHeader
-from signalbox.storage.batch_order import GAPS_ANYWHERE, BatchOrder
-from signalbox.storage.file_names import (
+from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.files.file_names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LEADER_EPOCH_FILE,
@@ -27,11 +27,11 @@ from signalbox.storage.file_names import (
 from signalbox.storage.leader_epochs import LeaderEpochs
 from signalbox.storage.log_body import LogBody
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_directory import LogDirectory
-from signalbox.storage.producer_replay import replay_producers
-from signalbox.storage.segment import MAX_RELATIVE_OFFSET, Segment
-from signalbox.storage.segment_list import SegmentList
-from signalbox.storage.segment_scan import scan_batches
+from signalbox.storage.producers.producer_replay import replay_producers
+from signalbox.storage.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from signalbox.storage.segments.segment_list import SegmentList
+from signalbox.storage.segments.segment_scan import scan_batches
+from signalbox.storage.validation.batch_order import GAPS_ANYWHERE, BatchOrder
 
 logger = logging.getLogger(__name__)
 

@@ -13,17 +13,25 @@ from dataclasses import replace
 from functools import partial
 
 from signalbox.common.clock import Clock
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError, reason
 from signalbox.common.cooperative_task import no_yield, yield_if_due
 from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
 from signalbox.common.metrics import Metrics, NullMetrics
 from signalbox.common.partition_list import partition_list
-from signalbox.common.start_error import StartError, reason
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.storage.background import Background, InlineBackground
-from signalbox.storage.batch_order import GAPS_ANYWHERE
-from signalbox.storage.clean_shutdown import UNKNOWN_BROKER_EPOCH, read_and_remove_marker, write_marker
-from signalbox.storage.file_names import (
+from signalbox.storage.directories.clean_shutdown import UNKNOWN_BROKER_EPOCH, read_and_remove_marker, write_marker
+from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.directories.log_moves import LogMoves
+from signalbox.storage.directories.meta_properties import (
+    MetaProperties,
+    check_owner,
+    read_meta_properties,
+    write_meta_properties,
+)
+from signalbox.storage.directories.partition_metadata import read_topic_id, write_topic_id
+from signalbox.storage.files.background import Background, InlineBackground
+from signalbox.storage.files.file_names import (
     CLEANER_OFFSET_FILE,
     DELETED_FOLDER_SUFFIX,
     FUTURE_FOLDER_SUFFIX,
@@ -34,23 +42,15 @@ from signalbox.storage.file_names import (
     lost_partitions,
     partition_of,
 )
-from signalbox.storage.file_system import FileSystem
+from signalbox.storage.files.file_system import FileSystem
+from signalbox.storage.files.open_files import OpenFiles
+from signalbox.storage.files.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_loader import LastRun, create_body, load_body
 from signalbox.storage.log_metrics import LogMetrics
-from signalbox.storage.log_moves import LogMoves
-from signalbox.storage.meta_properties import (
-    MetaProperties,
-    check_owner,
-    read_meta_properties,
-    write_meta_properties,
-)
-from signalbox.storage.open_files import OpenFiles
-from signalbox.storage.partition_metadata import read_topic_id, write_topic_id
-from signalbox.storage.segment import Disk
-from signalbox.storage.spare_descriptors import OutOfDescriptors, is_out_of_descriptors
+from signalbox.storage.segments.segment import Disk
+from signalbox.storage.validation.batch_order import GAPS_ANYWHERE
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from signalbox.common.ids import TopicPartition
 from signalbox.common.metrics import MetricName, Metrics
+from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log import Log
-from signalbox.storage.log_directory import LogDirectory
 
 _OFFLINE_COUNT = MetricName("kafka.log", "LogManager", "OfflineLogDirectoryCount")
 _OFFLINE = MetricName("kafka.log", "LogManager", "LogDirectoryOffline")

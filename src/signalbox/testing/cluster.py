@@ -16,7 +16,7 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from signalbox.common.properties_file import Properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.wiring.configuration import read_node_config
 from signalbox.wiring.node import Node
 

@@ -13,9 +13,9 @@ from signalbox.common.limits import MAX_FRAME_SIZE_BYTES
 from signalbox.transport.data_channel import PEER_CLOSED, DataChannel
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.socket_address import reject_self_connection, tune
-from signalbox.transport.tls_channel import TlsDataChannel
-from signalbox.transport.tls_failure import ENDED_EARLY, TlsFailed
-from signalbox.transport.tls_session import TlsSession
+from signalbox.transport.tls.tls_channel import TlsDataChannel
+from signalbox.transport.tls.tls_failure import ENDED_EARLY, TlsFailed
+from signalbox.transport.tls.tls_session import TlsSession
 
 
 async def connect_data_channel(

@@ -21,8 +21,8 @@ from typing import Protocol
 from signalbox.common.cooperative_task import CooperativeTask
 from signalbox.common.limits import SHARED_RECEIVE_BUFFER_BYTES
 from signalbox.transport.buffer_pool import BufferPool
-from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.page_cache import PageCache
+from signalbox.transport.tls.handshake_threads import HandshakeThreads
 
 log = logging.getLogger("signalbox.transport")
 

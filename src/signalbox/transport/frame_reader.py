@@ -15,8 +15,8 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from signalbox.transport.buffer_pool import BufferPool, PooledBuffer
-from signalbox.transport.tls_failure import TLS_ON_PLAINTEXT
-from signalbox.transport.tls_records import is_tls
+from signalbox.transport.tls.tls_failure import TLS_ON_PLAINTEXT
+from signalbox.transport.tls.tls_records import is_tls
 
 if TYPE_CHECKING:
     from signalbox.transport.frame_channel import FrameCallback

@@ -20,8 +20,14 @@ from signalbox.transport.frame_input import FrameInput
 from signalbox.transport.frame_reader import FrameReader, FrameSizeError
 from signalbox.transport.send_queue import read_slice
 from signalbox.transport.socket_address import address_of
-from signalbox.transport.tls_failure import RENEGOTIATED, TLS_RENEGOTIATION, broken_reason, failure_kind, failure_reason
-from signalbox.transport.tls_session import TlsSession
+from signalbox.transport.tls.tls_failure import (
+    RENEGOTIATED,
+    TLS_RENEGOTIATION,
+    broken_reason,
+    failure_kind,
+    failure_reason,
+)
+from signalbox.transport.tls.tls_session import TlsSession
 
 _PIECE_BYTES = 262_144
 _RECORD_BYTES = 16_384  # the most that one read of TLS returns

@@ -22,7 +22,7 @@ class AuditTopicMissing(RuntimeError):
 
 
 class TopicDelivery:
-    """Implements `broker/audit_trail.AuditDelivery`."""
+    """Implements `broker/audit/audit_trail.AuditDelivery`."""
 
     def __init__(
         self, settings: Callable[[], ClientSettings], create_topic: Callable[[], Awaitable[tuple[int, str]]]

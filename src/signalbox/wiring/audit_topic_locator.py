@@ -4,11 +4,11 @@ The brokers create the topic; until a broker is registered, events wait."""
 from __future__ import annotations
 
 from signalbox.client.client_settings import ClientSettings
-from signalbox.client.node import Address
+from signalbox.client.connection.node import Address
 from signalbox.common.endpoint import Endpoint
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.layout import BROKER_IDS
-from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error
 from signalbox.wiring.configuration import NodeConfig

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from signalbox.broker.broker_principals import BrokerPrincipalRule
+from signalbox.broker.authorization.broker_principals import BrokerPrincipalRule
 from signalbox.common.clock import Clock
-from signalbox.common.config_table import ConfigFault, Value
+from signalbox.common.config.config_table import ConfigFault, Value
+from signalbox.common.config.import_path import load_class
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.common.import_path import load_class
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.acl_authorizer import AclAuthorizer

@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from signalbox.client.controller_channel import ControllerChannel
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 
 
 class ChannelVersions:
-    """Implements `broker/advertised_versions.ControllerVersions`: the version ranges of the connected controller
-    (F9)."""
+    """Implements `broker/routing/advertised_versions.ControllerVersions`: the version ranges of the connected
+    controller (F9)."""
 
     def __init__(self, channel: ControllerChannel) -> None:
         self._channel = channel

@@ -7,7 +7,7 @@ import codecs
 from collections.abc import Iterable
 from pathlib import Path
 
-from signalbox.common.properties_file import Properties, parse_properties
+from signalbox.common.config.properties_file import Properties, parse_properties
 from signalbox.common.small_file import read_small_file
 
 _OVERRIDE = "--override"

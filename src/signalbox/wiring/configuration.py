@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from signalbox.broker.config_rows import BROKER_CONFIG
-from signalbox.common.config_table import ConfigFault, ConfigTable, Value
+from signalbox.common.config.config_table import ConfigFault, ConfigTable, Value
+from signalbox.common.config.properties_file import Properties
 from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY, forwards
-from signalbox.common.properties_file import Properties
 from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.metadata.config_rows import METADATA_CONFIG
 from signalbox.network.config_rows import NETWORK_CONFIG
-from signalbox.network.listener_entry import DEFAULT_LISTENERS, LISTENERS, names_of_entries
-from signalbox.network.listener_table import ListenerTable, read_listener_table, readable_listeners
-from signalbox.network.network_settings import read_network_settings
+from signalbox.network.listeners.listener_entry import DEFAULT_LISTENERS, LISTENERS, names_of_entries
+from signalbox.network.listeners.listener_table import ListenerTable, read_listener_table, readable_listeners
+from signalbox.network.listeners.network_settings import read_network_settings
 from signalbox.replication.config_rows import REPLICATION_CONFIG
 from signalbox.storage.config_rows import STORAGE_CONFIG
 from signalbox.wiring.check.config_warnings import config_warnings

@@ -6,8 +6,8 @@ The network package itself records that a connection opened or closed; that is n
 
 from __future__ import annotations
 
-from signalbox.broker.audit_rollups import AuditRollups
-from signalbox.broker.client_software import ClientSoftware
+from signalbox.broker.audit.audit_rollups import AuditRollups
+from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.network.connection import Connection
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from signalbox.client.controller_channel import ControllerChannel
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.metrics import Metrics
-from signalbox.metadata.registration import BrokerRegistration
+from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.network.listener_table import ListenerTable
+from signalbox.network.listeners.listener_table import ListenerTable
 from signalbox.wiring.controller_lookup import StoredControllerLookup
 from signalbox.wiring.security_config import SecurityConfig
 

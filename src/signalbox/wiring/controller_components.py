@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from signalbox.client.death_probe import DeathProbe
-from signalbox.client.peer_channels import PeerChannels
+from signalbox.client.inter_broker.death_probe import DeathProbe
+from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.common.ids import new_uuid
 from signalbox.common.metrics import Metrics

@@ -11,13 +11,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from signalbox.client.connection_settings import ConnectionSecurity
-from signalbox.client.node import Address, Node
+from signalbox.client.connection.connection_settings import ConnectionSecurity
+from signalbox.client.connection.node import Address, Node
 from signalbox.common.endpoint import Endpoint
-from signalbox.metadata.controller_claim import decode_claim
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.controller_claim import decode_claim
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.registration import BrokerRegistration, decode_registration
 from signalbox.metadata.layout import CONTROLLER, broker_id_path, controller_id_path
-from signalbox.metadata.registration import BrokerRegistration, decode_registration
 from signalbox.metadata.store.port import Entry, MetadataStore, StoreError
 
 log = logging.getLogger(__name__)

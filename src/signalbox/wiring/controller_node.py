@@ -12,9 +12,9 @@ import asyncio
 import logging
 from typing import Any
 
-from signalbox.broker.audit_rollups import ROLLUP_WINDOW_S
+from signalbox.broker.audit.audit_rollups import ROLLUP_WINDOW_S
 from signalbox.common.clock import SystemClock
-from signalbox.metadata.cluster_id import read_or_create_cluster_id
+from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.check.taken_ids import reject_taken_id

@@ -11,31 +11,31 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import ApiRequest, FinalResponse
-from signalbox.broker.request_observer import AuditingObserver
+from signalbox.broker.forwarding.version_ceilings import parse_ceilings
+from signalbox.broker.metrics.request_observer import AuditingObserver
+from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.router import Router
 from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
-from signalbox.broker.throttling import Throttling
-from signalbox.broker.version_ceilings import parse_ceilings
-from signalbox.client.controller_channel import ControllerChannel
-from signalbox.client.peer_channels import PeerChannels
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
+from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.broker_registrar import BrokerRegistrar
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entries.salt_secret import SaltSecretRepository
 from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.layout import controller_id_path
-from signalbox.metadata.salt_secret import SaltSecretRepository
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.network.socket_server import SocketServer
+from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.sasl.salts import Salts
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.handshake_threads import HandshakeThreads
 from signalbox.transport.task_scheduler import TaskScheduler
+from signalbox.transport.tls.handshake_threads import HandshakeThreads
 from signalbox.wiring.audit_delivery import TopicDelivery
 from signalbox.wiring.audit_topic_locator import AuditTopicLocator
 from signalbox.wiring.authorizers import open_acl_repository
@@ -199,7 +199,8 @@ class _NoForwarder:
 
 
 class _LocalVersions:
-    """Implements `broker/advertised_versions.ControllerVersions`: a controller advertises its own versions only."""
+    """Implements `broker/routing/advertised_versions.ControllerVersions`: a controller advertises its own versions
+    only."""
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
         return None

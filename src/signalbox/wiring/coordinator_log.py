@@ -8,7 +8,7 @@ from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.pending_append import ACKS_ALL, PendingAppend
+from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.log import Log
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from signalbox.common.clock import Clock
-from signalbox.common.config_table import Value
+from signalbox.common.config.config_table import Value
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.metadata.token_repository import TokenRepository, Tokens
 from signalbox.security.delegation_token import TokenSecret

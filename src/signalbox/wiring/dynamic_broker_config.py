@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from signalbox.common.config_table import ConfigTable, Dynamic, Value
-from signalbox.common.listener_key import LISTENER_PREFIX, read_listener_key
-from signalbox.common.old_keys import current_name, old_name_warning
+from signalbox.common.config.config_table import ConfigTable, Dynamic, Value
+from signalbox.common.config.listener_key import LISTENER_PREFIX, read_listener_key
+from signalbox.common.config.old_keys import current_name, old_name_warning
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.layout import DEFAULT_ENTITY
 from signalbox.network.config_rows import NETWORK_CONFIG
 from signalbox.wiring.check.config_warnings import unknown_key

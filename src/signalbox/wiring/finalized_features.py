@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from signalbox.common.config_table import ConfigFault, Value
-from signalbox.common.start_error import StartError
+from signalbox.common.config.config_table import ConfigFault, Value
+from signalbox.common.config.start_error import StartError
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures, incompatible
+from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures, incompatible
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.feature_repository import FeatureRepository, read_features
-from signalbox.metadata.json_text import BadEntry
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.metadata_store import store_setting
 

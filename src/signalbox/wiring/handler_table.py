@@ -7,16 +7,14 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import Handler
-from signalbox.broker.broker_config_validator import BrokerConfigValidator
-from signalbox.broker.broker_loggers import BrokerLoggers
-from signalbox.broker.client_software import ClientSoftware
-from signalbox.broker.config_description import ConfigDescription
+from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
+from signalbox.broker.configs.broker_loggers import BrokerLoggers
+from signalbox.broker.configs.config_description import ConfigDescription
+from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks
-from signalbox.broker.exposed_controller import ExposedController, RealController
-from signalbox.broker.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
+from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
 from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
 from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
@@ -56,14 +54,16 @@ from signalbox.broker.handlers.user_scram_credentials import (
     AlterUserScramCredentialsHandler,
     DescribeUserScramCredentialsHandler,
 )
-from signalbox.broker.misroutes import MisrouteLog
-from signalbox.broker.new_topic_configs import NewTopicConfigs
+from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TaskScheduler, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
-from signalbox.broker.recent_disconnects import RecentDisconnects
+from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
-from signalbox.broker.throttling import Throttling
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions
+from signalbox.broker.routing.exposed_controller import ExposedController, RealController
+from signalbox.broker.routing.misroutes import MisrouteLog
+from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.common.audit_event import AuditSink
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache

@@ -7,10 +7,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 
-from signalbox.broker.audit_rollups import ROLLUP_WINDOW_S
+from signalbox.broker.audit.audit_rollups import ROLLUP_WINDOW_S
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import KafkaError
-from signalbox.storage.log_scrub import LogScrub, measure_scrub
+from signalbox.storage.validation.log_scrub import LogScrub, measure_scrub
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.node_components import NodeComponents
 from signalbox.wiring.scrubbing import Scrubbing

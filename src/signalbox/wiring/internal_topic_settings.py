@@ -3,7 +3,7 @@ offsets, of transactions and of the audit trail, from their config keys."""
 
 from __future__ import annotations
 
-from signalbox.broker.topic_creation import InternalTopicSettings, TopicCreationSettings
+from signalbox.broker.topics.topic_creation import InternalTopicSettings, TopicCreationSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from signalbox.coordinator.config_rows import offsets_topic_configs, transactions_topic_configs

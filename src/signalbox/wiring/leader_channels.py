@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from signalbox.client.connect_log import ConnectLog
+from signalbox.client.connection.connect_log import ConnectLog
+from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure
-from signalbox.client.node import Address, Identity
-from signalbox.client.replica_channel import ReplicaChannel, open_replica_channel
+from signalbox.client.inter_broker.replica_channel import ReplicaChannel, open_replica_channel
 from signalbox.common.endpoint import Endpoint
 from signalbox.metadata.cache import MetadataCache
 from signalbox.transport.data_loop import DataLoop
@@ -17,9 +17,9 @@ from signalbox.wiring.security_config import SecurityConfig
 
 
 class LeaderConnector:
-    """Implements `replication/leader_channel.Connect`: an open channel to a broker on its inter-broker listener, after
-    the handshake, identity included (R2). `listeners_of` returns a broker's usable listener names in order of
-    preference; a listener for which this broker has no address or no security settings is skipped."""
+    """Implements `replication/follower/leader_channel.Connect`: an open channel to a broker on its inter-broker
+    listener, after the handshake, identity included (R2). `listeners_of` returns a broker's usable listener names in
+    order of preference; a listener for which this broker has no address or no security settings is skipped."""
 
     def __init__(
         self,

@@ -7,10 +7,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from signalbox.metadata.log_dir_event import report_log_dir_failure
+from signalbox.metadata.entries.log_dir_event import report_log_dir_failure
 from signalbox.metadata.store.port import MetadataStore, StoreError
 from signalbox.replication.replica_manager import ReplicaManager
-from signalbox.storage.log_directory import LogDirectory
+from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.log_manager import LogManager
 
 log = logging.getLogger(__name__)

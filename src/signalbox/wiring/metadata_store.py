@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from signalbox.common.clock import Clock
-from signalbox.common.config_table import ConfigFault, Value
-from signalbox.common.start_error import StartError, reason
+from signalbox.common.config.config_table import ConfigFault, Value
+from signalbox.common.config.start_error import StartError, reason
 from signalbox.metadata import layout
 from signalbox.metadata.store.port import MetadataStore, StoreError
 from signalbox.metadata.store.sqlite import SqliteMetadataStore

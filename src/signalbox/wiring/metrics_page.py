@@ -1,8 +1,9 @@
 """The HTTP server of the metrics page, on loopback unless configured otherwise; `metrics_text.py` writes the page.
 
 Every client that can connect may read it, so its resources are limited: at most `MAX_METRICS_CONNECTIONS`, which count
-among the descriptors of the brokers' listeners (`network/descriptors.py`), each for a minute at most, of which ten
-seconds for its request. When all connections are in use, a new one replaces the oldest that has not sent its request.
+among the descriptors of the brokers' listeners (`network/acceptors/descriptors.py`), each for a minute at most, of
+which ten seconds for its request. When all connections are in use, a new one replaces the oldest that has not sent its
+request.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import os
 import socket
 from typing import Any
 
-from signalbox.broker.metric_registry import MetricRegistry
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.ports import TaskScheduler
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError, reason
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
-from signalbox.common.start_error import StartError, reason
-from signalbox.network.descriptors import Descriptors
-from signalbox.network.stream_acceptor import StreamAcceptor
+from signalbox.network.acceptors.descriptors import Descriptors
+from signalbox.network.acceptors.stream_acceptor import StreamAcceptor
 from signalbox.wiring.metrics_text import render
 
 _REQUEST_LIMIT_BYTES = 8_192

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from prometheus_client import ProcessCollector
 
-from signalbox.broker.metric_registry import Kind, MetricRegistry, Sample
+from signalbox.broker.metrics.metric_registry import Kind, MetricRegistry, Sample
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.metrics import MetricName
 

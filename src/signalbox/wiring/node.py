@@ -13,7 +13,7 @@ import logging
 from typing import Any
 
 from signalbox.common.clock import SystemClock
-from signalbox.metadata.cluster_id import read_or_create_cluster_id
+from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import controller_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError

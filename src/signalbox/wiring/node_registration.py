@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from signalbox.metadata.feature_levels import SUPPORTED_FEATURES
-from signalbox.metadata.registration import BrokerRegistration, RegisteredLogDir
-from signalbox.network.listener_table import ListenerTable
-from signalbox.storage.log_directory import LogDirectory
+from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES
+from signalbox.metadata.entries.registration import BrokerRegistration, RegisteredLogDir
+from signalbox.network.listeners.listener_table import ListenerTable
+from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.wiring.configuration import NodeConfig
 
 

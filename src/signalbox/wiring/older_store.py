@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from signalbox.common.clock import SystemClock
 from signalbox.common.ids import ZERO_UUID, TopicPartition, uuid_text
 from signalbox.common.store_position import StorePosition
-from signalbox.metadata.cluster_id import read_cluster_id
-from signalbox.metadata.controller_claim import encode_controller_epoch
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.backup.raised_epochs import EPOCH_STEP, raised_epochs
+from signalbox.metadata.backup.store_incarnation import StoreHistory, read_history
+from signalbox.metadata.entries.cluster_id import read_cluster_id
+from signalbox.metadata.entries.controller_claim import encode_controller_epoch
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.producer_id_block import above_later_blocks
+from signalbox.metadata.entries.topic_assignment import decode_topic_assignment
 from signalbox.metadata.layout import (
     BROKER_IDS,
     CONTROLLER_EPOCH,
@@ -25,20 +29,16 @@ from signalbox.metadata.layout import (
     TOPICS,
     topic_path,
 )
-from signalbox.metadata.producer_id_block import above_later_blocks
-from signalbox.metadata.raised_epochs import EPOCH_STEP, raised_epochs
 from signalbox.metadata.store.port import Create, Entry, MetadataStore, Operation, StoreError, Write, in_commits
-from signalbox.metadata.store_incarnation import StoreHistory, read_history
-from signalbox.metadata.topic_assignment import decode_topic_assignment
-from signalbox.storage.background import InlineBackground
-from signalbox.storage.clean_shutdown import read_and_remove_marker
-from signalbox.storage.file_system import RealFileSystem
-from signalbox.storage.log_directory import LogDirectory
-from signalbox.storage.meta_properties import check_owner, read_meta_properties
-from signalbox.storage.open_files import OpenFiles
-from signalbox.storage.partition_folders import PartitionFolder, partition_folders
-from signalbox.storage.segment import Disk
-from signalbox.storage.store_position_file import read_store_position, write_store_position
+from signalbox.storage.directories.clean_shutdown import read_and_remove_marker
+from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.directories.meta_properties import check_owner, read_meta_properties
+from signalbox.storage.directories.partition_folders import PartitionFolder, partition_folders
+from signalbox.storage.directories.store_position_file import read_store_position, write_store_position
+from signalbox.storage.files.background import InlineBackground
+from signalbox.storage.files.file_system import RealFileSystem
+from signalbox.storage.files.open_files import OpenFiles
+from signalbox.storage.segments.segment import Disk
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy, store_setting
 from signalbox.wiring.store_guard import log_dirs

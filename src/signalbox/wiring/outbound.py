@@ -6,26 +6,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Executor
 
-from signalbox.client.client_security import sasl_login
-from signalbox.client.connection_settings import (
+from signalbox.client.connection.client_security import sasl_login
+from signalbox.client.connection.connection_settings import (
     PLAINTEXT,
     ConnectionSecurity,
     ConnectionSettings,
     OutboundTls,
     SaslLogin,
 )
-from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY, LoginParts, oauth_login
-from signalbox.common.config_table import ConfigFault
+from signalbox.client.connection.oauth_login import LOGIN_CALLBACK_KEY, LoginParts, oauth_login
+from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.endpoint import SecurityProtocol, normalise_listener_name
-from signalbox.network.controller_listeners import CONTROLLER_NAMES
-from signalbox.network.listener_security import (
+from signalbox.network.listeners.controller_listeners import CONTROLLER_NAMES
+from signalbox.network.listeners.listener_security import (
     ENABLED_MECHANISMS_KEY,
     read_jaas_file,
     tls_faults,
     usable_login_module,
 )
-from signalbox.network.network_settings import ListenerSettings, NetworkSettings, listener_prefix
-from signalbox.network.sasl_mechanisms import SUPPORTED_MECHANISMS
+from signalbox.network.listeners.network_settings import ListenerSettings, NetworkSettings, listener_prefix
+from signalbox.network.sasl.sasl_mechanisms import SUPPORTED_MECHANISMS
 from signalbox.security.jaas import LoginModule
 from signalbox.security.sasl.oauthbearer import OAUTHBEARER
 from signalbox.security.tls.collect_errors import collect_errors

@@ -13,10 +13,10 @@ from collections.abc import Container, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
-from signalbox.client.connection_settings import ConnectionSecurity, SaslLogin
-from signalbox.common.config_table import ConfigFault
+from signalbox.client.connection.connection_settings import ConnectionSecurity, SaslLogin
+from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.network.network_settings import ListenerSettings, NetworkSettings
+from signalbox.network.listeners.network_settings import ListenerSettings, NetworkSettings
 from signalbox.wiring.outbound import outbound_security
 
 _Key = tuple[str, SecurityProtocol]

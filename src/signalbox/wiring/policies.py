@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
-from signalbox.common.config_table import ConfigFault, Value
-from signalbox.common.import_path import load_class
+from signalbox.common.config.config_table import ConfigFault, Value
+from signalbox.common.config.import_path import load_class
 from signalbox.controller.ports import AlterConfigPolicy, CreateTopicPolicy, PolicyViolation
 from signalbox.protocol.error_table import Error, KafkaError
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.import_path import load_class
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.import_path import load_class
 from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY
-from signalbox.network.network_settings import ListenerSettings, NetworkSettings
+from signalbox.network.listeners.network_settings import ListenerSettings, NetworkSettings
 from signalbox.security.principal import (
     AuthenticationEvidence,
     DefaultPrincipalBuilder,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
+from signalbox.broker.quotas.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.common.clock import Clock
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import Configs
-from signalbox.metadata.quota_entity import CONNECTION_CREATION_RATE, IP, quota_entity, quotas_of
-from signalbox.network.address_rates import AddressRates
+from signalbox.metadata.entries.entity_config import Configs
+from signalbox.metadata.entries.quota_entity import CONNECTION_CREATION_RATE, IP, quota_entity, quotas_of
+from signalbox.network.quotas.address_rates import AddressRates
 from signalbox.transport.socket_address import canonical_address
 from signalbox.wiring.configuration import NodeConfig
 

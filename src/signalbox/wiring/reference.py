@@ -10,8 +10,8 @@ from pathlib import Path
 from signalbox.broker.config_rows import BROKER_CONFIG
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.common.audit_event import AUDIT_FIELDS, AUDIT_SCHEMA_VERSION, AUDIT_TOPIC, AuditKind
-from signalbox.common.config_table import ConfigTable, ConfigType, format_value
-from signalbox.common.topic_config import TOPIC_CONFIG
+from signalbox.common.config.config_table import ConfigTable, ConfigType, format_value
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.controller.config_rows import CONTROLLER_CONFIG
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.metadata.config_rows import METADATA_CONFIG

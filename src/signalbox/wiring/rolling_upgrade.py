@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from signalbox.broker.local_admin_handler import DirectTopicWriter, DirectWriter
+from signalbox.broker.forwarding.local_admin_handler import DirectTopicWriter, DirectWriter
 from signalbox.broker.ports import ActiveController
 from signalbox.common.clock import Clock
 from signalbox.common.inter_broker_protocol import (
@@ -15,12 +15,12 @@ from signalbox.common.inter_broker_protocol import (
     InterBrokerProtocol,
     read_inter_broker_protocol,
 )
-from signalbox.controller.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
+from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
-from signalbox.replication.isr_announcements import IsrAnnouncements
-from signalbox.replication.stored_isr import StoredIsr
+from signalbox.replication.isr.isr_announcements import IsrAnnouncements
+from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_components import controller_inputs
 from signalbox.wiring.policies import Policies
@@ -38,7 +38,7 @@ class RollingUpgrade:
 
 
 class NotIntersected:
-    """Implements `broker/advertised_versions.ControllerVersions` for a broker that forwards nothing."""
+    """Implements `broker/routing/advertised_versions.ControllerVersions` for a broker that forwards nothing."""
 
     def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
         return None

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
-from signalbox.common.config_table import Value
-from signalbox.storage.log_scrub import LogScrub, Piece
+from signalbox.common.config.config_table import Value
+from signalbox.storage.validation.log_scrub import LogScrub, Piece
 
 _log = logging.getLogger(__name__)
 

@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.common.config_table import ConfigFault, Value
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.common.config.config_table import ConfigFault, Value
+from signalbox.common.config.start_error import StartError
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.inter_broker_protocol import forwards
-from signalbox.common.start_error import StartError
-from signalbox.metadata.entity_config import Configs
-from signalbox.network.listener_security import ListenerSecurity, build_security
-from signalbox.network.listener_table import (
+from signalbox.metadata.entries.entity_config import Configs
+from signalbox.network.listeners.listener_security import ListenerSecurity, build_security
+from signalbox.network.listeners.listener_table import (
     ListenerTable,
     bound_elsewhere,
     read_listener_table,
     readable_listeners,
     readable_peers,
 )
-from signalbox.network.network_settings import NetworkSettings, read_network_settings
+from signalbox.network.listeners.network_settings import NetworkSettings, read_network_settings
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.sasl.scram import NoCredentials, ScramCredentials
 from signalbox.wiring.authorizers import authorizer_faults, build_authorizer

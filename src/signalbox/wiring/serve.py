@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from signalbox.metadata.store.port import StoreError
-from signalbox.network.descriptors import raise_limit
+from signalbox.network.acceptors.descriptors import raise_limit
 from signalbox.protocol.error_table import KafkaError
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.wiring.check.config_check import check_node_config

@@ -4,7 +4,7 @@ The network package itself limits a forced control plane further."""
 from __future__ import annotations
 
 from signalbox.broker.routes import ROUTES
-from signalbox.network.listener_table import ListenerRow
+from signalbox.network.listeners.listener_table import ListenerRow
 from signalbox.network.ports import ServedVersions
 from signalbox.protocol.api_table import API_TABLE
 

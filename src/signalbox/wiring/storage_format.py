@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from signalbox.common.clock import SystemClock
-from signalbox.metadata.cluster_id import read_or_create_cluster_id
-from signalbox.metadata.controller_claim import decode_claim
-from signalbox.metadata.entity_config import (
+from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
+from signalbox.metadata.entries.controller_claim import decode_claim
+from signalbox.metadata.entries.entity_config import (
     Configs,
     decode_configs,
     encode_config_change,
     encode_configs,
     user_entity,
 )
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.layout import CONFIG, CONFIG_CHANGE_PREFIX, CONTROLLER, create_roots
 from signalbox.metadata.store.port import Create, MetadataStore, Operation, Write
 from signalbox.security.sasl.scram_argument import ScramArgument

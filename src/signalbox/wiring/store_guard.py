@@ -14,14 +14,14 @@ import os
 from collections.abc import Callable, Sequence
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.start_error import StartError
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError
 from signalbox.common.store_position import StorePosition
+from signalbox.metadata.backup.store_incarnation import StoreHistory, advance, read_history
 from signalbox.metadata.layout import CONTROLLER_EPOCH
 from signalbox.metadata.store.port import MetadataStore, StoreError, StoreFull
-from signalbox.metadata.store_incarnation import StoreHistory, advance, read_history
-from signalbox.storage.log_directory import LogDirectory
-from signalbox.storage.store_position_file import read_store_position, remember_store_position
+from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.directories.store_position_file import read_store_position, remember_store_position
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.metadata_store import open_store, store_setting
 

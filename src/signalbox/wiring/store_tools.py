@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from signalbox.common.clock import SystemClock
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.start_error import StartError
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError
+from signalbox.metadata.backup.store_backup import BadBackup, opened_backup, take_backup
+from signalbox.metadata.backup.store_copy import CopyRejected, CopyReport, Progress, copy_store
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import MetadataStore, StoreError
-from signalbox.metadata.store_backup import BadBackup, opened_backup, take_backup
-from signalbox.metadata.store_copy import CopyRejected, CopyReport, Progress, copy_store
 from signalbox.wiring.configuration import NODE_CONFIG
 from signalbox.wiring.metadata_store import check_store, open_store
 from signalbox.wiring.zookeeper_access import ACCESS_KEYS

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import user_entity
+from signalbox.metadata.entries.entity_config import user_entity
 from signalbox.metadata.store.port import StoreError
 from signalbox.security.sasl.salts import Salts, random_salt
 from signalbox.security.sasl.scram import TokenLogin

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from signalbox.common.config_table import Value
-from signalbox.common.topic_config import TOPIC_CONFIG
+from signalbox.common.config.config_table import Value
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import client_metrics_entity
+from signalbox.metadata.entries.entity_config import client_metrics_entity
 from signalbox.replication.ports import TopicSettings
 from signalbox.storage.config_rows import topic_defaults
 from signalbox.storage.log_config import LogConfig

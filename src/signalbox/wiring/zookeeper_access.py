@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from signalbox.common.config_table import ConfigFault, Value
-from signalbox.common.java_properties import java_property
-from signalbox.network.jaas_location import JAAS_FILE_KEY, JAVA_PROPERTY
-from signalbox.network.listener_security import read_jaas_file
-from signalbox.network.network_settings import ListenerSettings
+from signalbox.common.config.config_table import ConfigFault, Value
+from signalbox.common.config.java_properties import java_property
+from signalbox.network.listeners.jaas_location import JAAS_FILE_KEY, JAVA_PROPERTY
+from signalbox.network.listeners.listener_security import read_jaas_file
+from signalbox.network.listeners.network_settings import ListenerSettings
 from signalbox.security.jaas import LoginModule
 from signalbox.security.tls.collect_errors import collect_errors
 from signalbox.security.tls.contexts import client_context

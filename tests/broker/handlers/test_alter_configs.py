@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.broker_loggers import BrokerLoggers
+from signalbox.broker.configs.broker_loggers import BrokerLoggers
 from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

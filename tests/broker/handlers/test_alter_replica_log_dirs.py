@@ -14,11 +14,11 @@ from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
-from tests.storage.test_log_move import ManualBackground
+from tests.storage.directories.test_log_move import ManualBackground
 from tests.storage.workbench import TOPIC_ID, append, batch
 
 _R = AlterReplicaLogDirsRequest

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.advertised_versions import AdvertisedVersions
 from signalbox.broker.api_request import ApiRequest, RawResponse
-from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
-from signalbox.broker.metric_registry import MetricRegistry
-from signalbox.broker.misroutes import MisrouteLog
+from signalbox.broker.metrics.client_software import ClientSoftware
+from signalbox.broker.metrics.metric_registry import MetricRegistry
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions
+from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.common.clock import ManualClock
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.feature_levels import FinalizedFeatures
+from signalbox.metadata.entries.feature_levels import FinalizedFeatures
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import RequestHeader, decode_response_header

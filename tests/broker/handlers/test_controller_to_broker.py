@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.handlers.controller_to_broker import ControlRequestHandler
-from signalbox.broker.new_topic_configs import NewTopicConfigs
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
 from signalbox.metadata.store.port import StoreUnavailable

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.client_quotas import ClientQuotas, QuotaWindows
 from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
-from signalbox.broker.throttling import NO_THROTTLING, Throttling
+from signalbox.broker.quotas.client_quotas import ClientQuotas, QuotaWindows
+from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error

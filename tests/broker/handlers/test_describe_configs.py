@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.config_description import ConfigDescription
+from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.handlers.describe_configs import DescribeConfigsHandler
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest

@@ -13,7 +13,7 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.ids import TopicPartition, new_uuid
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to

@@ -8,7 +8,7 @@ import pytest
 
 from signalbox.broker.handlers.fetch import FetchHandler
 from signalbox.broker.handlers.produce import ProduceHandler
-from signalbox.broker.throttling import NO_THROTTLING
+from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest
 from signalbox.protocol.messages.produce import ProduceRequest

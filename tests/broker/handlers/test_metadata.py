@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from signalbox.broker.all_topics_response_cache import MIN_CACHED_TOPICS
 from signalbox.broker.api_request import ApiRequest
-from signalbox.broker.exposed_controller import ExposedController
 from signalbox.broker.handlers.metadata import MetadataHandler
-from signalbox.broker.recent_disconnects import RecentDisconnects
+from signalbox.broker.routing.exposed_controller import ExposedController
+from signalbox.broker.routing.recent_disconnects import RecentDisconnects
+from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.protocol.error_table import Error

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.group.states import GroupState
 
 
 def test_groups_come_go_and_come_back_unless_replaced() -> None:

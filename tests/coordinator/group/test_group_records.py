@@ -7,9 +7,10 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.coordinator.group.test_classic_group import group_of, member
+from tests.coordinator.group.classic.test_classic_group import group_of, member
 
 from signalbox.coordinator.decision import CoordinatorRecord
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_records import (
     GroupRecordSerde,
     empty_group_record,
@@ -18,7 +19,6 @@ from signalbox.coordinator.group.group_records import (
     offset_record,
     offset_tombstone,
 )
-from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue, OffsetCommitValue
 
 SERDE = GroupRecordSerde()

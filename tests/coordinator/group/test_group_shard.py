@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.coordinator.bench import SESSION_MS, Bench, settle, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.group.states import GroupState
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.protocol.error_table import Error
 
 

@@ -13,7 +13,7 @@ import pytest
 from signalbox.pipeline.audit.figures import LAST_RUN, read_figures
 from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
 from signalbox.pipeline.audit.run import completeness_line
-from signalbox.pipeline.delta_log import replace_table
+from signalbox.pipeline.sinks.delta_log import replace_table
 from signalbox.pipeline.table_state import StateFolder
 
 pytestmark = pytest.mark.spec("P1")

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from signalbox.common.audit_event import AUDIT_FIELDS
 from signalbox.pipeline.audit.event_table import event_ddl
 from signalbox.pipeline.audit.rollups import ROLLUPS, renew_rollups, rollup_path
-from signalbox.pipeline.delta_log import read_table
+from signalbox.pipeline.sinks.delta_log import read_table
 
 pytestmark = pytest.mark.spec("P1")
 

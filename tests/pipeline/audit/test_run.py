@@ -11,10 +11,10 @@ import pytest
 from signalbox.common.audit_event import AuditEvent, AuditKind, encode_audit_event
 from signalbox.pipeline.audit.figures import read_figures
 from signalbox.pipeline.audit.run import AuditResult, run_audit
-from signalbox.pipeline.delta_log import read_table
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.options import AuditOptions
 from signalbox.pipeline.profile import Profile
+from signalbox.pipeline.sinks.delta_log import read_table
 from tests.pipeline.topics import Topics
 
 pytestmark = pytest.mark.spec("P1")

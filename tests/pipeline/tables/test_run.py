@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from signalbox.pipeline.delta_log import read_table
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import PipelineEvent, Step
 from signalbox.pipeline.options import TablesOptions
+from signalbox.pipeline.sinks.delta_log import read_table
 from signalbox.pipeline.table_run import SchemaError
 from signalbox.pipeline.table_state import StateError
 from signalbox.pipeline.tables.run import TablesResult, run_tables

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from signalbox.client.config_rows import CLIENT_CONFIG
-from signalbox.common.config_table import ConfigTable
+from signalbox.common.config.config_table import ConfigTable
 from signalbox.network.config_rows import NETWORK_CONFIG, PREFIXED_KEYS
 from signalbox.security.tls.settings import RENEWABLE_KEYS, TlsSettings, tls_settings
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from signalbox.pipeline.checkpoint_files import committed_batches, planned_batches
-from signalbox.pipeline.delta_log import count_rows, read_table
+from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from tests.pipeline.topics import Topics, json_values
 from tests.system.pipeline.drivers import Driver
 

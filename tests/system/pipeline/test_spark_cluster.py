@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.pipeline.delta_log import read_table
+from signalbox.pipeline.sinks.delta_log import read_table
 from tests.pipeline.topics import Topics, json_values
 from tests.system.pipeline.drivers import Driver
 from tests.system.pipeline.spark_cluster import spark_cluster

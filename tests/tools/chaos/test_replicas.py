@@ -9,9 +9,9 @@ from tools.chaos.replicas import compare_replicas
 
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from signalbox.storage.checkpoint_file import write_offsets
-from signalbox.storage.file_names import HIGH_WATERMARK_FILE, LOG_SUFFIX, offset_name
-from signalbox.storage.file_system import RealFileSystem
+from signalbox.storage.files.checkpoint_file import write_offsets
+from signalbox.storage.files.file_names import HIGH_WATERMARK_FILE, LOG_SUFFIX, offset_name
+from signalbox.storage.files.file_system import RealFileSystem
 
 TP = TopicPartition("t", 0)
 

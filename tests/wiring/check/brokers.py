@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.common.properties_file import Properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.wiring.check.checked_broker import CheckedBroker
 from signalbox.wiring.configuration import read_node_config
 from tests.wiring.settings import OF_CONTROLLER, VALUES

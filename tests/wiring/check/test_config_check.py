@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signalbox.common.properties_file import Properties, parse_properties
+from signalbox.common.config.properties_file import Properties, parse_properties
 from signalbox.wiring.check.config_check import check_node_config
 from signalbox.wiring.configuration import NODE_CONFIG
 from tests.security.certificates import Authority

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.common.config.properties_file import parse_properties
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.common.properties_file import parse_properties
 from signalbox.wiring.check.config_warnings import doubtful_keys, mechanisms_not_enabled
 from signalbox.wiring.check.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.check.without_effect import WITHOUT_EFFECT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.common.properties_file import Properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.wiring.check.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 from signalbox.wiring.configuration import NODE_CONFIG, read_node_config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.common.properties_file import Properties
+from signalbox.common.config.properties_file import Properties
 from signalbox.wiring.check.metrics_port import same_address
 from signalbox.wiring.configuration import read_node_config
 from tests.wiring.settings import VALUES

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from signalbox.common.config.start_error import StartError
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.common.start_error import StartError
+from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import BROKER_IDS, create_roots
-from signalbox.metadata.registration import BrokerRegistration
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
 from signalbox.wiring.check.taken_addresses import reject_taken_addresses

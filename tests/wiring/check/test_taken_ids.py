@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from signalbox.common.start_error import StartError
+from signalbox.common.config.start_error import StartError
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create

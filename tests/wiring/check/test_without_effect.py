@@ -12,7 +12,7 @@ import pytest
 
 import signalbox
 from signalbox.client.config_rows import CLIENT_CONFIG
-from signalbox.common.topic_config import TOPIC_CONFIG
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.controller.settings import ControllerSettings
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.replication.config_rows import ReplicationConfig
@@ -25,7 +25,7 @@ SOURCES = Path(signalbox.__file__).parent
 NOT_READERS = ("testing/", "cli/", "pipeline/", "wiring/check/without_effect.py", "wiring/check/keys_of_kafka.py")
 # The topics' rows repeat broker keys as synonyms. A package's rows may be in the file that reads them: there a name
 # must occur twice. A row of the same name in another package is another key.
-TOPIC_ROWS = "common/topic_config.py"
+TOPIC_ROWS = "common/config/topic_config.py"
 TABLES = {"a node": NODE_CONFIG, "a topic": TOPIC_CONFIG, "a client": CLIENT_CONFIG}
 SETTINGS = (ControllerSettings, GroupSettings, LogConfig, ReplicationConfig, RuntimeSettings)
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.entries.entity_config import Configs
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.listeners.listener_validator import ListenerValidator
 from tests.waiting import until_true

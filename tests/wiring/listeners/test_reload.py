@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.metadata.entity_config import Configs, encode_config_change, encode_configs
+from signalbox.metadata.entries.entity_config import Configs, encode_config_change, encode_configs
 from signalbox.metadata.layout import CONFIG_CHANGE_PREFIX
 from signalbox.metadata.store.port import Create, Write
 from signalbox.testing.cluster import Cluster

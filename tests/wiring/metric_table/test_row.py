@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from signalbox.broker.metric_registry import Kind
+from signalbox.broker.metrics.metric_registry import Kind
 from signalbox.wiring.metric_table import METRIC_ROWS
 from signalbox.wiring.metric_table.row import MetricRow
 

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from signalbox.metadata import layout
-from signalbox.metadata.acl_entries import decode_acls, pattern_of
+from signalbox.metadata.entries.acl_entries import decode_acls, pattern_of
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_acls import CreateAclsRequest

@@ -6,7 +6,7 @@ import socket
 import struct
 from typing import Any
 
-from signalbox.client.wire_frames import api_key_of, decode_response, encode_request
+from signalbox.client.connection.wire_frames import api_key_of, decode_response, encode_request
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sasl_authenticate import SaslAuthenticateRequest

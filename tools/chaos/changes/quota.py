@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from signalbox.metadata import layout
-from signalbox.metadata.entity_config import decode_configs, user_of
-from signalbox.metadata.quota_entity import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, USER, quotas_of
+from signalbox.metadata.entries.entity_config import decode_configs, user_of
+from signalbox.metadata.entries.quota_entity import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, USER, quotas_of
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from signalbox.metadata import layout
-from signalbox.metadata.entity_config import decode_configs, user_of
+from signalbox.metadata.entries.entity_config import decode_configs, user_of
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from signalbox.metadata import layout
-from signalbox.metadata.delegation_token import decode_token
+from signalbox.metadata.entries.delegation_token import decode_token
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest

@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 
 from signalbox.metadata import layout
-from signalbox.metadata.entity_config import decode_configs
+from signalbox.metadata.entries.entity_config import decode_configs
+from signalbox.metadata.entries.topic_assignment import decode_topic_assignment
 from signalbox.metadata.store.port import Entry
-from signalbox.metadata.topic_assignment import decode_topic_assignment
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_partitions import CreatePartitionsRequest
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest

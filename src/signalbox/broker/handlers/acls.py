@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import require_on_cluster
-from signalbox.broker.cluster_rights import require_cluster_right
+from signalbox.broker.authorization.authorization import require_on_cluster
+from signalbox.broker.authorization.cluster_rights import require_cluster_right
 from signalbox.broker.ports import AclReading, ActiveController
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError

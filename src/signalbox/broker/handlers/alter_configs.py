@@ -15,9 +15,9 @@ from collections.abc import Awaitable
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.broker_config_validator import BrokerConfigValidator
-from signalbox.broker.broker_loggers import BrokerLoggers
-from signalbox.broker.config_resources import rejection
+from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
+from signalbox.broker.configs.broker_loggers import BrokerLoggers
+from signalbox.broker.configs.config_resources import rejection
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
 from signalbox.protocol.api_table import API_TABLE, ApiKey

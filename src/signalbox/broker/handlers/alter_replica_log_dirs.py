@@ -8,7 +8,7 @@ later.
 from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.authorization import may_on_cluster
+from signalbox.broker.authorization.authorization import may_on_cluster
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error, KafkaError

@@ -13,13 +13,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from signalbox.broker.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
 from signalbox.broker.api_request import ApiRequest, HandlerResult, RawResponse
-from signalbox.broker.client_software import ClientSoftware
 from signalbox.broker.encoded_body import EncodedBody
-from signalbox.broker.misroutes import MisrouteLog
+from signalbox.broker.metrics.client_software import ClientSoftware
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ListenerKind, Ranges
+from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
+from signalbox.metadata.entries.feature_levels import SUPPORTED_FEATURES, FinalizedFeatures
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.headers import encode_response_header

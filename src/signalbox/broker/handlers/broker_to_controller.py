@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.cluster_action import require_cluster_action
+from signalbox.broker.authorization.cluster_action import require_cluster_action
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
 from signalbox.security.authorizer import Authorizer

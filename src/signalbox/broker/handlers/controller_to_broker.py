@@ -5,8 +5,8 @@ Each needs CLUSTER_ACTION. The broker epoch is checked first (lower than this br
 checked), the controller epoch next; the response to a stale epoch differs per API. The requests are executed one after
 the other (`broker/control_request_queue.py`), and the epochs are checked when a request is executed. Before that, a
 request with an epoch that is not yet known waits for the metadata store (`broker/epoch_checks.py`), and a request with
-new partitions for the configs of their topics (`broker/new_topic_configs.py`); requests of other connections do not
-wait for it.
+new partitions for the configs of their topics (`broker/configs/new_topic_configs.py`); requests of other connections do
+not wait for it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Callable, Container
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, ResponseMessage
-from signalbox.broker.cluster_action import require_cluster_action
+from signalbox.broker.authorization.cluster_action import require_cluster_action
+from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks, UnverifiedEpochs
 from signalbox.broker.error_responses import failure
-from signalbox.broker.new_topic_configs import NewTopicConfigs
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import reject_leader_and_isr
-from signalbox.replication.promise import Promise
+from signalbox.replication.waiting.promise import Promise
 from signalbox.security.authorizer import Authorizer
 
 log = logging.getLogger(__name__)

@@ -6,10 +6,10 @@ Needs ALTER on the topic; a topic named twice is INVALID_REQUEST. A forwarding b
 from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may
+from signalbox.broker.authorization.authorization import may
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
-from signalbox.broker.throttling import Throttling
 from signalbox.common.cooperative_task import yielding
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey

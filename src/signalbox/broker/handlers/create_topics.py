@@ -2,7 +2,7 @@
 
 The handler checks authorization (CREATE on the cluster or on the topic), duplicate names in a request
 (INVALID_REQUEST), and whether config values may be returned (DESCRIBE_CONFIGS on the topic). A forwarding broker checks
-the first two as well (F6). `controller/topic_control` validates the topics.
+the first two as well (F6). `controller/topics/topic_control` validates the topics.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Container
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may, may_on_cluster
+from signalbox.broker.authorization.authorization import may, may_on_cluster
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
-from signalbox.broker.throttling import Throttling
 from signalbox.common.cooperative_task import yielding
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.filtering_forwarder import Rejection
+from signalbox.broker.forwarding.filtering_forwarder import Rejection
 from signalbox.broker.ports import ActiveController, TokenReading
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.controller.entities.token_control import TokenRequest
 from signalbox.controller.error_responses import reject
-from signalbox.controller.token_control import TokenRequest
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message

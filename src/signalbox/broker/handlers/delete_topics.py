@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may
+from signalbox.broker.authorization.authorization import may
 from signalbox.broker.ports import ActiveController
+from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected
-from signalbox.broker.throttling import Throttling
 from signalbox.common.cooperative_task import yielding
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may_on_cluster
+from signalbox.broker.authorization.authorization import may_on_cluster
 from signalbox.broker.ports import StoredConfigs
-from signalbox.metadata.quota_entity import CLIENT_ID, IP, USER, Entity, quota_entity, quotas_of
+from signalbox.metadata.entries.quota_entity import CLIENT_ID, IP, USER, Entity, quota_entity, quotas_of
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
 from signalbox.security.acl import AclOperation

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.broker_loggers import BrokerLoggers
-from signalbox.broker.config_description import ConfigDescription, DescribedConfig, described_loggers
-from signalbox.broker.config_resources import rejection
+from signalbox.broker.configs.broker_loggers import BrokerLoggers
+from signalbox.broker.configs.config_description import ConfigDescription, DescribedConfig, described_loggers
+from signalbox.broker.configs.config_resources import rejection
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.controller.topic_name import reject_topic_name
+from signalbox.controller.topics.topic_name import reject_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import allowed_names, may_on_cluster, operations_bit_field
+from signalbox.broker.authorization.authorization import allowed_names, may_on_cluster, operations_bit_field
 from signalbox.broker.handlers.group_membership import client_context
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.protocol.error_table import Error

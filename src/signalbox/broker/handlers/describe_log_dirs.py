@@ -13,17 +13,17 @@ import os
 from collections.abc import Container
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.authorization import may_on_cluster
+from signalbox.broker.authorization.authorization import may_on_cluster
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
+from signalbox.storage.directories.log_directory import LogDirectory
+from signalbox.storage.directories.log_move import LogMove
 from signalbox.storage.log import Log
-from signalbox.storage.log_directory import LogDirectory
 from signalbox.storage.log_manager import LogManager
-from signalbox.storage.log_move import LogMove
 
 _Result = DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = DescribeLogDirsResponse.DescribeLogDirsTopic

@@ -8,8 +8,8 @@ A partition without a leader has the reason in a tagged field of Signalbox (`pro
 from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.authorization import may, operations_bit_field
-from signalbox.broker.topic_view import TopicView
+from signalbox.broker.authorization.authorization import may, operations_bit_field
+from signalbox.broker.topics.topic_view import TopicView
 from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import PartitionImage

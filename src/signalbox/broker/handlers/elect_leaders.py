@@ -7,7 +7,7 @@ each partition.
 from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.cluster_rights import require_cluster_right
+from signalbox.broker.authorization.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

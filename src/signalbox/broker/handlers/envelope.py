@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult
-from signalbox.broker.cluster_action import acts_as_broker
-from signalbox.broker.envelope import unwrap
+from signalbox.broker.authorization.cluster_action import acts_as_broker
+from signalbox.broker.forwarding.envelope import unwrap
 from signalbox.broker.ports import ActiveController
 from signalbox.common.audit_event import AuditEvent, AuditKind, AuditSink
 from signalbox.protocol.error_table import Error, KafkaError

@@ -1,8 +1,8 @@
 """Fetch (key 1): reads of consumers and followers. KIP-227 sessions, KIP-516 topic ids; versions 4-18.
 
-A follower needs CLUSTER_ACTION on the cluster and an internal listener (`broker/cluster_action.py`), a consumer READ on
-each topic; partitions without that right have TOPIC_AUTHORIZATION_FAILED, as in Kafka. The replication package reads
-and waits; this handler adds the endpoints of new leaders on the request's listener (KIP-951, L10).
+A follower needs CLUSTER_ACTION on the cluster and an internal listener (`broker/authorization/cluster_action.py`), a
+consumer READ on each topic; partitions without that right have TOPIC_AUTHORIZATION_FAILED, as in Kafka. The replication
+package reads and waits; this handler adds the endpoints of new leaders on the request's listener (KIP-951, L10).
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Container
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may
-from signalbox.broker.cluster_action import acts_as_replica
-from signalbox.broker.node_endpoints import node_endpoints
-from signalbox.broker.throttling import Throttling
+from signalbox.broker.authorization.authorization import may
+from signalbox.broker.authorization.cluster_action import acts_as_replica
+from signalbox.broker.quotas.throttling import Throttling
+from signalbox.broker.routing.node_endpoints import node_endpoints
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
-from signalbox.replication.fetch import replica_id_of
-from signalbox.replication.promise import Promise
+from signalbox.replication.fetch.fetch import replica_id_of
 from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.replication.waiting.promise import Promise
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import require_group
+from signalbox.broker.authorization.authorization import require_group
 from signalbox.broker.ports import TopicCreation
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.coordinator.group_partition import partition_for

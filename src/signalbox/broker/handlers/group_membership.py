@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import require_group
+from signalbox.broker.authorization.authorization import require_group
 from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.security.acl import AclOperation

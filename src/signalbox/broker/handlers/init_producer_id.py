@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may_on_cluster
+from signalbox.broker.authorization.authorization import may_on_cluster
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.init_producer_id import InitProducerIdResponse
 from signalbox.security.acl import AclOperation, ResourceType

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import require_on_cluster
+from signalbox.broker.authorization.authorization import require_on_cluster
 from signalbox.broker.ports import StoredConfigs
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.entity_config import client_metrics_of
+from signalbox.metadata.entries.entity_config import client_metrics_of
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.list_config_resources import ListConfigResourcesResponse

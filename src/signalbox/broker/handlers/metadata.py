@@ -13,17 +13,17 @@ import asyncio
 import inspect
 from collections.abc import Iterable, Iterator
 
-from signalbox.broker.all_topics_response_cache import MIN_CACHED_TOPICS, AllTopicsResponseCache, ResponseKey
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may, may_on_cluster, operations_bit_field
-from signalbox.broker.exposed_controller import AdvertisedController
+from signalbox.broker.authorization.authorization import may, may_on_cluster, operations_bit_field
 from signalbox.broker.ports import TopicCreation
-from signalbox.broker.recent_disconnects import RecentDisconnects
-from signalbox.broker.topic_view import TopicView
+from signalbox.broker.routing.exposed_controller import AdvertisedController
+from signalbox.broker.routing.recent_disconnects import RecentDisconnects
+from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS, AllTopicsResponseCache, ResponseKey
+from signalbox.broker.topics.topic_view import TopicView
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID
 from signalbox.common.internal_topics import INTERNAL_TOPICS
-from signalbox.controller.topic_name import reject_topic_name
+from signalbox.controller.topics.topic_name import reject_topic_name
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.image import MetadataImage, TopicImage
 from signalbox.protocol.error_table import Error, KafkaError

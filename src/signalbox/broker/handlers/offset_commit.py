@@ -11,7 +11,7 @@ import inspect
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may, require_group
+from signalbox.broker.authorization.authorization import may, require_group
 from signalbox.broker.handlers.group_membership import client_context
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.authorization import may, may_change_records
-from signalbox.broker.cluster_action import acts_as_replica, may_act_on_cluster
+from signalbox.broker.authorization.authorization import may, may_change_records
+from signalbox.broker.authorization.cluster_action import acts_as_replica, may_act_on_cluster
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer

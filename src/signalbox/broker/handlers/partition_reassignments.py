@@ -7,7 +7,7 @@ They need ALTER and DESCRIBE on the cluster, respectively.
 from __future__ import annotations
 
 from signalbox.broker.api_request import ApiRequest, HandlerResult
-from signalbox.broker.cluster_rights import require_cluster_right
+from signalbox.broker.authorization.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController
 from signalbox.protocol.api_table import ApiKey
 from signalbox.security.authorizer import Authorizer

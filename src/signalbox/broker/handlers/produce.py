@@ -14,17 +14,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from signalbox.broker.api_request import NO_RESPONSE, ApiRequest, CloseConnection, FinalResponse, HandlerResult
-from signalbox.broker.authorization import may_change_records
-from signalbox.broker.node_endpoints import node_endpoints
+from signalbox.broker.authorization.authorization import may_change_records
+from signalbox.broker.routing.node_endpoints import node_endpoints
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.produce import ProduceRequest, ProduceResponse
 from signalbox.protocol.records.batch_header import COMPRESSION_MASK, HEADER_SIZE, MAGIC, unpack_header
 from signalbox.protocol.records.compression import CODES
-from signalbox.replication.append import VALID_ACKS
-from signalbox.replication.pending_append import PendingAppend, rejected
-from signalbox.replication.promise import Promise
+from signalbox.replication.produce.append import VALID_ACKS
+from signalbox.replication.produce.pending_append import PendingAppend, rejected
 from signalbox.replication.replica_manager import ReplicaManager
+from signalbox.replication.waiting.promise import Promise
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 

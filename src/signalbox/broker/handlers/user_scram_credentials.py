@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
-from signalbox.broker.authorization import require_on_cluster
-from signalbox.broker.cluster_rights import require_cluster_right
+from signalbox.broker.authorization.authorization import require_on_cluster
+from signalbox.broker.authorization.cluster_rights import require_cluster_right
 from signalbox.broker.ports import ActiveController, StoredConfigs
-from signalbox.metadata.entity_config import user_of
+from signalbox.metadata.entries.entity_config import user_of
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse

@@ -6,9 +6,9 @@ import asyncio
 
 from signalbox.cli.demo.flights import TOPIC
 from signalbox.cli.demo.stage import Stage
-from signalbox.client.connection import connect
-from signalbox.client.connection_settings import ConnectionSettings
-from signalbox.client.node import Address
+from signalbox.client.connection.connection import connect
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import Address
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 

@@ -13,11 +13,11 @@ from contextlib import suppress
 
 from signalbox.cli.demo.stage import Stage
 from signalbox.cli.demo.wording import counted
+from signalbox.client.admin_apis.topic_admin import NewTopic, TopicAdmin
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
-from signalbox.client.node import parse_bootstrap_servers
+from signalbox.client.connection.node import parse_bootstrap_servers
 from signalbox.client.producer import Producer
-from signalbox.client.topic_admin import NewTopic, TopicAdmin
 
 TOPIC = "rerouted"
 _RECORDS = 3_000

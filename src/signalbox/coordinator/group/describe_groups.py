@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_groups import DescribeGroupsResponse
 from signalbox.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse

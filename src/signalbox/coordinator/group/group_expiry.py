@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
-from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.states import DELETE_ERRORS, GroupState
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import group_tombstone, offset_tombstone
 from signalbox.coordinator.group.offset_store import NO_EXPIRY, CommittedOffset, OffsetStore
-from signalbox.coordinator.group.states import DELETE_ERRORS, GroupState
 from signalbox.protocol.error_table import Error, KafkaError
 
 SinceWhen = Callable[[CommittedOffset], int]

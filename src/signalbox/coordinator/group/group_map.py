@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from signalbox.coordinator.group.classic_group import ClassicGroup
-from signalbox.coordinator.group.states import GroupState
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.states import GroupState
 
 
 class GroupMap:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from signalbox.coordinator.decision import CoordinatorRecord
-from signalbox.coordinator.group.classic_group import ClassicGroup
-from signalbox.coordinator.group.member import NO_ASSIGNMENT
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT
 from signalbox.protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,

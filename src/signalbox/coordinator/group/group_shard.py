@@ -12,22 +12,22 @@ from signalbox.common.clock import Clock
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
-from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.heartbeat import Heartbeat
+from signalbox.coordinator.group.classic.join_group import JoinGroup
+from signalbox.coordinator.group.classic.leave_group import LeaveGroup
+from signalbox.coordinator.group.classic.member import Member, Timeouts
+from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync
+from signalbox.coordinator.group.classic.rebalance import Rebalance
+from signalbox.coordinator.group.classic.states import GroupState
+from signalbox.coordinator.group.classic.sync_group import SyncGroup
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_expiry import GroupExpiry
 from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.group.heartbeat import Heartbeat
-from signalbox.coordinator.group.join_group import JoinGroup
-from signalbox.coordinator.group.leave_group import LeaveGroup
-from signalbox.coordinator.group.member import Member, Timeouts
-from signalbox.coordinator.group.membership_responses import rejected_join, rejected_sync
 from signalbox.coordinator.group.offset_commit import OffsetCommit
 from signalbox.coordinator.group.offset_delete import OffsetDelete
 from signalbox.coordinator.group.offset_fetch import OffsetFetch
 from signalbox.coordinator.group.offset_store import CommittedOffset, OffsetStore
-from signalbox.coordinator.group.rebalance import Rebalance
-from signalbox.coordinator.group.states import GroupState
-from signalbox.coordinator.group.sync_group import SyncGroup
 from signalbox.coordinator.ports import Timer
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.group_records import GroupMetadataValue, OffsetCommitKey

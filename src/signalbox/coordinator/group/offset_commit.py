@@ -12,12 +12,12 @@ from collections.abc import Callable
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
-from signalbox.coordinator.group.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.rebalance import Rebalance
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import offset_record
 from signalbox.coordinator.group.offset_store import NO_EXPIRY, OffsetStore
-from signalbox.coordinator.group.rebalance import Rebalance
-from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.group_records import OffsetCommitValue
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse

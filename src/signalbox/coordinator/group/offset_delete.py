@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import offset_tombstone
 from signalbox.coordinator.group.offset_store import OffsetStore
-from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 

@@ -7,9 +7,9 @@ ids only: the handler fills in names before the call and ids after it (`topic_id
 from __future__ import annotations
 
 from signalbox.common.ids import TopicPartition
+from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.offset_store import CommittedOffset, OffsetStore
-from signalbox.coordinator.group.states import GroupState
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 

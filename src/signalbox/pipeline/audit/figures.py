@@ -13,7 +13,7 @@ from typing import Any
 
 from signalbox.pipeline.audit.rollups import ROLLUPS, rollup_path
 from signalbox.pipeline.audit.sequence_check import writer_sequences
-from signalbox.pipeline.delta_log import count_rows, read_table
+from signalbox.pipeline.sinks.delta_log import count_rows, read_table
 from signalbox.pipeline.table_state import StateFolder
 
 FIGURES_VERSION = 1

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from signalbox.pipeline.delta_log import replace_table
+from signalbox.pipeline.sinks.delta_log import replace_table
 
 ASKED = "(kind IN ('rollup', 'forwarded') OR (kind = 'admin' AND forwarding_principal = ''))"
 

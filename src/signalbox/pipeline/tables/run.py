@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from signalbox.pipeline.delta_log import count_rows
 from signalbox.pipeline.engine import Engine
 from signalbox.pipeline.events import EventListener, Reporting
 from signalbox.pipeline.offsets import limited, ranges_between
 from signalbox.pipeline.open_run import TablePlan, open_run
 from signalbox.pipeline.options import TablesOptions
 from signalbox.pipeline.progress import duration_text
+from signalbox.pipeline.sinks.delta_log import count_rows
 from signalbox.pipeline.stream import spark_faults
 from signalbox.pipeline.table_run import RunCounts, SchemaError, TableRun, fields_of
 from signalbox.pipeline.tables.infer_schema import infer_ddl

@@ -6,7 +6,7 @@ On a broker each key can be set for all listeners, for one listener, and for one
 
 from __future__ import annotations
 
-from signalbox.common.config_table import ConfigRow, ConfigType, Validator, Value, at_least, between
+from signalbox.common.config.config_table import ConfigRow, ConfigType, Validator, Value, at_least, between
 
 _S, _I, _L, _D, _B, _LIST, _PW, _CLASS = (
     ConfigType.STRING,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.properties_file import Properties
 from signalbox.common.endpoint import Endpoint
-from signalbox.common.properties_file import Properties
 from signalbox.metadata.store.zookeeper.connect_string import parse_connect_string
-from signalbox.network.listener_entry import ADVERTISED_LISTENERS, LISTENERS
-from signalbox.network.listener_table import ListenerTable
-from signalbox.network.network_settings import ListenerSettings, read_network_settings
+from signalbox.network.listeners.listener_entry import ADVERTISED_LISTENERS, LISTENERS
+from signalbox.network.listeners.listener_table import ListenerTable
+from signalbox.network.listeners.network_settings import ListenerSettings, read_network_settings
 from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.metadata_store import store_setting
 

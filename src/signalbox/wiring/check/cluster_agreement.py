@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.inter_broker_protocol import FORWARDING_FROM, INTER_BROKER_PROTOCOL_KEY, forwards
-from signalbox.network.listener_entry import CONTROL_PLANE_NAME, LISTENERS, PROTOCOL_MAP
-from signalbox.network.listener_roles import CONTROL_PLANE_FORCED, INTER_BROKER_NAME
+from signalbox.network.listeners.listener_entry import CONTROL_PLANE_NAME, LISTENERS, PROTOCOL_MAP
+from signalbox.network.listeners.listener_roles import CONTROL_PLANE_FORCED, INTER_BROKER_NAME
 from signalbox.wiring.check.checked_broker import CheckedBroker, share_store
 from signalbox.wiring.delegation_tokens import TOKEN_SECRET, given_secret
 from signalbox.wiring.metadata_store import store_setting

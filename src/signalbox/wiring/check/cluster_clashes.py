@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint, host_port
-from signalbox.network.listener_entry import LISTENERS
-from signalbox.network.listener_table import ListenerRow
+from signalbox.network.listeners.listener_entry import LISTENERS
+from signalbox.network.listeners.listener_table import ListenerRow
 from signalbox.wiring.check.checked_broker import CheckedBroker, host_identity, share_host
 from signalbox.wiring.check.metrics_port import same_address
 

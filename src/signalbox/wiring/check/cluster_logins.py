@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.endpoint import Endpoint
-from signalbox.network.listener_security import (
+from signalbox.network.listeners.listener_security import (
     ENABLED_MECHANISMS_KEY,
     build_security,
     login_module,
     read_jaas_file,
 )
-from signalbox.network.network_settings import ListenerSettings, listener_prefix, read_network_settings
+from signalbox.network.listeners.network_settings import ListenerSettings, listener_prefix, read_network_settings
 from signalbox.security.jaas import LoginModule
 from signalbox.security.sasl.plain import PLAIN
 from signalbox.security.sasl.scram import NoCredentials

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from signalbox.common.config_table import ConfigFault
-from signalbox.network.controller_listeners import CONTROLLER_NAMES, PROCESS_ROLES
-from signalbox.network.listener_entry import PROTOCOL_MAP
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.network.listeners.controller_listeners import CONTROLLER_NAMES, PROCESS_ROLES
+from signalbox.network.listeners.listener_entry import PROTOCOL_MAP
 from signalbox.wiring.check.checked_broker import CheckedBroker
 
 

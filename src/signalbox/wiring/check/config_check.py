@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.properties_file import Properties
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.properties_file import Properties
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig, read_node_config
 from signalbox.wiring.security_config import security_faults
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from signalbox.broker.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
-from signalbox.client.oauth_login import LOGIN_CALLBACK_KEY
-from signalbox.common.config_table import ConfigTable, shown
+from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
+from signalbox.client.connection.oauth_login import LOGIN_CALLBACK_KEY
+from signalbox.common.config.config_table import ConfigTable, shown
+from signalbox.common.config.old_keys import old_name_warning
+from signalbox.common.config.properties_file import Properties
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.common.old_keys import old_name_warning
-from signalbox.common.properties_file import Properties
 from signalbox.network.config_rows import MECHANISM_KEYS, PREFIXED_KEYS
-from signalbox.network.listener_table import ListenerTable
+from signalbox.network.listeners.listener_table import ListenerTable
 from signalbox.network.plane import CONTROL, CONTROLLER
-from signalbox.network.sasl_mechanisms import CALLBACK_KEY
+from signalbox.network.sasl.sasl_mechanisms import CALLBACK_KEY
 from signalbox.wiring.check.keys_of_kafka import KEYS_OF_KAFKA
 from signalbox.wiring.check.without_effect import WITHOUT_EFFECT
 

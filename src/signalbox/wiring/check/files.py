@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
 from signalbox.wiring.check import cluster_agreement, cluster_clashes, cluster_logins, cluster_roles
 from signalbox.wiring.check.checked_broker import CheckedBroker
 from signalbox.wiring.check.config_check import check_node_config

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from signalbox.common.endpoint import host_port
 from signalbox.network.config_rows import NETWORK_CONFIG
-from signalbox.network.listener_security import ENABLED_MECHANISMS_KEY, client_auth
-from signalbox.network.listener_table import ListenerRow
-from signalbox.network.network_settings import ListenerSettings, read_network_settings
+from signalbox.network.listeners.listener_security import ENABLED_MECHANISMS_KEY, client_auth
+from signalbox.network.listeners.listener_table import ListenerRow
+from signalbox.network.listeners.network_settings import ListenerSettings, read_network_settings
 from signalbox.wiring.configuration import NodeConfig
 
 _LIMITS = {"max.connections": "connections", "max.connection.creation.rate": "new ones a second"}

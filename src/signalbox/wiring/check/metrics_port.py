@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from signalbox.common.config_table import ConfigFault, Value
-from signalbox.network.listener_table import ListenerRow
+from signalbox.common.config.config_table import ConfigFault, Value
+from signalbox.network.listeners.listener_table import ListenerRow
 
 _EVERY_HOST = ("", "0.0.0.0", "::")
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.common.config_table import ConfigFault
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError
 from signalbox.common.endpoint import host_port
-from signalbox.common.start_error import StartError
-from signalbox.metadata.json_text import BadEntry
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.layout import BROKER_IDS, broker_id_path
-from signalbox.metadata.registration import decode_registration
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.network.listener_entry import ADVERTISED_LISTENERS, LISTENERS
-from signalbox.network.listener_table import ListenerTable
+from signalbox.network.listeners.listener_entry import ADVERTISED_LISTENERS, LISTENERS
+from signalbox.network.listeners.listener_table import ListenerTable
 from signalbox.wiring.configuration import NodeConfig
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 
-from signalbox.common.config_table import ConfigFault
-from signalbox.common.start_error import StartError
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.wiring.configuration import NodeConfig
 

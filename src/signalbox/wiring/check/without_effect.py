@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from signalbox.common.topic_config import TOPIC_CONFIG
+from signalbox.common.config.topic_config import TOPIC_CONFIG
 
 _NO_COMPACTION = "logs are not compacted in this release"
 _NO_THROTTLE = "moves between log directories are not throttled in this release"

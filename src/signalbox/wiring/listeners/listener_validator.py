@@ -7,16 +7,16 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from signalbox.broker.broker_config_validator import Validation
-from signalbox.common.config_table import ConfigFault
+from signalbox.broker.configs.broker_config_validator import Validation
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.listener_key import read_listener_key
 from signalbox.common.inter_broker_protocol import forwards
-from signalbox.common.listener_key import read_listener_key
-from signalbox.metadata.entity_config import Configs
-from signalbox.network.listener_security import ListenerSecurity
-from signalbox.network.listener_table import ListenerTable, read_listener_table
-from signalbox.network.listener_table_change import change_faults
-from signalbox.network.network_settings import listener_prefix
-from signalbox.network.socket_server import SocketServer
+from signalbox.metadata.entries.entity_config import Configs
+from signalbox.network.acceptors.socket_server import SocketServer
+from signalbox.network.listeners.listener_security import ListenerSecurity
+from signalbox.network.listeners.listener_table import ListenerTable, read_listener_table
+from signalbox.network.listeners.listener_table_change import change_faults
+from signalbox.network.listeners.network_settings import listener_prefix
 from signalbox.security.sasl.scram import ScramCredentials
 from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig

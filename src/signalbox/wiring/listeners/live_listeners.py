@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from signalbox.broker.broker_config_validator import BrokerConfigValidator
+from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.metadata.broker_registrar import BrokerRegistrar
-from signalbox.network.socket_server import SocketServer
-from signalbox.storage.log_directory import LogDirectory
+from signalbox.network.acceptors.socket_server import SocketServer
+from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.wiring.listeners.listener_validator import ListenerValidator
 from signalbox.wiring.listeners.reload import ListenerReload, Renewed
 from signalbox.wiring.listeners.tls_renewal import TlsRenewal

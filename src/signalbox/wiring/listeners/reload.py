@@ -16,10 +16,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from signalbox.metadata.config_repository import ConfigRepository
-from signalbox.metadata.entity_config import Configs
+from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.store.port import StoreError
-from signalbox.network.binding import BindError
-from signalbox.network.socket_server import SocketServer
+from signalbox.network.acceptors.binding import BindError
+from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.listeners.listener_validator import ListenerValidator, Proposal
 from signalbox.wiring.listeners.tls_renewal import TlsRenewal

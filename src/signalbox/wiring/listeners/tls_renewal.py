@@ -11,10 +11,10 @@ import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from signalbox.common.config_table import ConfigFault
-from signalbox.network.listener_security import renew_tls
-from signalbox.network.network_settings import ListenerSettings, listener_prefix, read_network_settings
-from signalbox.network.socket_server import SocketServer
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.network.acceptors.socket_server import SocketServer
+from signalbox.network.listeners.listener_security import renew_tls
+from signalbox.network.listeners.network_settings import ListenerSettings, listener_prefix, read_network_settings
 from signalbox.security.tls.contexts import client_context
 from signalbox.security.tls.listener_tls import ListenerTls
 from signalbox.security.tls.settings import TlsConfigError, tls_settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.broker.metric_registry import Kind
+from signalbox.broker.metrics.metric_registry import Kind
 from signalbox.wiring.metric_table.kafka import KAFKA_ROWS
 from signalbox.wiring.metric_table.own import OWN_ROWS
 from signalbox.wiring.metric_table.row import PROCESS_ROWS, MetricRow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.broker.metric_registry import Kind
+from signalbox.broker.metrics.metric_registry import Kind
 from signalbox.wiring.metric_table.row import MetricRow, rows_of
 
 _COUNTER, _GAUGE, _SUMMARY = Kind.COUNTER, Kind.GAUGE, Kind.SUMMARY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from signalbox.broker.metric_registry import Kind
+from signalbox.broker.metrics.metric_registry import Kind
 from signalbox.common.metrics import MetricName
 from signalbox.wiring.metrics_text import prometheus_names, prometheus_type
 

@@ -1,0 +1,1 @@
+"""Which principals may do what, and on which listeners."""

@@ -1,0 +1,1 @@
+"""Configs of brokers and topics, as clients see them."""

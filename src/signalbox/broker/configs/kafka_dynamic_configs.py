@@ -1,0 +1,39 @@
+"""Broker keys that are dynamic in Kafka and have no effect here: threads, the log cleaner, tiered storage.
+
+They are accepted and stored as in Kafka and described with Kafka's types and defaults; a warning is logged.
+"""
+
+from __future__ import annotations
+
+from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic
+
+_I, _L, _DOUBLE, _B, _LIST = ConfigType.INT, ConfigType.LONG, ConfigType.DOUBLE, ConfigType.BOOLEAN, ConfigType.LIST
+_ALL, _ONE = Dynamic.CLUSTER_WIDE, Dynamic.PER_BROKER
+_DOC = "A key of Apache Kafka that has no effect here."
+
+KAFKA_DYNAMIC_CONFIGS = ConfigTable(
+    ConfigRow(name, kind, default, _DOC, dynamic=dynamic)
+    for name, kind, default, dynamic in (
+        ("background.threads", _I, 10, _ALL),
+        ("num.io.threads", _I, 8, _ALL),
+        ("num.network.threads", _I, 3, _ALL),
+        ("num.recovery.threads.per.data.dir", _I, 2, _ALL),
+        ("metric.reporters", _LIST, [], _ALL),
+        ("log.cleaner.threads", _I, 1, _ALL),
+        ("log.cleaner.dedupe.buffer.size", _L, 134_217_728, _ALL),
+        ("log.cleaner.io.buffer.size", _I, 524_288, _ALL),
+        ("log.cleaner.io.buffer.load.factor", _DOUBLE, 0.9, _ALL),
+        ("log.cleaner.io.max.bytes.per.second", _DOUBLE, 1.7976931348623157e308, _ALL),
+        ("log.cleaner.backoff.ms", _L, 15_000, _ALL),
+        ("transaction.partition.verification.enable", _B, True, _ALL),
+        ("remote.fetch.max.wait.ms", _I, 500, _ALL),
+        ("remote.list.offsets.request.timeout.ms", _L, 30_000, _ALL),
+        ("remote.log.index.file.cache.total.size.bytes", _L, 1_073_741_824, _ALL),
+        ("remote.log.manager.copier.thread.pool.size", _I, 10, _ALL),
+        ("remote.log.manager.expiration.thread.pool.size", _I, 10, _ALL),
+        ("remote.log.manager.copy.max.bytes.per.second", _L, 2**63 - 1, _ALL),
+        ("remote.log.manager.fetch.max.bytes.per.second", _L, 2**63 - 1, _ALL),
+        ("remote.log.reader.threads", _I, 10, _ALL),
+        ("cordoned.log.dirs", _LIST, [], _ONE),
+    )
+)

@@ -1,0 +1,1 @@
+"""Repeated requests, answered without decoding and encoding."""

@@ -1,0 +1,1 @@
+"""Forwarding of changes to the active controller (KIP-590)."""

@@ -1,0 +1,1 @@
+"""What clients are told of nodes: addresses, versions, misroutes."""

@@ -1,0 +1,1 @@
+"""Topics in responses, and their creation on demand."""

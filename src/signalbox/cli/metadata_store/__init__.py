@@ -1,0 +1,1 @@
+"""`signalbox store`."""

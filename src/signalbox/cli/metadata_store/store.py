@@ -1,0 +1,103 @@
+"""`signalbox store`: formats, copies, backs up and restores a cluster's metadata. The brokers' logs do not change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from signalbox.cli.connect import errors, fail, say
+from signalbox.cli.metadata_store.store_accept import accept_older_command
+from signalbox.cli.metadata_store.store_format import format_
+from signalbox.wiring import store_tools
+from signalbox.wiring.config_file import ConfigFileError, read_config_file
+
+T = TypeVar("T")
+_SETTING = "sqlite:<file> or zookeeper:<host:port,...>[/chroot]"
+
+From = Annotated[str, typer.Option("--from", help=_SETTING)]
+To = Annotated[str, typer.Option("--to", help=f"Empty target store: {_SETTING}")]
+Config = Annotated[Path | None, typer.Option("--config", help="A server.properties with zookeeper.ssl.* keys.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check only; write nothing.")]
+
+app = typer.Typer(help="The metadata store: format, copy, back up, restore, accept.", no_args_is_help=True)
+app.command("format")(format_)
+app.command("accept-older")(accept_older_command)
+
+
+@app.command("copy")
+def copy(source: From, target: To, config: Config = None, dry_run: DryRun = False) -> None:
+    """Copy the metadata of a stopped cluster to another store. Run it again after an interruption."""
+    with _Bar() as bar:
+        report = _run(store_tools.copy(source, target, _given(config), bar.show, dry_run))
+    what = "would be written" if dry_run else "written, and compared entry by entry"
+    say(f"cluster {report.cluster_id}: {report.entries} entries, {report.to_write} {what}")
+    if not dry_run:
+        say(f"now set signalbox.metadata.store={target} for every broker and start them")
+
+
+@app.command("backup")
+def backup(
+    source: From, file: Annotated[Path, typer.Argument(help="Output file; must not exist.")], config: Config = None
+) -> None:
+    """Back up a store, online or offline. The file may contain credentials: protect it like a password."""
+    say(f"{file}: {_run(store_tools.back_up(source, file, _given(config)))} entries")
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `backup` wrote.", exists=True, dir_okay=False)],
+    target: To,
+    config: Config = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Restore a backup into an empty store."""
+    with _Bar() as bar:
+        report = _run(store_tools.restore(file.read_bytes(), target, _given(config), bar.show, dry_run))
+    what = "would be written" if dry_run else "written, and compared entry by entry"
+    say(f"cluster {report.cluster_id}: {report.entries} entries, {report.to_write} {what}")
+
+
+class _Bar:
+    """Progress on standard error, so that a program can read standard output."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("writing"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            console=errors,
+            transient=True,
+            disable=not errors.is_terminal,
+        )
+        self._task = self._progress.add_task("writing", total=None, visible=False)
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, done: int, total: int) -> None:
+        self._progress.update(self._task, completed=done, total=total, visible=True)
+
+
+def _given(config: Path | None) -> dict[str, str]:
+    if config is None:
+        return {}
+    try:
+        return dict(read_config_file(config).values)
+    except ConfigFileError as error:
+        fail(str(error))
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(work)
+    except store_tools.TOOL_ERRORS as error:
+        fail(str(error))

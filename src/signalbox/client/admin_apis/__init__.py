@@ -1,0 +1,1 @@
+"""The admin client's requests, one file per kind of resource."""

@@ -1,0 +1,77 @@
+"""Offsets of partitions at their leaders: ListOffsets (earliest, latest, by time) and DeleteRecords."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from signalbox.client.admin_apis.admin_call import AdminCall, left_ms
+from signalbox.client.failures import ClientFailure
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.delete_records import DeleteRecordsRequest
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
+
+LATEST, EARLIEST = -1, -2
+_STALE_VIEW = (
+    Error.NOT_LEADER_OR_FOLLOWER,
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Error.LEADER_NOT_AVAILABLE,
+    Error.FENCED_LEADER_EPOCH,
+    Error.UNKNOWN_LEADER_EPOCH,
+    Error.OFFSET_NOT_AVAILABLE,
+)
+
+
+class OffsetAdmin(AdminCall):
+    async def list_offsets(
+        self, partitions: Iterable[TopicPartition], timestamp: int = LATEST, *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset of each partition for `timestamp` (ms, LATEST or EARLIEST); -1 where no record is that recent."""
+        message_type = ListOffsetsRequest
+        results = {}
+        deadline = self.client.deadline(timeout_ms)
+        for partition in partitions:
+            row = message_type.ListOffsetsPartition(partition_index=partition.partition, timestamp=timestamp)
+            request = message_type(
+                replica_id=-1, topics=[message_type.ListOffsetsTopic(name=partition.topic, partitions=[row])]
+            )
+            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            results[partition] = int(response.offset)
+        return results
+
+    async def delete_records(
+        self, before: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Delete the records before an offset (-1: before the high watermark); returns the new low watermarks."""
+        message_type = DeleteRecordsRequest
+        results = {}
+        deadline = self.client.deadline(timeout_ms)
+        for partition, offset in before.items():
+            row = message_type.DeleteRecordsPartition(partition_index=partition.partition, offset=offset)
+            request = message_type(
+                topics=[message_type.DeleteRecordsTopic(name=partition.topic, partitions=[row])],
+                timeout_ms=self._wire_timeout_ms(left_ms(deadline)),
+            )
+            response = await self._at_leader(partition, request, deadline, lambda got: got.topics[0].partitions[0])
+            results[partition] = int(response.low_watermark)
+        return results
+
+    async def _at_leader(self, partition: TopicPartition, request: Any, deadline: float, row_of: Any) -> Any:
+        """The partition's row in its leader's response; the leader is looked up again before each retry."""
+        tries = 0
+        while True:
+            node = await self.client.leader_of(partition, deadline)
+            try:
+                row = row_of(await self.client.request(node.node_id, request, timeout_ms=left_ms(deadline)))
+                if row.error_code == Error.NONE:
+                    return row
+                rejection: Exception = KafkaError(Error.of(row.error_code), str(partition))
+                retriable = row.error_code in _STALE_VIEW
+            except ClientFailure as failure:
+                rejection, retriable = failure, failure.retriable
+            if not retriable or left_ms(deadline) <= 0:
+                raise rejection
+            self.client.metadata_updater.refresh_soon([partition.topic])
+            tries += 1
+            await self.client.pause(tries, deadline)

@@ -1,0 +1,1 @@
+"""A client's view of a cluster: metadata, connections, rebootstrap."""

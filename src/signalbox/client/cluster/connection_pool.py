@@ -1,0 +1,116 @@
+"""All connections of one client, one per (node id, purpose), opened on first use.
+
+Callers that need the same connection wait for the same attempt. After a failed attempt a node is not used for its
+reconnect backoff (50 ms doubling to 1 s); a successful connect resets it. Dropping a node closes its connections of
+every purpose: the connection to a misrouted coordinator is closed together with those of its node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from signalbox.client.connection.connection import ClientConnection, connect
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import ConnectionKey, Identity, Node, Purpose
+from signalbox.client.failures import ClientFailure, ConnectFailed
+from signalbox.common.backoff import Backoff
+
+IdentityOf = Callable[[int], Identity | None]
+
+
+class _ReconnectBackoff(Backoff):
+    """The reconnect backoff of a node, and when it ends."""
+
+    until = 0.0
+
+
+class ConnectionPool:
+    """Owned by one ClusterClient. Times are the loop's, in seconds."""
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        identity_of: IdentityOf,
+        reconnect_backoff_ms: float = 50,
+        reconnect_backoff_max_ms: float = 1_000,
+    ) -> None:
+        self._settings = settings
+        self._identity_of = identity_of
+        self._backoff_ms = reconnect_backoff_ms
+        self._backoff_max_ms = reconnect_backoff_max_ms
+        self._open: dict[ConnectionKey, ClientConnection] = {}
+        self._opening: dict[ConnectionKey, asyncio.Task[ClientConnection]] = {}
+        self._backoffs: dict[int, _ReconnectBackoff] = {}
+
+    async def get(self, node: Node, purpose: Purpose = Purpose.REQUESTS) -> ClientConnection:
+        """An open connection to `node`; ConnectFailed and its subclasses when none can be opened."""
+        key = ConnectionKey(node.node_id, purpose)
+        ready = self._open.get(key)
+        if ready is not None and ready.is_open and ready.address == node.address and not ready.leaving:
+            return ready
+        if ready is not None:
+            del self._open[key]
+            if not ready.leaving:  # else it closes by itself after its last response
+                ready.close("the node has another address now")
+        task = self._opening.get(key)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._connect(node, key))
+            self._opening[key] = task
+            task.add_done_callback(lambda done: self._opened(key, done))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if task.cancelled() and not (current is not None and current.cancelling()):
+                raise ConnectFailed(node.address, "tcp", "cancelled while connecting") from None
+            raise
+
+    async def _connect(self, node: Node, key: ConnectionKey) -> ClientConnection:
+        backoff = self._backoffs.setdefault(node.node_id, _ReconnectBackoff(self._backoff_ms, self._backoff_max_ms))
+        try:
+            connection = await connect(node.address, self._settings, self._identity_of(node.node_id))
+        except ConnectFailed:
+            backoff.until = asyncio.get_running_loop().time() + backoff.grow() / 1000
+            raise
+        self._backoffs.pop(node.node_id, None)
+        self._open[key] = connection
+        return connection
+
+    def _opened(self, key: ConnectionKey, task: asyncio.Task[ClientConnection]) -> None:
+        if self._opening.get(key) is task:
+            del self._opening[key]
+        if not task.cancelled():
+            task.exception()  # marks it as retrieved: all waiting callers may have been cancelled
+
+    def backing_off(self, node_id: int, now: float) -> bool:
+        """Whether the last attempt failed and its backoff is not over."""
+        backoff = self._backoffs.get(node_id)
+        return backoff is not None and now < backoff.until
+
+    def load(self, node_id: int) -> tuple[bool, int]:
+        """(no open connection, requests in flight): the node with the smallest pair is the least loaded."""
+        rows = [row for key, row in self._open.items() if key.node_id == node_id and row.is_open]
+        return not rows, sum(row.in_flight for row in rows)
+
+    def drop_node(self, node_id: int, reason: str) -> None:
+        """Close every connection to a node, of all purposes."""
+        for key in [key for key in self._open if key.node_id == node_id]:
+            self._open.pop(key).close(reason)
+        for key in [key for key in self._opening if key.node_id == node_id]:
+            self._opening.pop(key).cancel()
+
+    def drop_all(self, reason: str) -> None:
+        """Close all connections and remove all backoffs."""
+        for node_id in {key.node_id for key in (*self._open, *self._opening)}:
+            self.drop_node(node_id, reason)
+        self._backoffs.clear()
+
+    def connections(self) -> list[tuple[ConnectionKey, ClientConnection]]:
+        """The open connections with their keys."""
+        return [(key, row) for key, row in self._open.items() if row.is_open]
+
+    def last_failure(self, key: ConnectionKey) -> ClientFailure | None:
+        """Why a connection closed that the pool still holds; else None."""
+        row = self._open.get(key)
+        return row.failure if row is not None else None

@@ -1,0 +1,91 @@
+"""Rejected routes: the (node, address) pairs that lead to another node, and when to check them again.
+
+A permanently misrouted node must not make the whole client rebootstrap again and again (SPEC R6; Java's client does). A
+quarantined route is probed with one cheap ApiVersions, quickly at first; a bootstrap server is asked for a better
+address at 0, 1, 2, 4 … 60 s. Every other route stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from signalbox.client.connection.node import Address
+from signalbox.common.backoff import Backoff
+
+Route = tuple[int, Address]
+
+FIRST_PROBE_MS = 50
+FORGET_AFTER_MS = 600_000  # an older rejection no longer counts
+FIRST_BACKOFF_MS = 1_000
+MAX_BACKOFF_MS = 60_000
+
+
+@dataclass(slots=True)
+class RejectedRoute:
+    """One route that leads to another node. Times in ms on the state machine's clock."""
+
+    rejections: int
+    last_rejected_at_ms: float
+    probes: Backoff  # ms, like `seeds`
+    seeds: Backoff
+    quarantined: bool = False
+    probe_at_ms: float = 0.0
+    seeds_at_ms: float = 0.0
+
+
+class Quarantine:
+    """All rejected routes of one client."""
+
+    def __init__(self, max_probe_interval_ms: float = 500.0) -> None:
+        self._max_probe_interval_ms = max_probe_interval_ms
+        self.routes: dict[Route, RejectedRoute] = {}
+
+    def note_rejection(self, route: Route, now_ms: float) -> RejectedRoute:
+        """Record a rejection; an existing entry of the route is updated."""
+        rejected = self.routes.get(route)
+        if rejected is None or now_ms - rejected.last_rejected_at_ms > FORGET_AFTER_MS:
+            probes = Backoff(FIRST_PROBE_MS, self._max_probe_interval_ms)
+            rejected = self.routes[route] = RejectedRoute(0, now_ms, probes, Backoff(FIRST_BACKOFF_MS, MAX_BACKOFF_MS))
+        rejected.rejections += 1
+        rejected.last_rejected_at_ms = now_ms
+        return rejected
+
+    def add(self, route: Route, now_ms: float) -> None:
+        """Quarantine a rejected route, or keep it quarantined after a probe that was rejected or failed."""
+        rejected = self.routes[route]
+        if not rejected.quarantined:
+            rejected.quarantined = True
+            rejected.seeds_at_ms = now_ms
+            rejected.seeds.reset()
+            rejected.probes.reset()
+        rejected.probe_at_ms = now_ms + rejected.probes.grow()
+
+    def release(self, route: Route) -> None:
+        """The route was verified: its entry is removed."""
+        self.routes.pop(route, None)
+
+    def retain(self, current_routes: set[Route]) -> None:
+        """New Metadata has these routes: quarantined routes that it no longer has are removed."""
+        for route in [route for route, row in self.routes.items() if row.quarantined and route not in current_routes]:
+            del self.routes[route]
+
+    def holds(self, route: Route) -> bool:
+        """Whether this route is quarantined."""
+        rejected = self.routes.get(route)
+        return rejected is not None and rejected.quarantined
+
+    def due_probes(self, now_ms: float) -> list[Route]:
+        """Routes whose probe is due."""
+        return [route for route, row in self.routes.items() if row.quarantined and row.probe_at_ms <= now_ms]
+
+    def take_seed_refresh(self, now_ms: float) -> bool:
+        """Whether to ask a bootstrap server for better addresses now. If so, the next time is scheduled."""
+        due = [row for row in self.routes.values() if row.quarantined and row.seeds_at_ms <= now_ms]
+        for row in due:
+            row.seeds_at_ms = now_ms + row.seeds.grow()
+        return bool(due)
+
+    def next_event_ms(self) -> float | None:
+        """When the next probe or request to a bootstrap server is due; None without quarantined routes."""
+        times = [min(row.probe_at_ms, row.seeds_at_ms) for row in self.routes.values() if row.quarantined]
+        return min(times, default=None)

@@ -1,0 +1,1 @@
+"""One connection to one broker: TCP, TLS, SASL, requests and responses."""

@@ -1,0 +1,1 @@
+"""Connections between brokers: to the active controller, from it, and to leaders."""

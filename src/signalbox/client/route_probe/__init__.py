@@ -1,0 +1,1 @@
+"""Probes of addresses: which node responds there."""

@@ -1,0 +1,70 @@
+"""Probes quarantined routes: one connect with identity shows whether the address leads to its node again.
+
+Probes run concurrently with each other and with everything else, so a route that drops connects delays no other work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from signalbox.client.cluster.quarantine import Route
+from signalbox.client.cluster.rebootstrap import Rebootstrap
+from signalbox.client.connection.connection import connect
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.failures import ClientFailure, Misrouted
+
+log = logging.getLogger("signalbox.client")
+
+
+class RouteProber:
+    """`on_probed(verified)` is called when a probe has ended."""
+
+    def __init__(
+        self, rebootstrap: Rebootstrap, settings: ConnectionSettings, on_probed: Callable[[bool], None]
+    ) -> None:
+        self._rebootstrap = rebootstrap
+        self._settings = settings
+        self._on_probed = on_probed
+        self._probes: dict[Route, asyncio.Task[None]] = {}
+
+    def start_due_probes(self, now_ms: float) -> None:
+        """Start the probes that are due; one at a time per route."""
+        for route in self._rebootstrap.quarantine.due_probes(now_ms):
+            if route not in self._probes:
+                self._probes[route] = asyncio.get_running_loop().create_task(self._probe(route))
+
+    async def close(self) -> None:
+        tasks = tuple(self._probes.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _probe(self, route: Route) -> None:
+        node_id, address = route
+        verified = False
+        try:
+            connection = await connect(address, self._settings, self._rebootstrap.identity_of(node_id))
+        except ClientFailure as failure:
+            self._still_wrong(route, isinstance(failure, Misrouted))
+        else:
+            connection.close("the probe is over")
+            if connection.verified:
+                verified = True
+                log.warning("Node %d is reachable at %s again", node_id, address)
+                self._rebootstrap.route_verified(route)
+            else:
+                self._still_wrong(route, rejected=False)
+        finally:
+            del self._probes[route]
+            self._on_probed(verified)
+
+    def _still_wrong(self, route: Route, rejected: bool) -> None:
+        """Schedule the next probe. A route that is no longer quarantined (Metadata changed) needs none."""
+        quarantine = self._rebootstrap.quarantine
+        now_ms = asyncio.get_running_loop().time() * 1000
+        if quarantine.holds(route):
+            if rejected:
+                quarantine.note_rejection(route, now_ms)
+            quarantine.add(route, now_ms)

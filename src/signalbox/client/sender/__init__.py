@@ -1,0 +1,1 @@
+"""The producer's sender: batches, and what a response means for them."""

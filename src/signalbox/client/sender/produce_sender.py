@@ -1,0 +1,221 @@
+"""The producer's sender: which batches are sent to which leader now, and what their responses change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.failures import ClientFailure, ConnectFailed, DeadlinePassed, NoUsableNode, VersionUnsupported
+from signalbox.client.sender.batch_action import NOT_APPENDED, BatchAction, action_after
+from signalbox.client.sender.produce_exchange import Sending, answers_by_partition, produce_request
+from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
+from signalbox.client.sender.producer_ids import ProducerIds
+from signalbox.common.backoff import backoff_after
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+
+_NEVER_SENT = (ConnectFailed, NoUsableNode, VersionUnsupported)
+
+
+class ProduceSender:
+    """Sends the batches of the producer's queues; one Produce request at a time per leader."""
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        queues: dict[TopicPartition, PartitionQueue],
+        linger_ms: float,
+        compression: str,
+    ) -> None:
+        self._client = client
+        self._queues = queues
+        self._linger = linger_ms / 1000
+        self._compression = compression
+        self._ids = ProducerIds(client)
+        self._wake = asyncio.Event()
+        self._flushes = 0
+        self._requests: dict[int, asyncio.Task[None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="produce sender")
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    @contextmanager
+    def flushing(self) -> Iterator[None]:
+        """Inside this context batches are sent without lingering."""
+        self._flushes += 1
+        self._wake.set()
+        try:
+            yield
+        finally:
+            self._flushes -= 1
+
+    async def stop(self) -> None:
+        tasks = [*self._requests.values(), *([self._task] if self._task is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            self._wake.clear()
+            now = loop.time()
+            self._expire(now)
+            ready = self._ready(now)
+            identity = await self._identity_for(ready) if ready else None
+            if identity is not None:
+                now = loop.time()
+                for node_id, sending in self._ready(now).items():
+                    self._dispatch(node_id, sending, identity)
+            try:
+                async with asyncio.timeout_at(self._next_event(now)):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    def _ready(self, now: float) -> dict[int, Sending]:
+        """Batches that may be sent, by leader. A partition without a usable leader waits for the retry backoff."""
+        ready: dict[int, Sending] = {}
+        metadata_updater = self._client.metadata_updater
+        for queue in self._queues.values():
+            if not queue.is_ready(now, self._linger, self._flushes > 0):
+                continue
+            leader_id = metadata_updater.view.leader_of(queue.partition)
+            if leader_id is None or not metadata_updater.is_usable(metadata_updater.view.nodes[leader_id]):
+                queue.retry_at = now + self._client.settings.retry_backoff_ms / 1000
+                queue.batches[0].last_failure = self._why_not(queue.partition, leader_id)
+                metadata_updater.refresh_soon([queue.partition.topic])
+            elif leader_id not in self._requests:
+                ready.setdefault(leader_id, []).append((queue, queue.batches[0]))
+        return ready
+
+    def _why_not(self, partition: TopicPartition, leader_id: int | None) -> Exception:
+        if leader_id is None:
+            return NoUsableNode(f"partition {partition} has no known leader")
+        return self._client.metadata_updater.last_failure or NoUsableNode(
+            f"the leader, node {leader_id}, is not available"
+        )
+
+    def _next_event(self, now: float) -> float:
+        """The first time after `now`, the time of the last check, at which a batch becomes ready or expires."""
+        times = [now + 1.0]
+        for queue in self._queues.values():
+            if queue.batches and not queue.in_flight:
+                head = queue.batches[0]
+                linger_until = 0.0 if head.closed or self._flushes else head.created_at + self._linger
+                times += [max(queue.retry_at, linger_until), head.deadline]
+        return min(at for at in times if at > now)
+
+    def _expire(self, now: float) -> None:
+        """Fail the batches whose delivery timeout has passed."""
+        for queue in self._queues.values():
+            while queue.batches and not queue.in_flight and queue.batches[0].deadline <= now:
+                batch = queue.batches[0]
+                queue.given_up(batch)
+                failure = DeadlinePassed(
+                    f"{len(batch.records)} records for {queue.partition} were not acknowledged within the delivery "
+                    f"timeout: {batch.last_failure or 'no broker future'}"
+                )
+                failure.__cause__ = batch.last_failure
+                batch.fail(failure)
+
+    async def _identity_for(self, ready: dict[int, Sending]) -> ProducerIdentity | None:
+        """The identity for new sequences; None when no producer id can be obtained now."""
+        spent = {queue.spent_producer_id for sending in ready.values() for queue, _ in sending}
+        try:
+            return await self._ids.have(spent)
+        except (ClientFailure, KafkaError) as failure:
+            retry_at = asyncio.get_running_loop().time() + self._client.settings.retry_backoff_ms / 1000
+            for sending in ready.values():
+                for queue, batch in sending:
+                    queue.retry_at = retry_at
+                    batch.last_failure = failure
+            return None
+
+    def _dispatch(self, node_id: int, sending: Sending, identity: ProducerIdentity) -> None:
+        placed = [row for row in sending if row[0].place(row[1], identity)]
+        for queue, batch in placed:
+            batch.attempts += 1
+            queue.in_flight = True
+        if placed:
+            self._requests[node_id] = asyncio.get_running_loop().create_task(self._send(node_id, placed))
+
+    async def _send(self, node_id: int, sending: Sending) -> None:
+        settings = self._client.settings
+        request = produce_request(sending, self._client.view, self._compression, settings.request_timeout_ms)
+        try:
+            response = await self._client.request(node_id, request)
+        except ClientFailure as failure:
+            self._failed(sending, failure)
+        else:
+            self._answered(sending, response)
+        finally:
+            del self._requests[node_id]
+            for queue, _ in sending:
+                queue.in_flight = False
+            self._wake.set()
+
+    def _failed(self, sending: Sending, failure: ClientFailure) -> None:
+        """No response arrived. Unless the request was certainly never sent, the batches may have been appended."""
+        retriable = failure.retriable or isinstance(failure, DeadlinePassed)
+        for queue, batch in sending:
+            batch.last_failure = failure
+            if not isinstance(failure, _NEVER_SENT):
+                batch.maybe_appended = True
+            if retriable:
+                self._back_off(queue, batch)
+            else:
+                queue.given_up(batch)
+                batch.fail(failure)
+
+    def _back_off(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        settings = self._client.settings
+        backoff_ms = backoff_after(batch.attempts, settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+        queue.retry_at = asyncio.get_running_loop().time() + backoff_ms / 1000
+
+    def _answered(self, sending: Sending, response: Any) -> None:
+        view = self._client.view
+        rows = answers_by_partition(response, view)
+        for queue, batch in sending:
+            row = rows.get(queue.partition)
+            if row is None:
+                batch.maybe_appended = True
+                batch.last_failure = KafkaError(Error.UNKNOWN_SERVER_ERROR, f"no answer for {queue.partition}")
+                self._back_off(queue, batch)
+                continue
+            leader = row.current_leader
+            leader_changed = view.hint_leader(
+                queue.partition, leader.leader_id, leader.leader_epoch, response.node_endpoints
+            )
+            self._settle(queue, batch, row, leader_changed)
+
+    def _settle(self, queue: PartitionQueue, batch: ProducerBatch, row: Any, leader_changed: bool) -> None:
+        error = Error.of(row.error_code)
+        action = action_after(error, len(batch.records), batch.maybe_appended)
+        if action is BatchAction.COMPLETE:
+            queue.batches.popleft()
+            offset = row.base_offset if error == Error.NONE else -1
+            batch.succeed(queue.partition, offset, row.log_append_time_ms)
+            return
+        rejection = KafkaError(error, f"{queue.partition}: {row.error_message or error.message}")
+        batch.last_failure = rejection
+        batch.maybe_appended = batch.maybe_appended or error not in NOT_APPENDED
+        if action is BatchAction.RETRY:
+            if not leader_changed:
+                self._back_off(queue, batch)
+                self._client.metadata_updater.refresh_soon([queue.partition.topic])
+        elif action is BatchAction.NEW_PRODUCER_ID:
+            queue.begin_again()
+        elif action is BatchAction.SPLIT:
+            queue.given_up(batch)
+            queue.batches.extendleft(reversed(batch.halves()))
+        else:
+            queue.given_up(batch)
+            batch.fail(rejection)

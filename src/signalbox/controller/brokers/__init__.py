@@ -1,0 +1,1 @@
+"""Decisions on brokers: registration, failure, restart, shutdown."""

@@ -1,0 +1,1 @@
+"""LeaderAndIsr, UpdateMetadata and StopReplica: what is sent to which broker."""

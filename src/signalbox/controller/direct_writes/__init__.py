@@ -1,0 +1,1 @@
+"""Metadata that brokers below the gate write themselves (decision 0021)."""

@@ -1,0 +1,1 @@
+"""Which node is the active controller, and its first decision."""

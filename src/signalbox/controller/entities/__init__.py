@@ -1,0 +1,1 @@
+"""Decisions on configs, quotas, ACLs, users, tokens, features and producer ids."""

@@ -1,0 +1,1 @@
+"""Decisions on partitions: leaders, ISR, replicas."""

@@ -1,0 +1,1 @@
+"""The store's content as a context, and its changes as events."""

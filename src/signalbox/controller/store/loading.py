@@ -1,0 +1,240 @@
+"""The store's content as a context: all of it for a new controller, or only what one decision needs.
+
+A controller reads the whole store only here: later it knows its own writes, and gets notifications of changes that
+other nodes may write (`shared_metadata.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+
+from signalbox.common.ids import ZERO_UUID
+from signalbox.controller.context import (
+    ControlledTopic,
+    ControllerContext,
+    LiveBroker,
+    StoredAcls,
+    collision_name,
+)
+from signalbox.controller.entities.feature_control import compatible_brokers
+from signalbox.controller.forwarded_response import stored_responses
+from signalbox.controller.store.corrupt_entries import TopicCorruption, describe
+from signalbox.controller.store.unknown_entries import unknown_entries_in
+from signalbox.controller.topics.replicas_to_delete import replicas_to_delete
+from signalbox.controller.topics.topic_loading import by_topic, read_topic
+from signalbox.metadata import layout
+from signalbox.metadata.broker_history import histories_of
+from signalbox.metadata.entries.acl_entries import ROOT_OF, decode_acls, pattern_of
+from signalbox.metadata.entries.delegation_token import decode_token
+from signalbox.metadata.entries.entity_config import Configs, decode_configs
+from signalbox.metadata.entries.feature_levels import FinalizedFeatures, LevelRanges
+from signalbox.metadata.entries.json_text import MAX_NUMBER, BadEntry
+from signalbox.metadata.entries.producer_id_block import UNREADABLE, ProducerIdBlock, decode_producer_id_block
+from signalbox.metadata.entries.registration import decode_registration
+from signalbox.metadata.entries.topic_assignment import TopicAssignment
+from signalbox.metadata.feature_repository import read_features
+from signalbox.metadata.metadata_change_log import decode_shared_changes
+from signalbox.metadata.store.port import Entry, MetadataStore
+from signalbox.security.acl import ResourcePattern
+from signalbox.security.delegation_token import DelegationToken
+
+log = logging.getLogger(__name__)
+
+_UNREAD_TOPIC = ControlledTopic("", TopicAssignment(ZERO_UUID, {}), {})
+_MARK_DEPTH = layout.DELETE_TOPICS.count("/") + 1
+_TOPICS_PER_SLICE = 50  # decoded without a switch; then the event loop runs other code
+
+
+async def load_brokers(store: MetadataStore) -> dict[int, LiveBroker]:
+    """All registered brokers with their epochs. Registrations without data yet are left out."""
+    return brokers_of(await store.read_tree(layout.BROKER_IDS), set())
+
+
+def brokers_of(tree: Mapping[str, Entry], logged: set[str]) -> dict[int, LiveBroker]:
+    """The same from entries that were read. Each problem of a corrupt entry is logged once: it is added to `logged`."""
+    brokers = {}
+    for path, entry in tree.items():
+        if path.startswith(f"{layout.BROKER_IDS}/") and entry.data is not None:
+            name = path.rpartition("/")[2]
+            try:
+                if not (name.isascii() and name.isdecimal() and len(name) <= 10 and int(name) <= MAX_NUMBER):
+                    raise BadEntry(f"{path} is named after no broker id")
+                registration = decode_registration(int(name), entry.data)
+            except BadEntry as error:
+                if str(error) not in logged:
+                    log.error("Corrupt registration ignored: %s", error)
+                logged.add(str(error))
+            else:
+                brokers[registration.broker_id] = LiveBroker(registration, entry.creation_id)
+    return brokers
+
+
+async def load_controllers(store: MetadataStore) -> dict[int, LevelRanges]:
+    """The feature levels that each registered dedicated controller supports; none if its registration cannot be read:
+    it may still be elected."""
+    controllers: dict[int, LevelRanges] = {}
+    for path, entry in (await store.read_tree(layout.CONTROLLER_IDS)).items():
+        name = path.rpartition("/")[2]
+        if path == layout.CONTROLLER_IDS or entry.data is None or not (name.isascii() and name.isdecimal()):
+            continue
+        try:
+            controllers[int(name)] = decode_registration(int(name), entry.data).features
+        except BadEntry as error:
+            log.error(
+                "Corrupt registration, the controller is treated as supporting no features (path=%s): %s", path, error
+            )
+            controllers[int(name)] = {}
+    return controllers
+
+
+async def _features(store: MetadataStore) -> FinalizedFeatures:
+    """A corrupt entry does not prevent an election: brokers that start reject it themselves and stop, and those that
+    run were checked before."""
+    try:
+        return await read_features(store)
+    except BadEntry as error:
+        log.error("Corrupt feature levels, no feature is finalized: %s", error)
+        return FinalizedFeatures(read_error=str(error))
+
+
+async def load_context(
+    store: MetadataStore, controller_id: int, controller_epoch: int, yield_if_due: Callable[[], Awaitable[None]]
+) -> ControllerContext:
+    """Everything in the store. `yield_if_due` is awaited after every 50 topics."""
+    # Read first: a change after this point is found by the reads below, or is notified later, or both.
+    shared = decode_shared_changes(await store.read(layout.SHARED_CHANGES))
+    tree = await store.read_tree(layout.TOPICS)
+    marks = await store.read_tree(layout.DELETE_TOPICS)
+    going = {path.removeprefix(f"{layout.DELETE_TOPICS}/") for path in marks if path.count("/") == _MARK_DEPTH}
+    topics, corrupt_topics = await _topics(tree, going, yield_if_due)
+    features = await _features(store)
+    brokers = compatible_brokers(await load_brokers(store), features.levels)
+    block = await store.read(layout.PRODUCER_ID_BLOCK)
+    forwarded = await store.read_tree(layout.FORWARDED)
+    configs, tokens = await store.read_tree(layout.CONFIG), await store.read_tree(layout.DELEGATION_TOKENS)
+    return ControllerContext(
+        controller_id=controller_id,
+        controller_epoch=controller_epoch,
+        brokers=brokers,
+        controllers=await load_controllers(store),
+        topics=topics,
+        topic_names={topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID},
+        collision_names={collision_name(name): name for name in (*topics, *corrupt_topics)},
+        configs=_configs(configs),
+        acls=_acls(await read_trees(store, ROOT_OF.values())),
+        tokens=_tokens(tokens),
+        deleting={
+            name: replicas_to_delete(topics[name].assignment, brokers) if name in topics else frozenset()
+            for name in sorted(going - corrupt_topics.keys())
+        },
+        producer_id_block=_producer_ids(block),
+        producer_id_version=block.version if block else 0,
+        forwarded=stored_responses(forwarded),
+        features=features,
+        shared_version=shared.version,
+        corrupt_topics=corrupt_topics,
+        unknown_entries=unknown_entries_in(tree, marks, configs, tokens, forwarded),
+        histories=histories_of(await store.read_tree(layout.BROKER_HISTORY)),
+    )
+
+
+async def _topics(
+    tree: Mapping[str, Entry], going: Container[str], yield_if_due: Callable[[], Awaitable[None]]
+) -> tuple[dict[str, ControlledTopic], dict[str, TopicCorruption]]:
+    topics, corrupt_topics = {}, {}
+    for number, (name, entries) in enumerate(by_topic(tree).items()):
+        read = read_topic(name, entries, name in going)
+        if read.topic is not None:
+            topics[name] = read.topic
+        if read.corruption is not None:
+            corrupt_topics[name] = read.corruption
+            log.error("Corrupt topic metadata: %s", describe(name, read.corruption))
+        if number % _TOPICS_PER_SLICE == _TOPICS_PER_SLICE - 1:
+            await yield_if_due()
+    return topics, corrupt_topics
+
+
+async def load_part(store: MetadataStore, controller_id: int, paths: Iterable[str]) -> ControllerContext:
+    """The entries at and below these paths: enough for a decision that reads nothing else. It has the names of all
+    topics, and nothing else of topics that `paths` do not name."""
+    tree = await read_trees(store, paths)
+    names = await store.children(layout.TOPICS)
+    return ControllerContext(
+        controller_id=controller_id,
+        controller_epoch=-1,
+        brokers=brokers_of(tree, set()),
+        topics=dict.fromkeys(names, _UNREAD_TOPIC) | topics_of(tree),
+        collision_names={collision_name(name): name for name in names},
+        configs=_configs(tree),
+        acls=_acls(tree),
+        tokens=_tokens(tree),
+        deleting=dict.fromkeys(await store.children(layout.DELETE_TOPICS), frozenset()),
+    )
+
+
+async def read_trees(store: MetadataStore, paths: Iterable[str]) -> dict[str, Entry]:
+    """All entries at and below these paths."""
+    tree: dict[str, Entry] = {}
+    for path in paths:
+        tree |= await store.read_tree(path)
+    return tree
+
+
+def topics_of(tree: Mapping[str, Entry]) -> dict[str, ControlledTopic]:
+    """The topics whose own entry exists and can be read."""
+    read = {name: read_topic(name, entries).topic for name, entries in by_topic(tree).items()}
+    return {name: topic for name, topic in read.items() if topic is not None}
+
+
+def _producer_ids(entry: Entry | None) -> ProducerIdBlock | None:
+    try:
+        return decode_producer_id_block(entry.data if entry else None)
+    except BadEntry as error:
+        log.error("Corrupt producer id block, producer ids cannot be allocated: %s", error)
+        return UNREADABLE
+
+
+def _configs(tree: Mapping[str, Entry]) -> dict[str, Configs]:
+    """By entity path. An entry without configs is included, so that it is not created again."""
+    configs = {}
+    for path, entry in tree.items():
+        entity_path = path.removeprefix(layout.CONFIG).removeprefix("/")
+        if path.startswith(layout.CONFIG) and "/" in entity_path and not path.startswith(layout.CONFIG_CHANGES):
+            try:
+                configs[entity_path] = decode_configs(path, entry.data)
+            except BadEntry as error:
+                log.error("Corrupt configs ignored until they are set again: %s", error)
+                configs[entity_path] = {}
+    return configs
+
+
+def _tokens(tree: Mapping[str, Entry]) -> dict[str, DelegationToken]:
+    """By id; empty in a cluster that never had a delegation token. Corrupt entries stay in the store."""
+    tokens = {}
+    for path, entry in tree.items():
+        if not path.startswith(f"{layout.DELEGATION_TOKENS}/"):
+            continue
+        try:
+            token = decode_token(path, entry.data)
+        except BadEntry as error:
+            log.error("Corrupt delegation token ignored: %s", error)
+        else:
+            tokens[token.token_id] = token
+    return tokens
+
+
+def _acls(tree: Mapping[str, Entry]) -> dict[ResourcePattern, StoredAcls]:
+    """Empty in a cluster that never had an authorizer. A corrupt entry counts as empty until it is written again."""
+    acls = {}
+    for path, entry in tree.items():
+        pattern = pattern_of(path)
+        if pattern is None:
+            continue
+        try:
+            entries = decode_acls(path, entry.data)
+        except BadEntry as error:
+            log.error("Corrupt ACLs ignored until they are set again: %s", error)
+            entries = ()
+        acls[pattern] = StoredAcls(entries, entry.version)
+    return acls

@@ -1,0 +1,1 @@
+"""Decisions on topics: creation, more partitions, deletion."""

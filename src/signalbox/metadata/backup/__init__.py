@@ -1,0 +1,1 @@
+"""Copies of the metadata store, and how an older copy is recognized."""

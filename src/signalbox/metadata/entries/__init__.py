@@ -1,0 +1,1 @@
+"""The entries of the metadata store, as values: one file per kind."""

@@ -1,0 +1,1 @@
+"""Listeners: addresses, roles, security (KIP-103)."""

@@ -1,0 +1,1 @@
+"""Limits on connections (KIP-402, KIP-612)."""

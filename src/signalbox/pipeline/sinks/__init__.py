@@ -1,0 +1,1 @@
+"""Writes batches to Delta tables, exactly once."""

@@ -1,0 +1,1 @@
+"""Fetch requests of consumers and followers, on the leader."""

@@ -1,0 +1,1 @@
+"""The follower's side of replication."""

@@ -1,0 +1,1 @@
+"""In-sync replicas, on the leader."""

@@ -1,0 +1,1 @@
+"""Operations that wait for an event or a deadline."""

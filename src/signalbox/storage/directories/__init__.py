@@ -1,0 +1,1 @@
+"""Log directories, and moves of logs between them."""

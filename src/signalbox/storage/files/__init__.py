@@ -1,0 +1,1 @@
+"""Files: the disk as a port, names, open files, removal."""

@@ -1,0 +1,1 @@
+"""Producer state of a log (KIP-98)."""

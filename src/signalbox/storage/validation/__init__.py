@@ -1,0 +1,1 @@
+"""Which batches are valid, and the search for corrupt ones."""

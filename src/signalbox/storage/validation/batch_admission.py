@@ -1,0 +1,203 @@
+"""The full validation of a batch, for all batches that do not pass the fast one (`LogAppends._passes_fast_validation`).
+
+The general rules are in `protocol/records`. This module adds what follows from the topic's configs: keys on compacted
+topics, the broker's clock on LogAppendTime topics, the topic's own compression. A batch that must be decompressed to
+more than 64 KiB is not admitted in one step: the codecs run in a thread, and the records are checked in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from signalbox.common.limits import (
+    APPENDED_UNPACKED_TIMES,
+    MAX_DECOMPRESSED_BATCH_BYTES,
+    MIN_APPENDED_UNPACKED_BYTES,
+    UNPACKED_AT_ONCE_BYTES,
+)
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.batch_header import (
+    COMPRESSION_MASK,
+    HEADER_SIZE,
+    BatchHeader,
+    patch_log_append_time,
+    patch_max_timestamp,
+    read_batch_header,
+    write_batch_header,
+)
+from signalbox.protocol.records.batch_rules import SMALLEST_RECORD_BYTES, BatchRules
+from signalbox.protocol.records.compression import (
+    CODES,
+    Unpacked,
+    UnpacksTooLarge,
+    compress,
+    compression_name,
+    decompress,
+    unpack,
+)
+from signalbox.protocol.records.record_checks import check_readable_records, check_records
+from signalbox.protocol.records.validate import check_batches
+from signalbox.storage.files.file_system import Buffer
+from signalbox.storage.log_config import LogConfig
+
+_KAFKA_UNCOMPRESSED = "uncompressed"
+_COORDINATOR_RULES: dict[str, Any] = {
+    "control_allowed": True,
+    "transactional_allowed": True,
+    "key_required": False,
+    "max_message_bytes": 2**31 - 1,
+    "max_unpacked_bytes": MAX_DECOMPRESSED_BATCH_BYTES,
+}
+
+
+Admitted = tuple[Buffer, tuple[int, ...], int]  # the batch to store, its header, the append time or -1
+Work = Callable[[], Any]
+Admission = Generator[Work, Any, Admitted]
+
+
+def batch_rules(config: LogConfig) -> BatchRules:
+    """The rules for batches of a topic with `config`."""
+    unpacked_bytes = max(MIN_APPENDED_UNPACKED_BYTES, APPENDED_UNPACKED_TIMES * config.max_message_bytes)
+    return BatchRules(
+        max_message_bytes=config.max_message_bytes,
+        timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+        timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+        log_append_time=config.log_append_time,
+        key_required="compact" in config.cleanup_policy,
+        max_unpacked_bytes=min(unpacked_bytes, MAX_DECOMPRESSED_BATCH_BYTES),
+    )
+
+
+def needs_full_validation(config: LogConfig) -> bool:
+    """Whether every batch of the topic needs the full validation, because it must be read or rewritten."""
+    return config.log_append_time or "compact" in config.cleanup_policy or config.compression_type != "producer"
+
+
+class AdmissionSteps:
+    """An admission that cannot be finished in the loop: `work` must run in a thread, then `resume` in the loop."""
+
+    def __init__(self, steps: Admission, work: Work, max_bytes: int) -> None:
+        self._steps = steps
+        self.work = work
+        self.max_bytes = max_bytes  # the largest decompressed size
+
+    def resume(self, result: Any) -> Admitted | None:
+        """Continues with the result of `work`, or its error. Returns the admitted batch, or None if there is another
+        `work`. KafkaError: the batch is rejected. Yields."""
+        try:
+            send = self._steps.throw if isinstance(result, BaseException) else self._steps.send
+            self.work = send(result)
+        except StopIteration as admitted:
+            return admitted.value  # type: ignore[no-any-return]
+        return None
+
+
+def begin_admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admitted | AdmissionSteps:
+    """A client's batch: admitted at once, or `AdmissionSteps` if it must be decompressed first. KafkaError: rejected.
+    Yields. `batch` is not changed, and not used after this call; a batch that must be rewritten is copied."""
+    steps = _admission(batch, config, rules, now_ms)
+    try:
+        work = next(steps)
+    except StopIteration as admitted:
+        return admitted.value  # type: ignore[no-any-return]
+    return AdmissionSteps(steps, work, rules.max_unpacked_bytes)
+
+
+def admit_batch(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int, from_client: bool) -> Admitted:
+    """The same, finished at once."""
+    if not from_client:
+        rules = replace(rules, **_COORDINATOR_RULES)
+    return finish_admission(begin_admission(batch, config, rules, now_ms))
+
+
+def finish_admission(admission: Admitted | AdmissionSteps) -> Admitted:
+    """Runs all remaining steps of an admission now."""
+    admitted = None if isinstance(admission, AdmissionSteps) else admission
+    while admitted is None:
+        assert isinstance(admission, AdmissionSteps)
+        try:
+            result = admission.work()
+        except KafkaError as error:
+            result = error
+        admitted = admission.resume(result)
+    return admitted
+
+
+def _admission(batch: Buffer, config: LogConfig, rules: BatchRules, now_ms: int) -> Admission:
+    """A generator: yields work for a thread and receives its result."""
+    header = check_batches(batch, rules, now_ms=now_ms)[0]
+    target = "none" if config.compression_type == _KAFKA_UNCOMPRESSED else config.compression_type
+    source_compression = compression_name(header.compression)
+    recompress = target not in ("producer", source_compression) and not header.is_control
+    unpacked: Unpacked | None = None
+    try:
+        if header.compression and (recompress or rules.key_required):
+            _check_record_count(header, rules)
+            records: Buffer | None = _decompress_small(batch, source_compression, rules)
+            if records is None:
+                batch = bytes(batch)
+                unpacked = yield partial(unpack, source_compression, batch[HEADER_SIZE:], rules.max_unpacked_bytes)
+                records = unpacked.records
+            checked = check_records(records, 0, header, rules, now_ms)
+        else:
+            records = memoryview(batch)[HEADER_SIZE:]
+            checked = check_readable_records(batch, header, rules, now_ms)
+        if recompress:
+            recompress_records = partial(_recompressed, records, checked, target, rules)
+            batch = recompress_records() if len(records) <= UNPACKED_AT_ONCE_BYTES else (yield recompress_records)
+            checked = read_batch_header(batch)
+    except UnpacksTooLarge as too_large:
+        raise KafkaError(
+            Error.MESSAGE_TOO_LARGE, f"{too_large.message}, the limit of this topic for a decompressed batch"
+        ) from None
+    except GeneratorExit:
+        unpacked = None  # the admission was abandoned
+        raise
+    finally:
+        if unpacked is not None:
+            yield unpacked.release  # munmap takes milliseconds, too
+    if not recompress and checked.max_timestamp != header.max_timestamp:
+        batch = bytearray(batch)
+        patch_max_timestamp(batch, header, checked.max_timestamp)
+    if not rules.log_append_time:
+        return batch, checked, -1
+    batch = bytearray(batch)
+    patch_log_append_time(batch, checked, now_ms)
+    return batch, read_batch_header(batch), now_ms
+
+
+def _decompress_small(batch: Buffer, source_compression: str, rules: BatchRules) -> bytes | None:
+    """The records of a batch that decompresses to at most 64 KiB; None otherwise."""
+    if len(batch) > UNPACKED_AT_ONCE_BYTES:
+        return None
+    limit_bytes = min(UNPACKED_AT_ONCE_BYTES, rules.max_unpacked_bytes)
+    try:
+        return decompress(source_compression, memoryview(batch)[HEADER_SIZE:], limit_bytes)
+    except UnpacksTooLarge:
+        return None
+
+
+def _check_record_count(header: BatchHeader, rules: BatchRules) -> None:
+    """Records are read one by one, so there may be no more of them than an uncompressed batch can have."""
+    max_records = rules.max_message_bytes // SMALLEST_RECORD_BYTES
+    if header.record_count > max_records:
+        text = f"the batch has {header.record_count} records, at most {max_records} are allowed if each must be read"
+        raise KafkaError(Error.MESSAGE_TOO_LARGE, text)
+
+
+def _recompressed(records: Buffer, header: BatchHeader, compression: str, rules: BatchRules) -> bytes:
+    """A batch of the same records with another compression."""
+    size = len(records) + HEADER_SIZE
+    if compression != "none" or size <= rules.max_message_bytes:
+        compressed = compress(compression, memoryview(records))
+        size = len(compressed) + HEADER_SIZE
+    if size > rules.max_message_bytes:
+        raise KafkaError(
+            Error.MESSAGE_TOO_LARGE,
+            f"{size} bytes with compression.type={compression}, max.message.bytes is {rules.max_message_bytes}",
+        )
+    attributes = header.attributes & ~COMPRESSION_MASK | CODES[compression]
+    return write_batch_header(header._replace(attributes=attributes), compressed)

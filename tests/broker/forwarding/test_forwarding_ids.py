@@ -1,0 +1,23 @@
+"""Forwarding ids of requests."""
+
+from __future__ import annotations
+
+from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
+from signalbox.common.forwarding_id import ForwardingId
+
+
+class Life:
+    node_id = 3
+    broker_epoch = 10
+
+
+def test_every_request_has_its_own_id_and_the_lowest_open_one() -> None:
+    life = Life()
+    numbers = ForwardingIds(life)
+    first, second = numbers.begin(), numbers.begin()
+    assert (first, second) == (ForwardingId(3, 10, 1, 1), ForwardingId(3, 10, 2, 1))
+    numbers.end(second)
+    assert numbers.begin() == ForwardingId(3, 10, 3, 1), "the first is still open"
+    numbers.end(first)
+    life.broker_epoch = 11
+    assert numbers.begin() == ForwardingId(3, 11, 4, 3), "a new registration does not reset the numbers"

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from signalbox.client.cluster.connection_pool import ConnectionPool
+from signalbox.client.connection.connection_settings import ConnectionSettings
+from signalbox.client.connection.node import Address, Identity, Node, Purpose
+from signalbox.client.failures import ConnectFailed
+from tests.client.loopback_cluster import LoopbackCluster
+
+
+def with_pool(test: Callable[[LoopbackCluster, ConnectionPool, Node], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with LoopbackCluster() as cluster:
+            broker = await cluster.add_broker(1)
+            pool = ConnectionPool(ConnectionSettings(), lambda node_id: Identity("cluster-A", node_id), 40, 100)
+            await test(cluster, pool, Node(1, Address(*broker.address)))
+            pool.drop_all("the test is over")
+
+    asyncio.run(run())
+
+
+def test_those_who_want_the_same_connection_share_one_attempt() -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        found = await asyncio.gather(*(pool.get(node) for _ in range(5)))
+        assert len(set(map(id, found))) == 1
+        assert await pool.get(node, Purpose.COORDINATOR) is not found[0]
+        assert cluster.brokers[1].connections == 2
+        assert pool.load(1) == (False, 0)
+
+    with_pool(test)
+
+
+def test_dropping_a_node_drops_every_purpose() -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        found = [await pool.get(node, purpose) for purpose in Purpose]
+        pool.drop_node(1, "rejected")
+        assert not any(connection.is_open for connection in found)
+        assert pool.connections() == []
+        assert pool.load(1) == (True, 0)
+
+    with_pool(test)
+
+
+def test_a_closed_connection_is_replaced_and_so_is_one_to_an_old_address() -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        first = await pool.get(node)
+        first.close()
+        second = await pool.get(node)
+        assert second is not first
+        third = await pool.get(Node(1, Address("localhost", node.address.port)))
+        assert not second.is_open
+        assert third.is_open
+
+    with_pool(test)
+
+
+def test_failed_attempts_back_off_longer_and_longer_and_success_forgets_them() -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        await cluster.brokers[1].stop()
+        loop = asyncio.get_running_loop()
+        for backoff_s in (0.04, 0.08, 0.1):
+            began = loop.time()
+            with pytest.raises(ConnectFailed):
+                await pool.get(node)
+            assert pool.backing_off(1, began + backoff_s - 0.001)  # the backoff begins at the failure, not the attempt
+            assert not pool.backing_off(1, loop.time() + backoff_s)
+        await cluster.brokers[1].start()
+        await pool.get(node)
+        assert not pool.backing_off(1, loop.time())
+
+    with_pool(test)
+
+
+def test_an_attempt_that_is_dropped_fails_for_those_who_wait_and_may_be_repeated() -> None:
+    async def test(cluster: LoopbackCluster, pool: ConnectionPool, node: Node) -> None:
+        waiting = asyncio.ensure_future(pool.get(node))
+        await asyncio.sleep(0)
+        pool.drop_all("Rebootstrapping")
+        with pytest.raises(ConnectFailed, match="cancelled"):
+            await waiting
+        assert (await pool.get(node)).is_open
+
+    with_pool(test)

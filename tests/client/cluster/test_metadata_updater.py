@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from signalbox.client.cluster.rebootstrap import RecoveryPolicy
+from signalbox.client.cluster.rebootstrap_table import Phase
+from signalbox.client.cluster_client import ClusterClient
+from signalbox.client.connection.node import Purpose
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.testing.switchboard import Switchboard
+from tests.client.crossed_cluster import with_client
+from tests.client.loopback_cluster import LoopbackCluster
+from tests.waiting import until_true
+
+NO_TOPICS = MetadataRequest(topics=[])
+
+
+def script_metadata(cluster: LoopbackCluster, change: Any) -> None:
+    for broker in cluster.brokers.values():
+
+        def answer(request: Any, version: int, broker: Any = broker) -> Any:
+            return change(broker.metadata(request))
+
+        broker.scripts[ApiKey.METADATA] = answer
+
+
+def test_the_least_loaded_node_is_one_with_a_connection_and_little_to_do() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        metadata_updater = client.metadata_updater
+        for node_id in (1, 2, 3):
+            await client.request(node_id, NO_TOPICS)
+
+        async def slow(request: Any, version: int) -> Any:
+            await asyncio.sleep(0.2)
+            return cluster.brokers[1].metadata(request)
+
+        for node_id in (1, 2):
+            cluster.brokers[node_id].scripts[ApiKey.METADATA] = slow
+        busy = [asyncio.ensure_future(client.request(node_id, NO_TOPICS)) for node_id in (1, 2)]
+        await until_true(lambda: all(metadata_updater.pool.load(node_id)[1] for node_id in (1, 2)))
+        nodes = [metadata_updater.least_loaded_node() for _ in range(4)]
+        assert {node.node_id for node in nodes if node is not None} == {3}
+        one = metadata_updater.least_loaded_node(exclude=[3])
+        assert one is not None
+        assert one.node_id in (1, 2)
+        assert metadata_updater.least_loaded_node(exclude=[1, 2, 3]) is None
+        await asyncio.gather(*busy)
+
+    with_client(test)
+
+
+@pytest.mark.spec("R5")
+def test_metadata_with_129_makes_the_client_start_over() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        rejections: list[Any] = []
+
+        def reject_once(response: Any) -> Any:
+            if not rejections:
+                rejections.append(response)
+                response.error_code = Error.REBOOTSTRAP_REQUIRED
+            return response
+
+        script_metadata(cluster, reject_once)
+        client.metadata_updater.refresh_soon()
+        await until_true(lambda: client.rebootstraps == 1 and client.metadata_updater.rebootstrap.phase is Phase.STEADY)
+        assert sorted(client.view.nodes) == [1, 2, 3]
+
+    with_client(test)
+
+
+def test_metadata_without_brokers_is_not_adopted() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+
+        def empty(response: Any) -> Any:
+            response.brokers = []
+            return response
+
+        script_metadata(cluster, empty)
+        client.metadata_updater.refresh_soon()
+        await until_true(lambda: client.metadata_updater.rebootstrap.phase is Phase.OVERDUE)
+        assert sorted(client.view.nodes) == [1, 2, 3]
+        assert client.rebootstraps == 0
+        for broker in cluster.brokers.values():
+            broker.scripts.clear()
+        await until_true(lambda: client.metadata_updater.rebootstrap.phase is Phase.STEADY)
+
+    with_client(test)
+
+
+@pytest.mark.spec("R5")
+def test_metadata_that_cannot_be_had_for_long_makes_the_client_start_over() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+
+        def nothing(response: Any) -> Any:
+            return None
+
+        script_metadata(cluster, nothing)
+        client.metadata_updater.refresh_soon()
+        await until_true(lambda: client.rebootstraps >= 1)
+        for broker in cluster.brokers.values():
+            broker.scripts.clear()
+        assert (await client.request_any(NO_TOPICS)).cluster_id == "cluster-A"
+
+    with_client(
+        test,
+        recovery=RecoveryPolicy(rebootstrap_trigger_ms=150),
+        reconnect_backoff_ms=1,
+        reconnect_backoff_max_ms=1,
+    )
+
+
+@pytest.mark.spec("R5")
+def test_a_late_response_of_an_older_generation_is_not_adopted() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.request_any(NO_TOPICS)
+        metadata_updater = client.metadata_updater
+        node = client.view.nodes[1]
+        old = metadata_updater.rebootstrap.generation
+        metadata_updater.note_misroute(node, old)
+        assert metadata_updater.rebootstrap.generation == old + 1
+        metadata_updater.note_misroute(node, old)
+        assert metadata_updater.rebootstrap.generation == old + 1
+        await until_true(lambda: len(client.view.nodes) == 3)
+
+    with_client(test)
+
+
+@pytest.mark.spec("R5")
+def test_rebootstrapping_discards_the_nodes_and_closes_every_connection() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.topic("t1")
+        for node_id in (1, 2, 3):
+            await client.request(node_id, NO_TOPICS)
+        metadata_updater = client.metadata_updater
+        assert {key.node_id for key, _ in metadata_updater.pool.connections()} >= {1, 2, 3}
+        metadata_updater.note_misroute(client.view.nodes[1], metadata_updater.rebootstrap.generation)
+        assert metadata_updater.rebootstrap.phase is Phase.BOOTSTRAP
+        assert (client.view.cluster_id, client.view.nodes, client.view.topics) == (None, {}, {})
+        assert list(metadata_updater.pool.connections()) == []
+        before = {node_id: broker.connections for node_id, broker in cluster.brokers.items()}
+        await until_true(lambda: len(client.view.nodes) == 3)
+        for node_id, broker in cluster.brokers.items():
+            await client.request(node_id, NO_TOPICS)
+            assert broker.connections > before[node_id], "connected again"
+
+    with_client(test)
+
+
+def test_requested_topics_stay_in_later_metadata_requests() -> None:
+    async def test(cluster: LoopbackCluster, board: Switchboard, client: ClusterClient) -> None:
+        await client.topic("t1")
+        await client.topic("t2")
+        client.metadata_updater.refresh_soon()
+        requests = [row for broker in cluster.brokers.values() for row in broker.seen(ApiKey.METADATA)]
+        await until_true(lambda: any([t.name for t in row.topics] == ["t1", "t2"] for row in requests), 2)
+        keys = {key.purpose for key, _ in client.metadata_updater.pool.connections()}
+        assert Purpose.METADATA in keys
+
+    with_client(test)

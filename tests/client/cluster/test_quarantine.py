@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from signalbox.client.cluster.quarantine import FORGET_AFTER_MS, Quarantine
+from signalbox.client.connection.node import Address
+
+pytestmark = pytest.mark.spec("R6")
+
+ROUTE, OTHER = (1, Address("h", 1)), (2, Address("h", 2))
+
+
+def test_probes_come_quickly_at_first_and_then_at_the_interval() -> None:
+    quarantine = Quarantine(max_probe_interval_ms=500)
+    quarantine.note_rejection(ROUTE, 0)
+    assert not quarantine.holds(ROUTE)
+    now, gaps = 0.0, list[float]()
+    for _ in range(7):
+        quarantine.add(ROUTE, now)
+        at = quarantine.routes[ROUTE].probe_at_ms
+        assert quarantine.due_probes(at - 1) == []
+        assert quarantine.due_probes(at) == [ROUTE]
+        gaps.append(at - now)
+        now = at
+    assert gaps == [50, 100, 200, 400, 500, 500, 500]
+
+
+def test_a_bootstrap_server_is_tried_at_once_and_then_1_2_4_up_to_60_seconds_apart() -> None:
+    quarantine = Quarantine()
+    quarantine.note_rejection(ROUTE, 0)
+    quarantine.add(ROUTE, 0)
+    asked = [second for second in range(200) if quarantine.take_seed_refresh(second * 1_000)]
+    assert asked == [0, 1, 3, 7, 15, 31, 63, 123, 183]
+
+
+def test_the_next_event_is_the_earlier_of_probe_and_seed() -> None:
+    quarantine = Quarantine()
+    assert quarantine.next_event_ms() is None
+    quarantine.note_rejection(ROUTE, 0)
+    assert quarantine.next_event_ms() is None
+    quarantine.add(ROUTE, 0)
+    assert quarantine.next_event_ms() == 0
+    quarantine.take_seed_refresh(0)
+    assert quarantine.next_event_ms() == 50
+
+
+def test_a_route_missing_in_metadata_is_removed_and_a_verified_one_released() -> None:
+    quarantine = Quarantine()
+    for route in (ROUTE, OTHER):
+        quarantine.note_rejection(route, 0)
+        quarantine.add(route, 0)
+    quarantine.retain({OTHER})
+    assert (quarantine.holds(ROUTE), quarantine.holds(OTHER)) == (False, True)
+    quarantine.release(OTHER)
+    assert quarantine.routes == {}
+
+
+def test_an_old_rejection_expires() -> None:
+    quarantine = Quarantine()
+    assert quarantine.note_rejection(ROUTE, 0).rejections == 1
+    assert quarantine.note_rejection(ROUTE, 1_000).rejections == 2
+    assert quarantine.note_rejection(ROUTE, 1_001 + FORGET_AFTER_MS).rejections == 1

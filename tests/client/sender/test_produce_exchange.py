@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import asyncio
+
+from signalbox.client.cluster.metadata_view import MetadataView, TopicView
+from signalbox.client.sender.produce_exchange import answers_by_partition, produce_request
+from signalbox.client.sender.producer_batch import PartitionQueue, ProducerBatch, ProducerIdentity
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.messages.produce import ProduceResponse
+from signalbox.protocol.records.batch_header import read_batch_header
+from signalbox.protocol.records.record_batch import Record
+
+VIEW = MetadataView()
+VIEW.topics = {name: TopicView(name, name.encode() * 16) for name in "tu"}
+
+
+def test_batches_become_one_request_with_names_and_ids() -> None:
+    async def run() -> None:
+        sending = []
+        for topic, index in (("t", 0), ("u", 1), ("t", 2)):
+            batch, queue = ProducerBatch(0, 1), PartitionQueue(TopicPartition(topic, index))
+            batch.add(Record(timestamp=1, value=b"v"), asyncio.get_running_loop().create_future())
+            queue.place(batch, ProducerIdentity(7, 1, "c"))
+            sending.append((queue, batch))
+        request = produce_request(sending, VIEW, "none", 5_000)
+        assert (request.acks, request.timeout_ms) == (-1, 5_000)
+        found = [(row.name, row.topic_id[:1], [p.index for p in row.partition_data]) for row in request.topic_data]
+        assert found == [("t", b"t", [0, 2]), ("u", b"u", [1])]
+        records = request.topic_data[0].partition_data[0].records
+        assert isinstance(records, bytes)
+        header = read_batch_header(records)
+        assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 1, 0)
+        for version in (3, 13):
+            assert request.encode(version)
+
+    asyncio.run(run())
+
+
+def test_answers_are_found_by_name_and_by_id() -> None:
+    row = ProduceResponse.PartitionProduceResponse(index=4, base_offset=9)
+    made = ProduceResponse.TopicProduceResponse
+    by_name = ProduceResponse(responses=[made(name="t", partition_responses=[row])])
+    by_id = ProduceResponse(responses=[made(topic_id=b"u" * 16, partition_responses=[row])])
+    unknown = ProduceResponse(responses=[made(topic_id=b"x" * 16, partition_responses=[row])])
+    assert answers_by_partition(by_name, VIEW) == {TopicPartition("t", 4): row}
+    assert answers_by_partition(by_id, VIEW) == {TopicPartition("u", 4): row}
+    assert answers_by_partition(unknown, VIEW) == {}

@@ -1,0 +1,133 @@
+"""The same on both planes: a limited number of connections per batch, pauses at a connection limit, and a process
+without free file descriptors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from signalbox.network.acceptors.acceptor import Acceptor
+from tests.network.acceptors.test_data_acceptor import listening
+from tests.transport.loopback import until
+
+
+class ByAsyncio(Acceptor):
+    """A minimal acceptor; counts how often its socket was watched and unwatched."""
+
+    watched = unwatched = 0
+
+    def _watch(self) -> None:
+        self.watched += 1
+        self._asyncio_loop.add_reader(self._sock, self._accept_batch)
+
+    def _unwatch(self) -> None:
+        self.unwatched += 1
+        self._asyncio_loop.remove_reader(self._sock)
+
+
+class AcceptorHarness:
+    """A listening socket, its acceptor, accepted connections (`accepted`) and the clients' sockets (`clients`)."""
+
+    def __init__(self, *waits: float, batch_size: int = 3) -> None:
+        self.waits = list(waits)
+        self.accepted: list[socket.socket] = []
+        self.clients: list[socket.socket] = []
+        self.sock, self.address = listening()
+        loop = asyncio.get_running_loop()
+        self.acceptor = ByAsyncio(loop, self.sock, self._wait_seconds, self._on_accepted, batch_size)
+
+    def _wait_seconds(self) -> float:
+        return self.waits.pop(0) if self.waits else 0.0
+
+    def _on_accepted(self, sock: socket.socket, _: Any) -> None:
+        self.accepted.append(sock)
+
+    def connect(self, times: int = 1) -> None:
+        self.clients += [socket.create_connection(self.address) for _ in range(times)]
+
+    def close(self) -> None:
+        self.acceptor.stop()
+        for sock in [*self.accepted, *self.clients]:
+            sock.close()
+
+
+def test_no_batch_is_larger_than_the_limit() -> None:
+    async def main() -> None:
+        harness = AcceptorHarness(batch_size=2)
+        harness.connect(5)
+        harness.acceptor.start()
+        sizes = [0]
+        while sizes[-1] < 5:
+            await asyncio.sleep(0)
+            sizes.append(len(harness.accepted))
+        assert max(after - before for before, after in pairwise(sizes)) <= 2
+        harness.close()
+
+    asyncio.run(main())
+
+
+def test_at_the_connection_limit_the_socket_is_not_watched_and_the_wait_is_counted() -> None:
+    async def main() -> None:
+        harness = AcceptorHarness(0.0, 0.02)
+        harness.connect(2)
+        harness.acceptor.start()
+        await until(lambda: harness.acceptor.unwatched == 1)
+        assert len(harness.accepted) == 1
+        await until(lambda: len(harness.accepted) == 2)
+        assert harness.acceptor.paused_seconds >= 0.02
+        assert (harness.acceptor.watched, harness.acceptor.unwatched) == (2, 1)
+        harness.close()
+
+    asyncio.run(main())
+
+
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Inside, the process cannot open another file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_failed_accept_is_retried_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        harness = AcceptorHarness()
+        harness.connect()
+        with caplog.at_level(logging.WARNING), no_descriptor_left():
+            harness.acceptor.start()
+            await until(lambda: harness.acceptor.unwatched == 2)  # two attempts failed
+        assert harness.accepted == []
+        await until(lambda: len(harness.accepted) == 1)
+        assert [str(harness.address) in record.getMessage() for record in caplog.records] == [True]
+        harness.close()
+
+    asyncio.run(main())
+
+
+def test_an_acceptor_stopped_during_a_pause_does_not_resume() -> None:
+    async def main() -> None:
+        harness, later = AcceptorHarness(0.01), asyncio.Event()
+        harness.connect()
+        harness.acceptor.start()
+        await until(lambda: harness.acceptor.unwatched == 1)
+        harness.acceptor.stop()
+        asyncio.get_running_loop().call_later(0.02, later.set)  # after the end of the pause
+        await later.wait()
+        assert (harness.acceptor.watched, harness.accepted, harness.sock.fileno()) == (1, [], -1)
+        harness.close()
+
+    asyncio.run(main())

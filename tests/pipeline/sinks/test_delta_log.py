@@ -1,0 +1,66 @@
+"""Delta tables without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from signalbox.pipeline.schema_gate import SchemaBreakError
+from signalbox.pipeline.sinks.delta_log import (
+    count_rows,
+    data_files,
+    ensure_table,
+    is_table,
+    last_transaction,
+    read_table,
+    replace_table,
+    rows_of_newest_commit,
+)
+
+
+def struct(**fields: str) -> dict[str, Any]:
+    columns = [{"name": name, "type": kind, "nullable": False, "metadata": {}} for name, kind in fields.items()]
+    return {"type": "struct", "fields": columns}
+
+
+@pytest.mark.spec("P5")
+def test_a_table_is_made_grown_and_never_bent(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    assert not is_table(path)
+    ensure_table(path, struct(a="long"))
+    ensure_table(path, struct(a="long", b="string"))
+    assert [(field.name, field.nullable) for field in DeltaTable(str(path)).schema().fields] == [
+        ("a", True),
+        ("b", True),
+    ]
+    with pytest.raises(SchemaBreakError, match="a is bigint in the table, string now"):
+        ensure_table(path, struct(a="string"))
+    protocol = DeltaTable(str(path)).protocol()
+    assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+
+
+def test_rows_are_counted_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    assert (count_rows(path), last_transaction(path, "app")) == (0, None)
+    ensure_table(path, struct(a="long"))
+    assert (count_rows(path), data_files(path), read_table(path).num_rows) == (0, [], 0)
+    write_deltalake(str(path), pa.table({"a": [1, 2, 3]}), mode="append")
+    assert (count_rows(path), rows_of_newest_commit(path), len(data_files(path))) == (3, 3, 1)
+    assert read_table(path, ["a"]).column("a").to_pylist() == [1, 2, 3]
+
+
+def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no Delta table at .*/nowhere"):
+        read_table(tmp_path / "nowhere")
+
+
+def test_content_is_replaced_in_one_commit_schema_and_all(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    replace_table(path, pa.table({"a": [1, 2]}))
+    replace_table(path, pa.table({"b": ["x"]}))
+    assert read_table(path).to_pylist() == [{"b": "x"}]
+    assert DeltaTable(str(path)).version() == 1

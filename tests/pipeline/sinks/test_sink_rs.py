@@ -1,0 +1,99 @@
+"""Commits by delta-rs: the same transaction mark and the same table as Delta's own sink."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from signalbox.pipeline.sinks.delta_log import ensure_table, read_table
+from signalbox.pipeline.sinks.sink_rs import RsSink, file_statistics
+from signalbox.pipeline.sinks.sink_spark import SparkSink
+from signalbox.pipeline.sinks.table_sink import BatchStamp, TableSink, TableTarget, transaction_app
+
+SCHEMA = "id BIGINT, text STRING, part DOUBLE"
+
+
+def fill(spark: SparkSession, sink: TableSink, target: TableTarget, batch_id: int, *ids: int) -> int | None:
+    frame = spark.createDataFrame([(number, f"row {number}", number / 2) for number in ids], SCHEMA)
+    ensure_table(target.path, json.loads(frame.schema.json()))
+    return sink.append(frame, target, BatchStamp(batch_id, {"to": {"t:0": batch_id}}))
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> TableTarget:
+    return TableTarget(tmp_path / "table", transaction_app("p", 1, "table"))
+
+
+def ids(target: TableTarget) -> list[int]:
+    found: list[int] = read_table(target.path, ["id"]).column("id").to_pylist()
+    return sorted(found)
+
+
+@pytest.mark.spec("P3")
+def test_a_batch_is_committed_once(spark: SparkSession, target: TableTarget) -> None:
+    sink = RsSink()
+    assert sink.last_batch(target) is None
+    assert fill(spark, sink, target, 0, 1, 2) == 2
+    assert fill(spark, sink, target, 0, 1, 2) is None
+    assert fill(spark, sink, target, 1) == 0
+    assert (sink.last_batch(target), ids(target)) == (1, [1, 2])
+
+
+@pytest.mark.spec("P3")
+def test_files_that_a_dead_run_left_do_not_count(spark: SparkSession, target: TableTarget) -> None:
+    sink = RsSink()
+    fill(spark, sink, target, 0, 1)
+    committed = min((target.path / "batches").glob("*/000000000000/*.parquet"))
+    orphan = committed.parent.with_name("000000000001") / "orphan.parquet"
+    orphan.parent.mkdir()
+    orphan.write_bytes(committed.read_bytes())
+    fill(spark, sink, target, 1, 2)
+    assert ids(target) == [1, 2]
+    assert not orphan.exists()
+
+
+@pytest.mark.spec("P3", "P10")
+@pytest.mark.parametrize(("first", "second"), [(RsSink(), SparkSink()), (SparkSink(), RsSink())])
+def test_the_committers_see_each_others_batches(
+    spark: SparkSession, target: TableTarget, first: TableSink, second: TableSink
+) -> None:
+    assert fill(spark, first, target, 0, 1) == 1
+    assert fill(spark, second, target, 0, 1) is None
+    assert fill(spark, second, target, 1, 2) == 1
+    assert fill(spark, first, target, 1, 2) is None
+    assert ids(target) == [1, 2]
+    assert spark.read.format("delta").load(str(target.path)).count() == 2
+
+
+def test_a_new_generation_may_repeat_batch_ids(spark: SparkSession, target: TableTarget) -> None:
+    sink = RsSink()
+    fill(spark, sink, target, 0, 1)
+    again = TableTarget(target.path, transaction_app("p", 2, "table"))
+    assert fill(spark, sink, again, 0, 2) == 1
+    assert ids(target) == [1, 2]
+
+
+def test_a_commit_names_the_source_of_its_records(spark: SparkSession, target: TableTarget) -> None:
+    fill(spark, RsSink(), target, 7, 1)
+    (newest, *_) = DeltaTable(str(target.path)).history(1)
+    assert json.loads(newest["userMetadata"]) == {"batch_id": 7, "to": {"t:0": 7}}
+
+
+def test_statistics_come_from_the_footer(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    table = pa.table(
+        {"n": [3, 1, None], "text": ["x", "y", "z"], "d": [0.5, float("nan"), 2.5], "b": [True, False, None]}
+    )
+    pq.write_table(table, tmp_path / "f.parquet")
+    assert file_statistics(tmp_path / "f.parquet") == {
+        "numRecords": 3,
+        "minValues": {"n": 1, "d": 0.5},
+        "maxValues": {"n": 3, "d": 2.5},
+        "nullCount": {"n": 1, "d": 0},
+    }

@@ -1,0 +1,29 @@
+"""Commits by Delta's own sink. The tests that it shares with the other committer are in test_sink_rs.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from signalbox.pipeline.sinks.delta_log import ensure_table, read_table
+from signalbox.pipeline.sinks.sink_spark import SparkSink
+from signalbox.pipeline.sinks.table_sink import BatchStamp, TableTarget, transaction_app
+
+
+@pytest.mark.spec("P3", "P10")
+def test_a_batch_is_committed_once_with_its_lineage(spark: SparkSession, tmp_path: Path) -> None:
+    target = TableTarget(tmp_path / "table", transaction_app("p", 1, "table"))
+    frame = spark.createDataFrame([(1, "a"), (2, "b")], "id BIGINT, text STRING")
+    ensure_table(target.path, json.loads(frame.schema.json()))
+    sink = SparkSink()
+    assert sink.append(frame, target, BatchStamp(3, {"to": {"t:0": 9}})) == 2
+    assert sink.append(frame, target, BatchStamp(3)) is None
+    assert sink.append(frame, target, BatchStamp(2)) is None
+    assert sink.last_batch(target) == 3
+    assert sorted(read_table(target.path).column("id").to_pylist()) == [1, 2]
+    (newest, *_) = DeltaTable(str(target.path)).history(1)
+    assert json.loads(newest["userMetadata"]) == {"batch_id": 3, "to": {"t:0": 9}}

@@ -1,0 +1,165 @@
+"""Batches that are decompressed in a thread: order, bounds, and changes meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, UNPACKED_AT_ONCE_BYTES
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.records.record_batch import Record, encode_batch
+from signalbox.replication.produce.unpacking import Unpackings
+from signalbox.storage.files.background import Done, Work
+from signalbox.storage.log_config import LogConfig
+from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted, batch_rules, begin_admission
+from tests.replication.memory_cluster import TOPIC, MemoryCluster
+from tests.storage.workbench import NOW_MS
+
+COMPACTED = LogConfig(cleanup_policy=("compact",))
+
+
+class HeldThreads:
+    """`step` runs the next job in a real thread, and calls `done` on the test's thread."""
+
+    def __init__(self) -> None:
+        self.jobs: deque[tuple[Work, Done]] = deque()
+        self.closed = False
+
+    def run(self, work: Work, done: Done) -> None:
+        self.jobs.append((work, done))
+
+    def step(self) -> None:
+        work, done = self.jobs.popleft()
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        done(None)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def packed(name: bytes = b"k", size: int = UNPACKED_AT_ONCE_BYTES + 1) -> bytes:
+    return encode_batch([Record(key=name, value=bytes(size), timestamp=NOW_MS)], compression="zstd")
+
+
+def begun(batch: bytes | None = None, config: LogConfig = COMPACTED) -> AdmissionSteps:
+    steps = begin_admission(batch or packed(), config, batch_rules(config), NOW_MS)
+    assert isinstance(steps, AdmissionSteps)
+    return steps
+
+
+def at_once(work: Callable[[], None]) -> None:
+    work()
+
+
+def test_batches_begin_in_their_order_and_within_the_bound() -> None:
+    threads, finished = HeldThreads(), list[str]()
+    unpackings = Unpackings(threads, at_once)
+    large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)  # decompresses up to the whole bound
+    for name, config in (("small", COMPACTED), ("large", large), ("late", COMPACTED)):
+        unpackings.add(begun(config=config), 100, lambda _, name=name: finished.append(name))  # type: ignore[misc]
+    assert len(threads.jobs) == 1, "the large one waits, and what came behind it"
+    while threads.jobs:
+        assert len(threads.jobs) == 1
+        threads.step()
+    assert finished == ["small", "large", "late"]
+
+
+def test_too_much_that_waits_is_rejected() -> None:
+    threads, results = HeldThreads(), list[Admitted | KafkaError]()
+    unpackings = Unpackings(threads, at_once)
+    large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)
+    for _ in range(3):
+        unpackings.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, results.append)
+    [rejected] = results
+    assert isinstance(rejected, KafkaError)
+    assert rejected.error is Error.REQUEST_TIMED_OUT
+    unpackings.close()
+    assert threads.closed
+    threads.step()
+    assert len(results) == 1, "nothing goes on behind the end"
+
+
+@pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
+def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
+    threads, results = HeldThreads(), list[Any]()
+    unpackings = Unpackings(threads, at_once)
+    unpackings.add(begun(packed(size=17 * 2**20), config), 100, results.append)
+    unpackings.add(begun(packed(), config), 100, results.append)
+    while threads.jobs:
+        threads.step()
+    assert results[0].error is Error.MESSAGE_TOO_LARGE
+    assert not isinstance(results[1], KafkaError)
+
+
+def compacting(tmp_path: Path) -> tuple[MemoryCluster, HeldThreads]:
+    cluster, threads = MemoryCluster(tmp_path, [1]), HeldThreads()
+    cluster.configs.log = COMPACTED
+    cluster.create([1], partitions=2)
+    manager = cluster.brokers[1].manager
+    manager._unpackings._threads = threads
+    return cluster, threads
+
+
+def test_others_are_served_meanwhile(tmp_path: Path) -> None:
+    cluster, threads = compacting(tmp_path)
+    manager = cluster.brokers[1].manager
+    frame = bytearray(packed(b"unpacked"))
+    slow = manager.append([((TOPIC, 0), memoryview(frame))], -1, 60_000)
+    frame[:] = bytes(len(frame))  # the buffer is reused
+    quick = manager.append([((TOPIC, 0), bytearray(encode_batch([Record(key=b"q", timestamp=NOW_MS)])))], -1, 60_000)
+    cluster.run()
+    assert (slow.done, quick.value[0].base_offset) == (False, 0)
+    while threads.jobs:
+        threads.step()
+    cluster.run()
+    assert (slow.value[0].error, slow.value[0].base_offset) == (0, 1)
+
+
+def test_a_leader_that_changes_meanwhile_does_not_append(tmp_path: Path) -> None:
+    cluster, threads = compacting(tmp_path)
+    result = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], 1, 60_000)
+    cluster.elect(1)
+    while threads.jobs:
+        threads.step()
+    cluster.run()
+    assert result.value[0].error == Error.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_request_that_timed_out_meanwhile_is_not_appended(tmp_path: Path) -> None:
+    cluster, threads = compacting(tmp_path)
+    result = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], -1, 300)
+    cluster.advance(400)
+    assert result.value[0].error == Error.REQUEST_TIMED_OUT
+    while threads.jobs:
+        threads.step()
+    cluster.run()
+    log = cluster.brokers[1].partition().log
+    assert log is not None
+    assert log.next_offset == 0
+
+
+def test_batches_after_a_timed_out_request_are_rejected_too(tmp_path: Path) -> None:
+    cluster, threads = compacting(tmp_path)
+    manager = cluster.brokers[1].manager
+
+    def send(sequence: int) -> Any:
+        record = Record(key=b"k", value=bytes(UNPACKED_AT_ONCE_BYTES + 1), timestamp=NOW_MS)
+        batch = encode_batch([record], compression="zstd", producer_id=7, producer_epoch=0, base_sequence=sequence)
+        result = manager.append([((TOPIC, 0), batch)], -1, 300)
+        if sequence == 1:
+            cluster.advance(400)
+        while threads.jobs:
+            threads.step()
+        cluster.run()
+        return Error.of(result.value[0].error)
+
+    assert send(0) is Error.NONE
+    assert send(1) is Error.REQUEST_TIMED_OUT
+    assert send(2) is Error.REQUEST_TIMED_OUT, "OUT_OF_ORDER_SEQUENCE_NUMBER without it"

@@ -1,0 +1,57 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from signalbox.common.clock import ManualClock
+from signalbox.common.ids import TopicPartition
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.directories.log_directory import LogDirectory, LogDirectoryLocked
+from signalbox.storage.files.background import InlineBackground
+from signalbox.storage.files.faulty_file_system import FaultyFileSystem
+from signalbox.storage.files.open_files import OpenFiles
+from signalbox.storage.segments.segment import Disk
+from tests.storage.workbench import open_directory
+
+
+def test_a_directory_has_one_owner(tmp_path: Path) -> None:
+    first, second = open_directory(tmp_path), open_directory(tmp_path)
+    first.lock()
+    with pytest.raises(LogDirectoryLocked, match=r"log\.dirs"):
+        second.lock()
+    first.unlock()
+    second.lock()
+    second.unlock()
+
+
+def test_the_first_error_takes_it_offline_and_is_reported_once(tmp_path: Path) -> None:
+    offline: list[LogDirectory] = []
+    disk = Disk(FaultyFileSystem(), OpenFiles())
+    directory = LogDirectory(str(tmp_path), disk, InlineBackground(), ManualClock(), offline.append)
+    assert directory.online
+    with pytest.raises(KafkaError) as failed, directory.guard("writing"):
+        raise OSError(errno.EIO, "broken")
+    assert failed.value.error == Error.KAFKA_STORAGE_ERROR
+    assert (directory.online, offline) == (False, [directory])
+    ran = False
+    with pytest.raises(KafkaError, match="writing"), directory.guard("something else"):
+        ran = True
+    assert (ran, offline) == (False, [directory])
+    directory.fail(OSError(errno.EIO, "again"), "later")
+    assert "writing" in str(directory.offline_reason)
+
+
+def test_checkpoints_of_the_directory(tmp_path: Path) -> None:
+    directory = open_directory(tmp_path)
+    offsets = {TopicPartition("a", 1): 5}
+    directory.write_checkpoint("replication-offset-checkpoint", offsets)
+    assert directory.read_checkpoint("replication-offset-checkpoint") == offsets
+    (tmp_path / "replication-offset-checkpoint").write_text("rubbish")
+    assert directory.read_checkpoint("replication-offset-checkpoint") == {}
+
+
+def test_other_errors_pass_the_guard(tmp_path: Path) -> None:
+    directory = open_directory(tmp_path)
+    with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"), directory.guard("reading"):
+        raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
+    assert directory.online

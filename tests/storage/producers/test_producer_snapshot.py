@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from signalbox.storage.files.file_system import RealFileSystem
+from signalbox.storage.producers.producer_snapshot import decode_snapshot, encode_snapshot, load_snapshot, save_snapshot
+from signalbox.storage.producers.producer_state import ProducerStates
+
+pytestmark = pytest.mark.spec("D2")
+
+
+def states() -> ProducerStates:
+    made = ProducerStates()
+    made.append(5, 3, (7, 9, 1799, 2, 1_700_000_000_000))
+    made.append(6, 0, (2**31 - 1, 0, 1801, 1, 1_700_000_000_001), transactional=True)
+    made.end_transaction(7, 1, 4, 1_700_000_000_002)
+    return made
+
+
+def test_kafkas_bytes() -> None:
+    one = ProducerStates()
+    one.append(5, 3, (7, 9, 1799, 2, 1000))
+    data = encode_snapshot(one).hex()
+    assert data[:4] == "0001"
+    assert data[12:20] == "00000001"
+    assert data[20:] == ("000000000000000500030000000900000000000007070000000200000000000003e8ffffffff" + "ff" * 8)
+
+
+def test_the_last_batch_of_each_producer_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000001802.snapshot"
+    save_snapshot(RealFileSystem(), str(path), states())
+    found = load_snapshot(RealFileSystem(), str(path), path.stat().st_size)
+    assert found.entries[5].batches == ((7, 9, 1799, 2, 1_700_000_000_000),)
+    assert found.entries[6].batches == ((2**31 - 1, 0, 1801, 1, 1_700_000_000_001),)
+    assert found.entries[6].transaction_first_offset == 1800
+    assert found.entries[6].next_sequence == 1
+    assert found.entries[7].batches == ()
+    assert found.entries[7].coordinator_epoch == 4
+
+
+def test_an_empty_snapshot() -> None:
+    assert decode_snapshot(encode_snapshot(ProducerStates())).entries == {}
+
+
+@pytest.mark.parametrize("cut", range(10))
+def test_a_cut_snapshot_is_rejected(cut: int) -> None:
+    with pytest.raises(ValueError, match="snapshot"):
+        decode_snapshot(encode_snapshot(states())[:cut])
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 9, 20, -1])
+def test_a_changed_snapshot_is_rejected(at: int) -> None:
+    data = bytearray(encode_snapshot(states()))
+    data[at] ^= 0x40
+    with pytest.raises(ValueError, match="snapshot"):
+        decode_snapshot(bytes(data))

@@ -1,0 +1,114 @@
+"""The producer states of KIP-98, as in ProducerStateManager: which batches are admitted, repeated or rejected."""
+
+import pytest
+
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.storage.producers.producer_state import MAX_SEQUENCE, ProducerStates
+
+pytestmark = pytest.mark.spec("D4")
+
+PID = 9
+OUT_OF_ORDER = Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def states_with(*batches: tuple[int, int], epoch: int = 2) -> ProducerStates:
+    """A producer with consecutive batches (first, last sequence) from offset 100 on."""
+    states = ProducerStates()
+    offset = 100
+    for first, last in batches:
+        delta = (last - first) & MAX_SEQUENCE
+        states.append(PID, epoch, (first, last, offset + delta, delta, 1000))
+        offset += delta + 1
+    return states
+
+
+@pytest.mark.parametrize(
+    ("batches", "epoch", "sequences", "answer"),
+    [
+        ([], 0, (0, 4), None),
+        ([], 5, (17, 20), None),  # an unknown producer: any sequence
+        ([(0, 4)], 2, (5, 9), None),
+        ([(0, 4)], 2, (0, 4), 104),  # a repeated batch: the offset of the first append
+        ([(0, 4)], 2, (0, 3), OUT_OF_ORDER),  # begins like the stored batch, but is another one
+        ([(0, 4)], 2, (6, 9), OUT_OF_ORDER),
+        ([(0, 4)], 2, (3, 9), OUT_OF_ORDER),
+        ([(0, 4)], 1, (5, 9), Error.INVALID_PRODUCER_EPOCH),
+        ([(0, 4)], 3, (0, 1), None),
+        ([(0, 4)], 3, (5, 9), OUT_OF_ORDER),  # a new producer epoch must begin with sequence 0
+        ([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)], 2, (0, 0), 100),
+        ([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)], 2, (0, 0), OUT_OF_ORDER),  # five batches are remembered
+        ([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)], 2, (1, 1), 101),
+        ([(MAX_SEQUENCE - 1, MAX_SEQUENCE)], 2, (0, 2), None),  # the next sequence wraps to 0
+        ([(MAX_SEQUENCE - 1, 1)], 2, (2, 2), None),  # the sequence wrapped within the batch
+        ([(MAX_SEQUENCE - 1, 1)], 2, (MAX_SEQUENCE - 1, 1), 103),
+        ([(MAX_SEQUENCE - 1, MAX_SEQUENCE)], 2, (1, 2), OUT_OF_ORDER),
+    ],
+)
+def test_admission(
+    batches: list[tuple[int, int]], epoch: int, sequences: tuple[int, int], answer: Error | int | None
+) -> None:
+    states = states_with(*batches)
+    if isinstance(answer, Error):
+        with pytest.raises(KafkaError) as rejected:
+            states.check(PID, epoch, *sequences)
+        assert rejected.value.error == answer
+    else:
+        repeated = states.check(PID, epoch, *sequences)
+        assert (repeated and repeated[2]) == answer
+
+
+def test_a_marker_keeps_the_batches_of_its_epoch_and_ends_the_transaction() -> None:
+    states = states_with((0, 4))
+    states.append(PID, 2, (5, 5, 105, 0, 1000), transactional=True)
+    states.append(PID, 2, (6, 6, 106, 0, 1000), transactional=True)
+    assert states.entries[PID].transaction_first_offset == 105
+    assert states.end_transaction(PID, 2, 7, 1001) == 105
+    assert states.entries[PID].transaction_first_offset == -1
+    assert states.entries[PID].coordinator_epoch == 7
+    assert states.check(PID, 2, 7, 7) is None
+    with pytest.raises(KafkaError, match="OUT_OF_ORDER"):
+        states.check(PID, 2, 9, 9)
+
+
+def test_a_marker_of_a_new_epoch_fences_and_begins_at_zero() -> None:
+    states = states_with((0, 4))
+    assert states.end_transaction(PID, 3, 7, 1001) == -1
+    assert states.check(PID, 3, 0, 0) is None
+    with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):
+        states.check(PID, 2, 5, 5)
+    with pytest.raises(KafkaError, match="OUT_OF_ORDER"):
+        states.check(PID, 3, 1, 1)
+
+
+def test_a_marker_of_an_unknown_producer_is_recorded() -> None:
+    states = ProducerStates()
+    assert states.end_transaction(PID, 0, 1, 1000) == -1
+    assert states.entries[PID].last_sequence == -1
+    assert states.entries[PID].last_offset == -1
+
+
+def test_a_new_epoch_keeps_the_coordinators() -> None:
+    states = states_with((0, 4))
+    states.end_transaction(PID, 2, 7, 1001)
+    states.append(PID, 3, (0, 0, 110, 0, 1002))
+    assert states.entries[PID].coordinator_epoch == 7
+    assert states.entries[PID].batches == ((0, 0, 110, 0, 1002),)
+
+
+def test_silent_producers_are_forgotten_unless_a_transaction_is_open() -> None:
+    states = states_with((0, 4))
+    states.append(10, 0, (0, 0, 105, 0, 1000), transactional=True)
+    states.append(11, 0, (0, 0, 106, 0, 1500))
+    assert states.expire(now_ms=2000, expiration_ms=1000) == 1
+    assert sorted(states.entries) == [10, 11]
+
+
+def test_an_append_is_taken_back() -> None:
+    states = states_with((0, 4))
+    before = states.entries[PID]
+    states.append(PID, 2, (5, 5, 105, 0, 1000))
+    states.append(10, 0, (0, 0, 106, 0, 1000))
+    states.restore(10, None)
+    states.restore(PID, before)
+    assert sorted(states.entries) == [PID]
+    assert states.entries[PID].last_sequence == 4

@@ -13,8 +13,8 @@ from signalbox.broker.fast_path.fast_fetch import FastFetch
 from signalbox.broker.fast_path.fast_path import FastPath
 from signalbox.broker.fast_path.fast_produce import FastProduce
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
-from signalbox.broker.handlers.fetch import FetchHandler
-from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.handlers.records.fetch import FetchHandler
+from signalbox.broker.handlers.records.produce import ProduceHandler
 from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.broker.metrics.request_metrics import RequestMetrics

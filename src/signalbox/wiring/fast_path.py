@@ -9,7 +9,7 @@ from signalbox.broker.fast_path.fast_fetch import FastFetch
 from signalbox.broker.fast_path.fast_path import FastPath
 from signalbox.broker.fast_path.fast_produce import FastProduce
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
-from signalbox.broker.handlers.produce import ProduceHandler
+from signalbox.broker.handlers.records.produce import ProduceHandler
 from signalbox.broker.metrics.request_metrics import RequestMetrics
 from signalbox.broker.quotas.client_quotas import ClientQuotas
 from signalbox.common.clock import Clock

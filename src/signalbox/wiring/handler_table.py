@@ -15,45 +15,49 @@ from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
-from signalbox.broker.handlers.acls import AlterAclsHandler, DescribeAclsHandler
-from signalbox.broker.handlers.alter_client_quotas import AlterClientQuotasHandler
-from signalbox.broker.handlers.alter_configs import AlterConfigsHandler
-from signalbox.broker.handlers.alter_replica_log_dirs import AlterReplicaLogDirsHandler
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
-from signalbox.broker.handlers.broker_to_controller import ControllerRequestHandler
-from signalbox.broker.handlers.controller_to_broker import ControlRequestHandler
-from signalbox.broker.handlers.create_partitions import CreatePartitionsHandler
-from signalbox.broker.handlers.create_topics import CreateTopicsHandler
-from signalbox.broker.handlers.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
-from signalbox.broker.handlers.delete_topics import DeleteTopicsHandler
-from signalbox.broker.handlers.describe_client_quotas import DescribeClientQuotasHandler
+from signalbox.broker.handlers.brokers.broker_to_controller import ControllerRequestHandler
+from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler
+from signalbox.broker.handlers.brokers.envelope import EnvelopeHandler
+from signalbox.broker.handlers.configs.alter_client_quotas import AlterClientQuotasHandler
+from signalbox.broker.handlers.configs.alter_configs import AlterConfigsHandler
+from signalbox.broker.handlers.configs.describe_client_quotas import DescribeClientQuotasHandler
+from signalbox.broker.handlers.configs.describe_configs import DescribeConfigsHandler
+from signalbox.broker.handlers.configs.list_config_resources import ListConfigResourcesHandler
+from signalbox.broker.handlers.configs.update_features import UpdateFeaturesHandler
 from signalbox.broker.handlers.describe_cluster import DescribeClusterHandler
-from signalbox.broker.handlers.describe_configs import DescribeConfigsHandler
-from signalbox.broker.handlers.describe_groups import DeleteGroupsHandler, DescribeGroupsHandler, ListGroupsHandler
-from signalbox.broker.handlers.describe_log_dirs import DescribeLogDirsHandler
-from signalbox.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
-from signalbox.broker.handlers.elect_leaders import ElectLeadersHandler
-from signalbox.broker.handlers.envelope import EnvelopeHandler
-from signalbox.broker.handlers.fetch import FetchHandler
-from signalbox.broker.handlers.find_coordinator import FindCoordinatorHandler
-from signalbox.broker.handlers.group_membership import GroupMembershipHandler
-from signalbox.broker.handlers.init_producer_id import InitProducerIdHandler
-from signalbox.broker.handlers.list_config_resources import ListConfigResourcesHandler
-from signalbox.broker.handlers.metadata import MetadataHandler
-from signalbox.broker.handlers.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
-from signalbox.broker.handlers.offset_fetch import OffsetFetchHandler
-from signalbox.broker.handlers.partition_offsets import (
+from signalbox.broker.handlers.groups.describe_groups import (
+    DeleteGroupsHandler,
+    DescribeGroupsHandler,
+    ListGroupsHandler,
+)
+from signalbox.broker.handlers.groups.find_coordinator import FindCoordinatorHandler
+from signalbox.broker.handlers.groups.group_membership import GroupMembershipHandler
+from signalbox.broker.handlers.groups.offset_commit import OffsetCommitHandler, OffsetDeleteHandler
+from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
+from signalbox.broker.handlers.log_dirs.alter_replica_log_dirs import AlterReplicaLogDirsHandler
+from signalbox.broker.handlers.log_dirs.describe_log_dirs import DescribeLogDirsHandler
+from signalbox.broker.handlers.records.fetch import FetchHandler
+from signalbox.broker.handlers.records.init_producer_id import InitProducerIdHandler
+from signalbox.broker.handlers.records.partition_offsets import (
     DeleteRecordsHandler,
     ListOffsetsHandler,
     OffsetForLeaderEpochHandler,
 )
-from signalbox.broker.handlers.partition_reassignments import PartitionReassignmentsHandler
-from signalbox.broker.handlers.produce import ProduceHandler
-from signalbox.broker.handlers.update_features import UpdateFeaturesHandler
-from signalbox.broker.handlers.user_scram_credentials import (
+from signalbox.broker.handlers.records.produce import ProduceHandler
+from signalbox.broker.handlers.security.acls import AlterAclsHandler, DescribeAclsHandler
+from signalbox.broker.handlers.security.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
+from signalbox.broker.handlers.security.user_scram_credentials import (
     AlterUserScramCredentialsHandler,
     DescribeUserScramCredentialsHandler,
 )
+from signalbox.broker.handlers.topics.create_partitions import CreatePartitionsHandler
+from signalbox.broker.handlers.topics.create_topics import CreateTopicsHandler
+from signalbox.broker.handlers.topics.delete_topics import DeleteTopicsHandler
+from signalbox.broker.handlers.topics.describe_topic_partitions import DescribeTopicPartitionsHandler
+from signalbox.broker.handlers.topics.elect_leaders import ElectLeadersHandler
+from signalbox.broker.handlers.topics.metadata import MetadataHandler
+from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
 from signalbox.broker.metrics.client_software import ClientSoftware
 from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TaskScheduler, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, Handler
-from signalbox.broker.handlers.offset_fetch import OffsetFetchHandler
+from signalbox.broker.handlers.groups.offset_fetch import OffsetFetchHandler
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse

@@ -37,7 +37,8 @@ def test_lines_that_differ_in_numbers_alone_are_one_noise(tmp_path: Path) -> Non
 LOST = "has lost acknowledged records (leader epoch=1, log end offset=40, high watermark before=60, unclean election="
 CALLED_FOR = {
     "all copies destroyed": "2026-11-22T20:26:40.663Z ERROR   node=2 signalbox.replication.follower.truncation: "
-    f"Partition copies-destroyed-1-0 {LOST}False): records from offset 40 to 59 are lost, unless a replica that is offline",
+    f"Partition copies-destroyed-1-0 {LOST}False): records from offset 40 to 59 are lost, unless a replica "
+    "that is offline",
     "bits flipped": "2026-11-22T20:22:05.554Z ERROR   node=2 signalbox.storage.log_loader: /x/chaos-5/0.log is "
     "corrupt: truncated to offset 292 by recovery (base offset 536871204 instead of 292, bytes=406021).",
     "store restored": "2026-11-22T20:26:40.663Z ERROR   node=2 signalbox: not started: signalbox.metadata.store "

@@ -24,7 +24,7 @@ from signalbox.broker.fast_path.request_templates import (
     is_flexible,
     no_client_has_quota,
 )
-from signalbox.broker.handlers.produce import ZSTD_FROM, ProduceHandler
+from signalbox.broker.handlers.records.produce import ZSTD_FROM, ProduceHandler
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID

@@ -1,0 +1,1 @@
+"""Configs, client quotas and features."""

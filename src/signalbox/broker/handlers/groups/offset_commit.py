@@ -1,0 +1,133 @@
+"""OffsetCommit (8) and OffsetDelete (47): changes of a group's committed offsets. Versions 2-10 and 0.
+
+OffsetCommit needs READ on the group and on each topic; OffsetDelete DELETE on the group and READ on the topics.
+The handler rejects topics that may not be read or do not exist, and passes the others to the coordinator. From version
+10 on OffsetCommit has topic ids, which the handler resolves to names.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
+from signalbox.broker.authorization.authorization import may, require_group
+from signalbox.broker.handlers.groups.group_membership import client_context
+from signalbox.coordinator.group_coordinator import GroupCoordinator
+from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.error_table import Error
+from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from signalbox.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from signalbox.security.acl import AclOperation
+from signalbox.security.authorizer import Authorizer
+
+_TOPIC_IDS_FROM = 10
+_CommitTopic = OffsetCommitResponse.OffsetCommitResponseTopic
+_CommitPartition = OffsetCommitResponse.OffsetCommitResponsePartition
+_DeleteTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
+_DeletePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
+
+
+class OffsetCommitHandler:
+    def __init__(self, coordinator: GroupCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._cache = cache
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> HandlerResult:
+        body: OffsetCommitRequest = request.body
+        require_group(self._authorizer, request.context, AclOperation.READ, body.group_id)
+        rejected: list[_CommitTopic] = []
+        accepted = []
+        for topic in body.topics:
+            error = self._name(request, topic)
+            topic_image = self._cache.image.topics.get(topic.name)
+            unknown_partitions = [
+                p for p in topic.partitions if topic_image is None or p.partition_index not in topic_image.partitions
+            ]
+            if error is Error.NONE and unknown_partitions:
+                error = Error.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                unknown_partitions = topic.partitions if error is not Error.NONE else []
+            if unknown_partitions:
+                rejected.append(
+                    _CommitTopic(
+                        name=topic.name,
+                        topic_id=topic.topic_id,
+                        partitions=[
+                            _CommitPartition(partition_index=p.partition_index, error_code=error)
+                            for p in unknown_partitions
+                        ],
+                    )
+                )
+            rejected_indexes = {p.partition_index for p in unknown_partitions}
+            topic.partitions = [p for p in topic.partitions if p.partition_index not in rejected_indexes]
+            if topic.partitions:
+                accepted.append(topic)
+        body.topics = accepted
+        return self._commit(request, body, rejected)
+
+    async def _commit(
+        self, request: ApiRequest, body: OffsetCommitRequest, rejected: list[_CommitTopic]
+    ) -> FinalResponse:
+        committed = self._coordinator.offset_commit(body, client_context(request))
+        response: OffsetCommitResponse = await committed if inspect.isawaitable(committed) else committed
+        results_by_topic = {(topic.name, topic.topic_id): topic for topic in response.topics}
+        for topic in rejected:
+            same = results_by_topic.get((topic.name, topic.topic_id))
+            if same is None:
+                response.topics.append(topic)
+            else:
+                same.partitions += topic.partitions
+        return response
+
+    def _name(self, request: ApiRequest, topic: Any) -> Error:
+        """Set the name of a topic that has an id only; returns the error that rejects the topic, or NONE."""
+        if request.header.api_version >= _TOPIC_IDS_FROM:
+            name = self._cache.image.topic_name(topic.topic_id)
+            if name is None:
+                return Error.UNKNOWN_TOPIC_ID
+            topic.name = name
+        if not may(self._authorizer, request.context, AclOperation.READ, topic.name):
+            return Error.TOPIC_AUTHORIZATION_FAILED
+        return Error.NONE
+
+
+class OffsetDeleteHandler:
+    def __init__(self, coordinator: GroupCoordinator, cache: MetadataCache, authorizer: Authorizer) -> None:
+        self._coordinator = coordinator
+        self._cache = cache
+        self._authorizer = authorizer
+
+    def __call__(self, request: ApiRequest) -> HandlerResult:
+        require_group(self._authorizer, request.context, AclOperation.DELETE, request.body.group_id)
+        return self._delete(request)
+
+    async def _delete(self, request: ApiRequest) -> FinalResponse:
+        body: OffsetDeleteRequest = request.body
+        rejected = []
+        accepted = []
+        for topic in body.topics:
+            error = Error.NONE
+            if not may(self._authorizer, request.context, AclOperation.READ, topic.name):
+                error = Error.TOPIC_AUTHORIZATION_FAILED
+            elif topic.name not in self._cache.image.topics:
+                error = Error.UNKNOWN_TOPIC_OR_PARTITION
+            if error is Error.NONE:
+                accepted.append(topic)
+                continue
+            rejected.append(
+                _DeleteTopic(
+                    name=topic.name,
+                    partitions=[
+                        _DeletePartition(partition_index=p.partition_index, error_code=error) for p in topic.partitions
+                    ],
+                )
+            )
+        deleted = self._coordinator.offset_delete(
+            OffsetDeleteRequest(group_id=body.group_id, topics=accepted), client_context(request)
+        )
+        response: OffsetDeleteResponse = await deleted if inspect.isawaitable(deleted) else deleted
+        if response.error_code == Error.NONE:
+            response.topics += rejected
+        return response

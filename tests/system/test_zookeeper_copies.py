@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kazoo.client import KazooClient
-from tools.chaos.store_copies import back_up_ensemble
+from tools.chaos.faults.store_copies import back_up_ensemble
 
 from signalbox.testing.zookeeper import ensemble
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tools.chaos.changes.change_check import ChangeCheck
 from tools.chaos.destroyed_topics import DestroyedCheck
-from tools.chaos.faults import InjectedFault
+from tools.chaos.faults.injector import InjectedFault
 from tools.chaos.plan import LONG_RUN_S, Kind
 from tools.chaos.record_check import RecordCheck
 from tools.chaos.replicas import Comparison

@@ -18,23 +18,23 @@ from tools.chaos.changes.caller import LOGIN_SETTINGS, USER
 from tools.chaos.changes.final_check import check_until_consistent
 from tools.chaos.changes.kinds import all_kinds
 from tools.chaos.changes.load import SteadyChanger
-from tools.chaos.descriptor_fault import descriptor_faults
-from tools.chaos.destroyed_copies import PARTITIONS as DESTROYED_PARTITIONS
-from tools.chaos.destroyed_copies import DestroyedCopies
 from tools.chaos.destroyed_topics import DestroyedTopic, check_destroyed
-from tools.chaos.directory_faults import directory_faults
-from tools.chaos.faults import ClusterUnhealthy, FaultInjector, network_faults
+from tools.chaos.faults.descriptor_fault import descriptor_faults
+from tools.chaos.faults.destroyed_copies import PARTITIONS as DESTROYED_PARTITIONS
+from tools.chaos.faults.destroyed_copies import DestroyedCopies
+from tools.chaos.faults.directory_faults import directory_faults
+from tools.chaos.faults.injector import ClusterUnhealthy, FaultInjector, network_faults
+from tools.chaos.faults.network import Network
+from tools.chaos.faults.power import Power
+from tools.chaos.faults.store_restored import StoreRestored
 from tools.chaos.group import GroupMember, Seen, read_everything
 from tools.chaos.ledger import Ledger, longest_silences
 from tools.chaos.load import SteadyProducer
-from tools.chaos.network import Network
 from tools.chaos.plan import LONG_RUN_S, Kind, every_kind, least_faults, plan_faults
-from tools.chaos.power import Power
 from tools.chaos.record_check import check_records
 from tools.chaos.replicas import compare_replicas
 from tools.chaos.report import MIN_RATE, Report
 from tools.chaos.still_topics import StillTopics
-from tools.chaos.store_restored import StoreRestored
 from tools.chaos.stores import STORES, Store
 from tools.chaos.writers.one_writer import check_writers
 

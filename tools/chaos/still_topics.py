@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from signalbox.metadata import layout
 from tools.chaos.changes.load import SteadyChanger
 from tools.chaos.changes.topic import Topics
-from tools.chaos.faults import Act, ClusterUnhealthy
+from tools.chaos.faults.injector import Act, ClusterUnhealthy
 from tools.chaos.state_reader import StateReader
 
 _POLL_INTERVAL_S = 0.05

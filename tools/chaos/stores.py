@@ -11,11 +11,11 @@ from pathlib import Path
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.zookeeper import ensemble
-from tools.chaos.faults import Act
+from tools.chaos.faults.injector import Act
+from tools.chaos.faults.store_copies import PutBack, back_up_ensemble, back_up_file
+from tools.chaos.faults.store_faults import ensemble_faults, file_faults
 from tools.chaos.plan import Kind
 from tools.chaos.state_reader import StateReader, state_in_file, state_in_zookeeper
-from tools.chaos.store_copies import PutBack, back_up_ensemble, back_up_file
-from tools.chaos.store_faults import ensemble_faults, file_faults
 from tools.chaos.writers.file_history import history_of_file, make_observed
 from tools.chaos.writers.one_writer import Written
 from tools.chaos.writers.transaction_log import history_of_log

@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from tools.chaos.changes.caller import LOGIN_SETTINGS
-from tools.chaos.network import Network
-from tools.chaos.power import Power
+from tools.chaos.faults.network import Network
+from tools.chaos.faults.power import Power
 from tools.chaos.state_reader import StateReader, state_in_file
 
 from signalbox.testing.free_ports import neighbouring_ports

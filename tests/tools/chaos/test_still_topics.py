@@ -10,7 +10,7 @@ from tools.chaos.changes.kind import Kind
 from tools.chaos.changes.load import SteadyChanger
 from tools.chaos.changes.quota import Quotas
 from tools.chaos.changes.topic import Topics
-from tools.chaos.faults import ClusterUnhealthy
+from tools.chaos.faults.injector import ClusterUnhealthy
 from tools.chaos.state_reader import StateReader
 from tools.chaos.still_topics import StillTopics
 

@@ -1,1 +1,1 @@
-"""What clients are told of nodes: addresses, versions, misroutes."""
+"""Nodes in responses: their addresses and versions; misroutes."""

@@ -14,7 +14,7 @@ from tools.chaos.changes.kind import Kind
 from tools.chaos.changes.kinds import all_kinds
 from tools.chaos.changes.load import SteadyChanger
 from tools.chaos.changes.model import NOT_THERE, Change, State
-from tools.chaos.network import LISTENERS
+from tools.chaos.faults.network import LISTENERS
 from tools.chaos.state_reader import state_in_file
 
 from signalbox.protocol.error_table import Error

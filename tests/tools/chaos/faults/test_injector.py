@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tools.chaos.faults import ClusterUnhealthy, FaultInjector
+from tools.chaos.faults.injector import ClusterUnhealthy, FaultInjector
 from tools.chaos.plan import Fault, Kind, Target
 from tools.chaos.state_reader import StateReader, state_in_file
 

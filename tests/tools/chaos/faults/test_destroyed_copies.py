@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 from tools.chaos.broker_logs import logged_losses, troubles
-from tools.chaos.destroyed_copies import PARTITIONS, RECORDS, REMOVED, TRUNCATED, DestroyedCopies
 from tools.chaos.destroyed_topics import check_destroyed
-from tools.chaos.faults import FaultInjector
+from tools.chaos.faults.destroyed_copies import PARTITIONS, RECORDS, REMOVED, TRUNCATED, DestroyedCopies
+from tools.chaos.faults.injector import FaultInjector
+from tools.chaos.faults.power import Power
 from tools.chaos.group import read_everything
 from tools.chaos.plan import Fault, Kind, Target
-from tools.chaos.power import Power
 from tools.chaos.state_reader import StateReader
 from tools.chaos.still_topics import StillTopics
 

@@ -7,10 +7,10 @@ import time
 
 import pytest
 from tools.chaos.broker_logs import troubles
-from tools.chaos.descriptor_fault import descriptor_faults
-from tools.chaos.faults import FaultInjector
+from tools.chaos.faults.descriptor_fault import descriptor_faults
+from tools.chaos.faults.injector import FaultInjector
+from tools.chaos.faults.power import Power
 from tools.chaos.plan import Fault, Kind, Target
-from tools.chaos.power import Power
 from tools.chaos.state_reader import StateReader
 
 

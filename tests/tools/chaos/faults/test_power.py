@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from tools.chaos.power import Power
+from tools.chaos.faults.power import Power
 
 
 def test_all_are_gone_and_back(power: Power) -> None:

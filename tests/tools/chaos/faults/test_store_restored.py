@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 from tools.chaos.changes.load import SteadyChanger
 from tools.chaos.changes.quota import Quotas
-from tools.chaos.faults import ClusterUnhealthy, FaultInjector
+from tools.chaos.faults.injector import ClusterUnhealthy, FaultInjector
+from tools.chaos.faults.power import Power
+from tools.chaos.faults.store_copies import back_up_file
+from tools.chaos.faults.store_restored import StoreRestored
 from tools.chaos.plan import Fault, Kind, Target
-from tools.chaos.power import Power
 from tools.chaos.state_reader import StateReader
 from tools.chaos.still_topics import StillTopics
-from tools.chaos.store_copies import back_up_file
-from tools.chaos.store_restored import StoreRestored
 
 FAULT = Fault(Kind.STORE_RESTORED, Target.STORE, 0.1, 0.0, 0.0)
 

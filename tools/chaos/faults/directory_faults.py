@@ -16,9 +16,9 @@ from random import Random
 
 from signalbox.common.ids import TopicPartition
 from signalbox.storage.files.file_names import LOG_SUFFIX, partition_of
-from tools.chaos.faults import Act
+from tools.chaos.faults.injector import Act
+from tools.chaos.faults.power import Power
 from tools.chaos.plan import Kind
-from tools.chaos.power import Power
 from tools.chaos.still_topics import StillTopics
 
 DirectoryFault = Callable[[Path], None]

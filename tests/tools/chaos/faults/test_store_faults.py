@@ -12,9 +12,9 @@ import pytest
 from tools.chaos.changes.caller import Caller
 from tools.chaos.changes.model import NOT_THERE
 from tools.chaos.changes.quota import Quotas
+from tools.chaos.faults.store_faults import file_faults
 from tools.chaos.plan import Kind
 from tools.chaos.state_reader import state_in_file
-from tools.chaos.store_faults import file_faults
 from tools.chaos.writers.file_history import make_observed
 
 from signalbox.metadata.store.sqlite.write_lock import write_lock_holder

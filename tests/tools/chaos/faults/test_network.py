@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from tools.chaos.changes.caller import AnswerLost, Caller, NotSent
-from tools.chaos.network import LISTENERS, Network
+from tools.chaos.faults.network import LISTENERS, Network
 
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.testing.cluster import Cluster

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 from signalbox.testing.process_cluster import ProcessCluster
-from tools.chaos.faults import Act
+from tools.chaos.faults.injector import Act
 from tools.chaos.plan import Kind
 
 _LEFT = 200  # descriptors that the broker may have above those in use

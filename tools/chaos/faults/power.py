@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.testing.process_cluster import ProcessCluster
-from tools.chaos.network import Network
+from tools.chaos.faults.network import Network
 
 
 @dataclass(frozen=True, slots=True)

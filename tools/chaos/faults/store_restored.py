@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.testing.process_cluster import ClusterFailed
-from tools.chaos.faults import Act, ClusterUnhealthy
+from tools.chaos.faults.injector import Act, ClusterUnhealthy
+from tools.chaos.faults.power import Power
+from tools.chaos.faults.store_copies import PutBack
 from tools.chaos.plan import Kind
-from tools.chaos.power import Power
 from tools.chaos.state_reader import NO_BROKER, StateReader
 from tools.chaos.still_topics import StillTopics
-from tools.chaos.store_copies import PutBack
 
 _COMMAND = "store accept-older"
 _POLL_INTERVAL_S = 0.05

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tools.chaos.store_copies import back_up_file
+from tools.chaos.faults.store_copies import back_up_file
 
 
 def test_a_file_is_as_it_was(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from signalbox.metadata.store.sqlite.write_lock import write_lock_holder
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 from signalbox.testing.zookeeper import ZooKeeperServer
-from tools.chaos.faults import Act, paused
+from tools.chaos.faults.injector import Act, paused
 from tools.chaos.plan import Kind
 
 _CATCH_S = 30.0  # how long the run tries to stop a broker during a commit

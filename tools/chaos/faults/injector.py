@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
-from tools.chaos.network import Network
+from tools.chaos.faults.network import Network
 from tools.chaos.plan import NEED_ALL_IN_SYNC, Fault, Kind
 from tools.chaos.state_reader import StateReader
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tools.chaos.directory_faults import copied, directory_faults, flip, truncate, wipe
-from tools.chaos.faults import FaultInjector
+from tools.chaos.faults.directory_faults import copied, directory_faults, flip, truncate, wipe
+from tools.chaos.faults.injector import FaultInjector
+from tools.chaos.faults.power import Power
 from tools.chaos.plan import Fault, Kind, Target
-from tools.chaos.power import Power
 from tools.chaos.state_reader import StateReader
 from tools.chaos.still_topics import StillTopics
 

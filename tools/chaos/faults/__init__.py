@@ -1,0 +1,1 @@
+"""Faults, one file per kind: brokers, network, disks, the metadata store."""

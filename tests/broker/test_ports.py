@@ -13,7 +13,7 @@ from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.controller.runtime import Controller
 from signalbox.network.inbound_request import InboundRequest
-from signalbox.wiring.topic_configs import ConfigValuesView
+from signalbox.server.topic_configs import ConfigValuesView
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from tools.chaos.stores import STORES
 
 from signalbox.metadata.entries.partition_state import PartitionState, decode_partition_state
 from signalbox.metadata.layout import partition_state_path
+from signalbox.server.scrubbing import INTERVAL_KEY
 from signalbox.storage.segments.segment_scan import header_at
 from signalbox.testing.process_cluster import ProcessCluster
-from signalbox.wiring.scrubbing import INTERVAL_KEY
 from tests.system import provision
 from tests.system.clusters import QUICK, metric
 from tests.waiting import until

@@ -17,10 +17,10 @@ from typer.testing import CliRunner, Result
 from signalbox.cli.main import app
 from signalbox.testing.process_cluster import ClusterFailed, ProcessCluster
 from signalbox.testing.zookeeper import ZooKeeperServer, ensemble
+from tests.server.store.test_older_store import read_values_from
 from tests.system import provision
 from tests.system.clusters import QUICK
 from tests.waiting import until
-from tests.wiring.test_older_store import read_values_from
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.spec("M3")]
 BROKERS = (1, 2)

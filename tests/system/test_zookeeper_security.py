@@ -16,13 +16,13 @@ from kazoo.exceptions import NoAuthError
 
 from signalbox.common.clock import SystemClock
 from signalbox.common.config.start_error import StartError
+from signalbox.configuration.configuration import NODE_CONFIG
+from signalbox.configuration.metadata_store import check_store, open_store
 from signalbox.metadata.layout import create_roots
 from signalbox.metadata.store.port import Create
 from signalbox.testing.free_ports import free_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.zookeeper import ensemble
-from signalbox.wiring.configuration import NODE_CONFIG
-from signalbox.wiring.metadata_store import check_store, open_store
 from tests.security.certificates import Authority
 from tests.system import provision
 from tests.system.clusters import QUICK

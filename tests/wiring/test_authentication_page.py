@@ -11,12 +11,12 @@ import pytest
 
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.properties_file import parse_properties
+from signalbox.configuration.configuration import read_node_config
 from signalbox.network.listeners.listener_security import read_jaas_file
 from signalbox.network.listeners.network_settings import read_network_settings
 from signalbox.security.oauth.claims import TokenRules
 from signalbox.security.oauth.key_set import KeySet, parse_key_set
 from signalbox.security.oauth.signed import SignedTokenValidator
-from signalbox.wiring.configuration import read_node_config
 from tests.security.certificates import Authority
 
 ROOT = Path(__file__).parents[2]

@@ -6,12 +6,12 @@ import asyncio
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.common.clock import SystemClock
+from signalbox.configuration.policies import Policies
+from signalbox.configuration.security_config import read_security_config
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.wiring.controller_components import build_controller
-from signalbox.wiring.policies import Policies
-from signalbox.wiring.security_config import read_security_config
-from tests.wiring.settings import config_of
+from tests.configuration.settings import config_of
 
 
 def test_not_yet_in_the_race() -> None:

@@ -11,6 +11,7 @@ import pytest
 from signalbox.common.clock import SystemClock
 from signalbox.common.config.properties_file import Properties
 from signalbox.common.config.start_error import StartError
+from signalbox.configuration.configuration import read_node_config
 from signalbox.metadata.entries.feature_levels import encode_features
 from signalbox.metadata.entries.registration import decode_registration
 from signalbox.metadata.layout import (
@@ -25,9 +26,8 @@ from signalbox.metadata.store.port import Create, Write
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest
-from signalbox.wiring.configuration import read_node_config
 from signalbox.wiring.controller_node import ControllerNode
-from tests.wiring.settings import OF_CONTROLLER
+from tests.configuration.settings import OF_CONTROLLER
 from tests.wiring.test_node import tasks_left
 
 pytestmark = pytest.mark.spec("F15")

@@ -13,16 +13,16 @@ from signalbox.common.clock import SystemClock
 from signalbox.common.config.properties_file import Properties
 from signalbox.common.config.start_error import StartError
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
+from signalbox.configuration.configuration import read_node_config
+from signalbox.configuration.security_config import ConfigRejected
 from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.configuration import read_node_config
 from signalbox.wiring.node import Node
-from signalbox.wiring.security_config import ConfigRejected
-from tests.wiring.settings import VALUES
+from tests.configuration.settings import VALUES
 
 
 def node_in(folder: Path, **changes: str) -> Node:

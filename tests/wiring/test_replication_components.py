@@ -10,14 +10,14 @@ import pytest
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.common.clock import SystemClock
+from signalbox.configuration.configuration import NODE_CONFIG
+from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.replication.throttle import Throttles
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.configuration import NODE_CONFIG
-from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.replication_components import _config_changed
-from tests.wiring.settings import config_of
+from tests.configuration.settings import config_of
 
 
 class Replicas:

@@ -14,6 +14,7 @@ from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.topic_admin import NewTopic
 from signalbox.common.clock import SystemClock
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
+from signalbox.configuration.policies import Policies
 from signalbox.metadata import layout
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import Configs, decode_configs
@@ -32,14 +33,13 @@ from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlt
 from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.policies import Policies
 from signalbox.wiring.rolling_upgrade import (
     NotIntersected,
     build_rolling_upgrade,
     build_stored_isr,
     inter_broker_protocol,
 )
-from tests.wiring.settings import config_of
+from tests.configuration.settings import config_of
 
 pytestmark = pytest.mark.spec("F17")
 

@@ -13,9 +13,9 @@ import pytest
 
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError
-from signalbox.wiring.configuration import NodeConfig
+from signalbox.configuration.configuration import NodeConfig
 from signalbox.wiring.serve import load_config, main
-from tests.wiring.settings import VALUES
+from tests.configuration.settings import VALUES
 
 
 def properties(folder: Path, **changes: str) -> Path:

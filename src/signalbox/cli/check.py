@@ -14,8 +14,8 @@ import typer
 from rich.table import Table
 
 from signalbox.cli.connect import errors, say, show
-from signalbox.wiring.check.files import CheckedFile, Findings, check_files
-from signalbox.wiring.check.listener_summary import ListenerSummary
+from signalbox.configuration.check.files import CheckedFile, Findings, check_files
+from signalbox.configuration.check.listener_summary import ListenerSummary
 
 _COLUMNS: Mapping[str, Callable[[ListenerSummary], str]] = {
     "listener": lambda row: row.name,

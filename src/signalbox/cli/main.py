@@ -19,8 +19,6 @@ from signalbox.cli import (
     planes,
     reassign,
     start,
-    store,
-    store_format,
     token,
     topic,
     up,
@@ -28,6 +26,7 @@ from signalbox.cli import (
 )
 from signalbox.cli.connect import COMMAND_CONFIG
 from signalbox.cli.demo.run import demo
+from signalbox.cli.metadata_store import store, store_format
 
 app = typer.Typer(
     name="signalbox",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from signalbox.common.config.properties_file import Properties
-from signalbox.wiring.configuration import read_node_config
+from signalbox.configuration.configuration import read_node_config
 from signalbox.wiring.node import Node
 
 T = TypeVar("T")

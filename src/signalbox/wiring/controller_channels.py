@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.endpoint import Endpoint
 from signalbox.common.metrics import Metrics
+from signalbox.configuration.security_config import SecurityConfig
 from signalbox.metadata.entries.registration import BrokerRegistration
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.listeners.listener_table import ListenerTable
-from signalbox.wiring.controller_lookup import StoredControllerLookup
-from signalbox.wiring.security_config import SecurityConfig
+from signalbox.server.controller_lookup import StoredControllerLookup
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.common.ids import new_uuid
 from signalbox.common.metrics import Metrics
+from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
+from signalbox.configuration.delegation_tokens import token_secret
+from signalbox.configuration.policies import Policies
+from signalbox.configuration.security_config import SecurityConfig
 from signalbox.controller.controller_metrics import DECISION_TO_LEADER_AND_ISR, measure_controller
 from signalbox.controller.decision import Inputs, draw
 from signalbox.controller.runtime import Controller, Dependencies
 from signalbox.controller.settings import ControllerSettings
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
-from signalbox.wiring.delegation_tokens import token_secret
-from signalbox.wiring.policies import Policies
-from signalbox.wiring.security_config import SecurityConfig
 
 
 def build_controller(

@@ -12,18 +12,18 @@ import asyncio
 import logging
 from typing import Any
 
-from signalbox.broker.audit.audit_rollups import ROLLUP_WINDOW_S
 from signalbox.common.clock import SystemClock
+from signalbox.configuration.check.taken_ids import reject_taken_id
+from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.metadata_store import open_store, reject_unfinished_copy
 from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.wiring.check.taken_ids import reject_taken_id
-from signalbox.wiring.configuration import NodeConfig
+from signalbox.server.audit_writer import AuditWriter
+from signalbox.server.housekeeping import Housekeeping
+from signalbox.server.node_registration import controller_registration
+from signalbox.server.store.finalized_features import reject_unsupported_features
 from signalbox.wiring.controller_node_components import ControllerNodeComponents, build_controller_node
-from signalbox.wiring.finalized_features import reject_unsupported_features
-from signalbox.wiring.housekeeping import repeat
-from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
-from signalbox.wiring.node_registration import controller_registration
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class ControllerNode:
         self.clock = SystemClock()
         self._store: MetadataStore | None = None
         self._components: ControllerNodeComponents | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._housekeeping: Housekeeping | None = None
         self._failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._metrics_port = -1
 
@@ -70,7 +70,14 @@ class ControllerNode:
         await components.controller.start()
         components.lookup.start()
         components.channel.start()
-        self._housekeep(components)
+        audit = AuditWriter(
+            components.telemetry,
+            components.audit_delivery,
+            self.config["signalbox.audit.enable"],
+            components.server.flush_audit,
+        )
+        self._housekeeping = Housekeeping(components.scheduler.run, (), audit)
+        self._housekeeping.start(components.epochs.broker_epoch)
         log.info("controller %d of cluster %s is ready", self.config.node_id, cluster_id)
 
     async def failed(self) -> str:
@@ -102,30 +109,13 @@ class ControllerNode:
         """Stops everything in the reverse order of the start; also correct after a start that failed half-way."""
         components = self._components
         if components is not None:
-            await self._end_chores(components, _AUDIT_DRAIN_S if controlled else 0.0)
+            if self._housekeeping is not None:
+                await self._housekeeping.stop(_AUDIT_DRAIN_S if controlled else 0.0)
             await components.stop()
         if self._store is not None:
             await self._store.close()
         if components is not None and not components.data_loop.closed:
             components.data_loop.close()
-
-    def _housekeep(self, components: ControllerNodeComponents) -> None:
-        chores = [repeat(ROLLUP_WINDOW_S, components.telemetry.rollups.flush, components.scheduler.run)]
-        if self.config["signalbox.audit.enable"]:
-            chores.append(components.telemetry.audit.write(components.epochs.broker_epoch, components.audit_delivery))
-        self._tasks = [asyncio.get_running_loop().create_task(chore) for chore in chores]
-
-    async def _end_chores(self, components: ControllerNodeComponents, drain_s: float) -> None:
-        """Waits up to `drain_s` seconds until the audit trail is written."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if drain_s and self._tasks and self.config["signalbox.audit.enable"]:
-            components.telemetry.rollups.flush()
-            components.server.flush_audit()
-            await components.telemetry.audit.drain(components.audit_delivery, drain_s)
-        await components.telemetry.audit.close()
-        await components.audit_delivery.close()
 
     def _fail(self, reason: str) -> None:
         if not self._failure.done():

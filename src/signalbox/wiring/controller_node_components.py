@@ -21,6 +21,12 @@ from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
+from signalbox.configuration.authorizers import open_acl_repository
+from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.delegation_tokens import token_secret
+from signalbox.configuration.policies import audited
+from signalbox.configuration.quotas import follow_quotas
+from signalbox.configuration.security_config import SecurityConfig, read_security_config
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.broker_registrar import BrokerRegistrar
@@ -33,29 +39,24 @@ from signalbox.metadata.store.port import MetadataStore
 from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.security.sasl.salts import Salts
+from signalbox.server.audit_delivery import TopicDelivery
+from signalbox.server.audit_topic_locator import AuditTopicLocator
+from signalbox.server.controller_lookup import StoredControllerLookup
+from signalbox.server.local_epochs import LocalEpochs
+from signalbox.server.metrics.metrics_page import MetricsPage
+from signalbox.server.store.finalized_features import follow_features
+from signalbox.server.stored_users import StoredUsers
+from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.transport.tls.handshake_threads import HandshakeThreads
-from signalbox.wiring.audit_delivery import TopicDelivery
-from signalbox.wiring.audit_topic_locator import AuditTopicLocator
-from signalbox.wiring.authorizers import open_acl_repository
-from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_components import build_controller
-from signalbox.wiring.controller_lookup import StoredControllerLookup
-from signalbox.wiring.delegation_tokens import token_secret
-from signalbox.wiring.finalized_features import follow_features
 from signalbox.wiring.handler_table import (
     ControllerHandlerDependencies,
     build_controller_handlers,
     build_resource_authorizers,
 )
-from signalbox.wiring.local_epochs import LocalEpochs
-from signalbox.wiring.metrics_page import MetricsPage
-from signalbox.wiring.node_components import Telemetry, build_data_loop, build_server
-from signalbox.wiring.policies import audited
-from signalbox.wiring.quotas import follow_quotas
-from signalbox.wiring.security_config import SecurityConfig, read_security_config
-from signalbox.wiring.stored_users import StoredUsers
+from signalbox.wiring.node_components import build_data_loop, build_server
 
 
 @dataclass(slots=True, kw_only=True)

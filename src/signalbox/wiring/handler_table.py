@@ -69,6 +69,7 @@ from signalbox.broker.routing.exposed_controller import ExposedController, RealC
 from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.common.audit_event import AuditSink
+from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
@@ -76,9 +77,8 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import PrincipalSerde
+from signalbox.server.local_epochs import LocalEpochs
 from signalbox.wiring.controller_to_broker import ControlRequests
-from signalbox.wiring.delegation_tokens import DelegationTokens
-from signalbox.wiring.local_epochs import LocalEpochs
 
 _TOKEN_CHANGES = (
     ApiKey.CREATE_DELEGATION_TOKEN,

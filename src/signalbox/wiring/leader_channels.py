@@ -11,9 +11,9 @@ from signalbox.client.connection.node import Address, Identity
 from signalbox.client.failures import ClientFailure
 from signalbox.client.inter_broker.replica_channel import ReplicaChannel, open_replica_channel
 from signalbox.common.endpoint import Endpoint
+from signalbox.configuration.security_config import SecurityConfig
 from signalbox.metadata.cache import MetadataCache
 from signalbox.transport.data_loop import DataLoop
-from signalbox.wiring.security_config import SecurityConfig
 
 
 class LeaderConnector:

@@ -13,21 +13,24 @@ import logging
 from typing import Any
 
 from signalbox.common.clock import SystemClock
+from signalbox.configuration.check.taken_addresses import reject_taken_addresses
+from signalbox.configuration.check.taken_ids import reject_taken_id
+from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.metadata_store import open_store, reject_unfinished_copy
 from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import controller_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
-from signalbox.wiring.check.taken_addresses import reject_taken_addresses
-from signalbox.wiring.check.taken_ids import reject_taken_id
-from signalbox.wiring.configuration import NodeConfig
-from signalbox.wiring.finalized_features import reject_unsupported_features
-from signalbox.wiring.housekeeping import Housekeeping
-from signalbox.wiring.metadata_store import open_store, reject_unfinished_copy
+from signalbox.server.audit_writer import AuditWriter
+from signalbox.server.housekeeping import Housekeeping, log_chores
+from signalbox.server.node_registration import broker_registration, controller_registration
+from signalbox.server.scrubbing import Scrubbing
+from signalbox.server.store.finalized_features import reject_unsupported_features
+from signalbox.server.store.store_guard import StoreGuard
+from signalbox.server.store.topics_without_entry import log_topics_without_entry
+from signalbox.storage.validation.log_scrub import LogScrub, measure_scrub
 from signalbox.wiring.node_components import NodeComponents, build_node
-from signalbox.wiring.node_registration import broker_registration, controller_registration
-from signalbox.wiring.store_guard import StoreGuard
-from signalbox.wiring.topics_without_entry import log_topics_without_entry
 
 log = logging.getLogger(__name__)
 
@@ -89,8 +92,8 @@ class Node:
             await components.controller_registrar.register(registration)
         if self.config.may_be_controller:
             await components.controller.start()
-        self._housekeeping = Housekeeping(components, self.config)
-        self._housekeeping.start()
+        self._housekeeping = self._build_housekeeping(components)
+        self._housekeeping.start(components.epochs.broker_epoch)
         node_id = self.config.node_id
         if not await components.cache.wait_until(lambda image: image.is_alive(node_id), _READY_TIMEOUT_S):
             raise RuntimeError(
@@ -98,6 +101,14 @@ class Node:
             )
         await log_topics_without_entry(store, components.data.logs, components.cache.image)
         log.info("broker %d of cluster %s is ready", node_id, cluster_id)
+
+    def _build_housekeeping(self, components: NodeComponents) -> Housekeeping:
+        logs, dynamic, run = components.data.logs, components.context.dynamic, components.scheduler.run
+        scrub = LogScrub(logs)
+        measure_scrub(components.context.metrics, scrub)
+        enabled = self.config["signalbox.audit.enable"]
+        audit = AuditWriter(components.telemetry, components.audit_delivery, enabled, components.server.flush_audit)
+        return Housekeeping(run, log_chores(logs, dynamic), audit, Scrubbing(scrub, lambda: dynamic.values, run))
 
     async def failed(self) -> str:
         """Waits for a fatal failure of the node; returns the reason."""

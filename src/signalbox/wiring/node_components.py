@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from signalbox.broker.audit.audit_rollups import AuditRollups
-from signalbox.broker.audit.audit_trail import AuditTrail
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
@@ -24,16 +22,12 @@ from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.forwarding.local_admin_handler import LocalAdminRequests
 from signalbox.broker.forwarding.version_ceilings import parse_ceilings
-from signalbox.broker.metrics.client_software import ClientSoftware
-from signalbox.broker.metrics.metric_registry import MetricRegistry
-from signalbox.broker.metrics.request_metrics import RequestMetrics
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
-from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.client.client_settings import ClientSettings
 from signalbox.client.connection.node import Address
@@ -41,6 +35,14 @@ from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import Metrics
+from signalbox.configuration.authorizers import open_acl_repository, with_broker_principal_rule
+from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
+from signalbox.configuration.delegation_tokens import DelegationTokens, token_secret
+from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.configuration.internal_topic_settings import creation_settings
+from signalbox.configuration.policies import audited
+from signalbox.configuration.quotas import follow_address_rates, follow_quotas
+from signalbox.configuration.security_config import SecurityConfig, read_security_config
 from signalbox.controller.runtime import Controller
 from signalbox.metadata.backup.stored_epochs import StoredEpochs
 from signalbox.metadata.broker_registrar import BrokerRegistrar
@@ -56,32 +58,28 @@ from signalbox.network.ports import NetworkPorts
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.security.sasl.salts import Salts
+from signalbox.server.audit_delivery import TopicDelivery
+from signalbox.server.connection_audit import ConnectionCloseObserver
+from signalbox.server.listeners.reload import ListenerReload
+from signalbox.server.local_epochs import LocalEpochs
+from signalbox.server.log_dir_failures import LogDirFailures
+from signalbox.server.metrics.metrics_page import MetricsPage
+from signalbox.server.served_versions import RouteGate
+from signalbox.server.store.finalized_features import follow_features
+from signalbox.server.stored_users import CurrentConfigs, StoredUsers
+from signalbox.server.telemetry import Telemetry
+from signalbox.server.topic_configs import ConfigValuesView
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.poll_gaps import MeasuredLoop
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.transport.tls.handshake_threads import HandshakeThreads
-from signalbox.wiring.audit_delivery import TopicDelivery
-from signalbox.wiring.authorizers import open_acl_repository, with_broker_principal_rule
 from signalbox.wiring.broker_to_controller import ChannelVersions
-from signalbox.wiring.configuration import NODE_CONFIG, NodeConfig
-from signalbox.wiring.connection_audit import ConnectionCloseObserver
 from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
 from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.controller_to_broker import ControlRequests
-from signalbox.wiring.delegation_tokens import DelegationTokens, token_secret
-from signalbox.wiring.disk_metrics import measure_disks
-from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.fast_path import build_fast_path
-from signalbox.wiring.finalized_features import follow_features
 from signalbox.wiring.handler_table import HandlerDependencies, build_handlers
-from signalbox.wiring.internal_topic_settings import creation_settings
-from signalbox.wiring.listeners.live_listeners import build_live_listeners
-from signalbox.wiring.listeners.reload import ListenerReload
-from signalbox.wiring.local_epochs import LocalEpochs
-from signalbox.wiring.log_dir_failures import LogDirFailures
-from signalbox.wiring.metrics_page import MetricsPage
-from signalbox.wiring.policies import audited
-from signalbox.wiring.quotas import follow_address_rates, follow_quotas
+from signalbox.wiring.live_listeners import build_live_listeners
 from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replication
 from signalbox.wiring.rolling_upgrade import (
     NotIntersected,
@@ -90,36 +88,6 @@ from signalbox.wiring.rolling_upgrade import (
     build_stored_isr,
     inter_broker_protocol,
 )
-from signalbox.wiring.security_config import SecurityConfig, read_security_config
-from signalbox.wiring.served_versions import RouteGate
-from signalbox.wiring.stored_users import CurrentConfigs, StoredUsers
-from signalbox.wiring.topic_configs import ConfigValuesView
-
-
-@dataclass(slots=True, kw_only=True)
-class Telemetry:
-    """Metrics and audit of this broker."""
-
-    metrics: MetricRegistry
-    audit: AuditTrail
-    rollups: AuditRollups
-    misroutes: MisrouteLog
-    requests: RequestMetrics
-    software: ClientSoftware
-
-    @classmethod
-    def begin(cls, config: NodeConfig, clock: Clock) -> Telemetry:
-        metrics = MetricRegistry()
-        measure_disks(metrics)
-        audit = AuditTrail(config.node_id, clock, metrics, config["signalbox.audit.enable"])
-        return cls(
-            metrics=metrics,
-            audit=audit,
-            rollups=AuditRollups(audit, clock),
-            misroutes=MisrouteLog(metrics, audit, clock),
-            requests=RequestMetrics(metrics),
-            software=ClientSoftware(metrics),
-        )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,6 +10,10 @@ from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import Metrics
+from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.delegation_tokens import DelegationTokens
+from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.configuration.security_config import SecurityConfig
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.opening import open_group_coordinator
 from signalbox.metadata.acl_repository import AclRepository
@@ -26,6 +30,10 @@ from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
+from signalbox.server.local_epochs import LocalEpochs
+from signalbox.server.log_dir_failures import LogDirFailures
+from signalbox.server.stored_users import StoredUsers
+from signalbox.server.topic_configs import TopicConfigView
 from signalbox.storage.files.background import ThreadBackground
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
@@ -34,16 +42,8 @@ from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.broker_to_controller import ChannelAlterPartition
 from signalbox.wiring.cluster_view import CachedClusterView
-from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
-from signalbox.wiring.delegation_tokens import DelegationTokens
-from signalbox.wiring.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.wiring.leader_channels import LeaderConnector
-from signalbox.wiring.local_epochs import LocalEpochs
-from signalbox.wiring.log_dir_failures import LogDirFailures
-from signalbox.wiring.security_config import SecurityConfig
-from signalbox.wiring.stored_users import StoredUsers
-from signalbox.wiring.topic_configs import TopicConfigView
 
 _TOPICS = "topics/"
 

@@ -15,15 +15,15 @@ from signalbox.common.inter_broker_protocol import (
     InterBrokerProtocol,
     read_inter_broker_protocol,
 )
+from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.policies import Policies
 from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
 from signalbox.replication.isr.isr_announcements import IsrAnnouncements
 from signalbox.replication.isr.stored_isr import StoredIsr
-from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_components import controller_inputs
-from signalbox.wiring.policies import Policies
 
 _RETRY_S = 0.1  # for a change that the store did not accept
 

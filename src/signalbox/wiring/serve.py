@@ -16,18 +16,18 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+from signalbox.configuration.check.config_check import check_node_config
+from signalbox.configuration.config_file import ConfigFileError, read_config_file
+from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.security_config import ConfigRejected
 from signalbox.metadata.store.port import StoreError
 from signalbox.network.acceptors.descriptors import raise_limit
 from signalbox.protocol.error_table import KafkaError
+from signalbox.server.garbage import Garbage
+from signalbox.server.log_format import start_logging
 from signalbox.transport.poll_gaps import MeasuredLoop
-from signalbox.wiring.check.config_check import check_node_config
-from signalbox.wiring.config_file import ConfigFileError, read_config_file
-from signalbox.wiring.configuration import NodeConfig
 from signalbox.wiring.controller_node import ControllerNode
-from signalbox.wiring.garbage import Garbage
-from signalbox.wiring.log_format import start_logging
 from signalbox.wiring.node import Node
-from signalbox.wiring.security_config import ConfigRejected
 
 log = logging.getLogger("signalbox")
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator, Validation
+from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from signalbox.wiring.configuration import NODE_CONFIG
 
 SET, DELETE = 0, 1
 TOPIC, BROKER = 2, 4

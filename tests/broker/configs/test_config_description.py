@@ -9,8 +9,8 @@ import pytest
 from signalbox.broker.configs.config_description import ConfigDescription, DescribedConfig
 from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.common.config.config_table import ConfigType
+from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.metadata.effective_config import ConfigSource
-from signalbox.wiring.configuration import NODE_CONFIG
 
 
 class _Values:

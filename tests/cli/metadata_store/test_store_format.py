@@ -1,4 +1,4 @@
-"""`signalbox store format` (and Kafka's `storage format`): the command for wiring/storage_format.py."""
+"""`signalbox store format` (and Kafka's `storage format`): the command for server/store/storage_format.py."""
 
 from __future__ import annotations
 

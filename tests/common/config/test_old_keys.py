@@ -7,8 +7,8 @@ import pytest
 from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.client.config_rows import CLIENT_CONFIG
 from signalbox.common.config.old_keys import OLD_NAMES, current_name, old_name_warning, with_old_names
-from signalbox.wiring.check.keys_of_kafka import KEYS_OF_KAFKA
-from signalbox.wiring.configuration import NODE_CONFIG
+from signalbox.configuration.check.keys_of_kafka import KEYS_OF_KAFKA
+from signalbox.configuration.configuration import NODE_CONFIG
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The registry behind the metrics page: the metrics of all packages, by Kafka's MBean names.
 
-A name is one family: it has one kind, and one source per set of tags. `wiring/metrics_text.py` determines its name on
-the page. If a source cannot be read, only its own lines are missing.
+A name is one family: it has one kind, and one source per set of tags. `server/metrics/metrics_text.py` determines its
+name on the page. If a source cannot be read, only its own lines are missing.
 """
 
 from __future__ import annotations

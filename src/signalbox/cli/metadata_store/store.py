@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from signalbox.cli.connect import errors, fail, say
 from signalbox.cli.metadata_store.store_accept import accept_older_command
 from signalbox.cli.metadata_store.store_format import format_
-from signalbox.wiring import store_tools
-from signalbox.wiring.config_file import ConfigFileError, read_config_file
+from signalbox.configuration.config_file import ConfigFileError, read_config_file
+from signalbox.server.store import store_tools
 
 T = TypeVar("T")
 _SETTING = "sqlite:<file> or zookeeper:<host:port,...>[/chroot]"

@@ -23,7 +23,7 @@ def accept_older_command(
     All brokers must be stopped. Leader epochs and the controller epoch are raised above all that the brokers have seen;
     topics that have folders but no entry are listed, and their folders are kept.
     """
-    from signalbox.wiring.older_store import ACCEPT_ERRORS, accept_older
+    from signalbox.server.store.older_store import ACCEPT_ERRORS, accept_older
     from signalbox.wiring.serve import load_config
 
     loaded = [load_config(file, override or []) for file in config]

@@ -37,8 +37,8 @@ def format_(
     override: Annotated[list[str] | None, typer.Option(help="key=value, overrides the file; can be repeated.")] = None,
 ) -> None:
     """Create a cluster's metadata store, with the SCRAM users of the brokers' logins; existing entries are kept."""
+    from signalbox.server.store.storage_format import NotFormatted, format_storage
     from signalbox.wiring.serve import load_config
-    from signalbox.wiring.storage_format import NotFormatted, format_storage
 
     users = []
     for source, text in _texts(add_scram or []):

@@ -1,5 +1,5 @@
 """The scrub: reads all segments of all logs, piece by piece, to find corrupt batches before they are needed. This
-module selects the next piece and checks it; `wiring/scrubbing.py` reads it and controls the rate.
+module selects the next piece and checks it; `server/scrubbing.py` reads it and controls the rate.
 
 Logs change meanwhile. Segments that were truncated, moved or deleted since a log's first piece are left for the next
 pass. A piece that looks corrupt is read once more, without a yield in between, before the corruption is reported.

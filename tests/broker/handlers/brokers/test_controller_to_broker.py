@@ -19,7 +19,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from signalbox.wiring.local_epochs import LocalEpochs
+from signalbox.server.local_epochs import LocalEpochs
 from tests.broker.handler_requests import ALLOW_ALL, ImmediateScheduler, acl, from_broker, request_of, response_to
 
 Load = Callable[[Iterable[str]], Awaitable[None]]

@@ -11,7 +11,7 @@ from signalbox.broker.handlers.configs.describe_client_quotas import DescribeCli
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from signalbox.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from signalbox.wiring.stored_users import CurrentConfigs
+from signalbox.server.stored_users import CurrentConfigs
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.running_broker import RunningBroker
 

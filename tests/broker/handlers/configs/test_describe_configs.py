@@ -10,9 +10,9 @@ import pytest
 
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.handlers.configs.describe_configs import DescribeConfigsHandler
+from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_configs import DescribeConfigsRequest
-from signalbox.wiring.configuration import NODE_CONFIG
 from tests.broker.handler_requests import ALLOW_ALL, acl, cache_of, request_of, response_to
 
 pytestmark = pytest.mark.spec("D15")

@@ -13,7 +13,7 @@ from signalbox.broker.handlers.security.user_scram_credentials import (
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from signalbox.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from signalbox.wiring.stored_users import CurrentConfigs
+from signalbox.server.stored_users import CurrentConfigs
 from tests.broker.handler_requests import ALLOW_ALL, acl, request_of, response_to
 from tests.broker.handlers.running_broker import RunningBroker
 

@@ -1,0 +1,53 @@
+"""Locates the audit topic for a dedicated controller: its events go to the inter-broker listener of any live broker.
+The brokers create the topic; until a broker is registered, events wait."""
+
+from __future__ import annotations
+
+from signalbox.client.client_settings import ClientSettings
+from signalbox.client.connection.node import Address
+from signalbox.common.endpoint import Endpoint
+from signalbox.configuration.configuration import NodeConfig
+from signalbox.configuration.peer_security import PeerSecurity
+from signalbox.metadata.entries.json_text import BadEntry
+from signalbox.metadata.entries.registration import decode_registration
+from signalbox.metadata.layout import BROKER_IDS
+from signalbox.metadata.store.port import MetadataStore
+from signalbox.protocol.error_table import Error
+
+
+class AuditTopicLocator:
+    """`TopicDelivery` calls `find`, then `settings`, when it opens."""
+
+    def __init__(self, store: MetadataStore, config: NodeConfig, peers: PeerSecurity) -> None:
+        self._store = store
+        self._config = config
+        self._peers = peers
+        self._endpoints: list[Endpoint] = []
+
+    async def find(self) -> tuple[int, str]:
+        """Look up the registered brokers. Returns (error code, message); the code is 0 if there is at least one."""
+        own = self._config.listeners.inter_broker_listener_name
+        endpoints = []
+        for path, entry in (await self._store.read_tree(BROKER_IDS)).items():
+            if path == BROKER_IDS or entry.data is None:
+                continue
+            try:
+                registration = decode_registration(int(path.rpartition("/")[2]), entry.data)
+            except BadEntry:
+                continue  # the controller reports it
+            endpoint = registration.endpoint(registration.inter_broker_listener or own)
+            endpoints += [endpoint] if endpoint is not None else []
+        # In a rolling change the brokers' listeners may differ; one client uses one listener name and its security.
+        first = endpoints[:1]
+        self._endpoints = (
+            [endpoint for endpoint in endpoints if endpoint.listener_name == first[0].listener_name] if first else []
+        )
+        return (0, "") if endpoints else (int(Error.BROKER_NOT_AVAILABLE), "no broker is there yet")
+
+    def settings(self) -> ClientSettings:
+        """Client settings for the brokers that `find` returned."""
+        return ClientSettings(
+            bootstrap=[Address(endpoint.host, endpoint.port) for endpoint in self._endpoints],
+            client_id=f"signalbox-audit-{self._config.node_id}",
+            security=self._peers.of(self._endpoints[0]),
+        )

@@ -1,0 +1,1 @@
+"""Changes of listeners while the node runs."""

@@ -1,0 +1,162 @@
+"""The HTTP server of the metrics page, on loopback unless configured otherwise; `metrics_text.py` writes the page.
+
+Every client that can connect may read it, so its resources are limited: at most `MAX_METRICS_CONNECTIONS`, which count
+among the descriptors of the brokers' listeners (`network/acceptors/descriptors.py`), each for a minute at most, of
+which ten seconds for its request. When all connections are in use, a new one replaces the oldest that has not sent its
+request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from typing import Any
+
+from signalbox.broker.metrics.metric_registry import MetricRegistry
+from signalbox.broker.ports import TaskScheduler
+from signalbox.common.config.config_table import ConfigFault
+from signalbox.common.config.start_error import StartError, reason
+from signalbox.common.limits import MAX_METRICS_CONNECTIONS
+from signalbox.network.acceptors.descriptors import Descriptors
+from signalbox.network.acceptors.stream_acceptor import StreamAcceptor
+from signalbox.server.metrics.metrics_text import render
+
+_REQUEST_LIMIT_BYTES = 8_192
+_REQUEST_TIMEOUT_S = 10.0
+_TIMEOUT_S = 60.0  # a page waits for its slices while the planes are busy
+_RETRY_S = 0.05
+_BACKLOG = 128
+
+
+class MetricsPage:
+    """An HTTP server with one page, /metrics."""
+
+    def __init__(self, registry: MetricRegistry, host: str, port: int, scheduler: TaskScheduler) -> None:
+        self._registry = registry
+        self._scheduler = scheduler
+        self._host = host
+        self._port = port
+        self._descriptors = Descriptors()
+        self._acceptors: list[StreamAcceptor] = []
+        self._connections: set[asyncio.Task[None]] = set()
+        # Connections without a complete request, the oldest first.
+        self._idle_connections: dict[asyncio.Task[None], None] = {}
+        self._next_page: asyncio.Future[bytes] | None = None  # a page that is not begun yet
+
+    async def start(self) -> int:
+        """Returns the bound port. StartError names the key when the address cannot be bound."""
+        try:
+            socks = _listen(self._host, self._port)
+        except (OSError, ValueError) as error:  # ValueError: not a host name
+            raise StartError([self._unbound(error)]) from error
+        loop = asyncio.get_running_loop()
+        for sock in socks:
+            self._acceptors.append(StreamAcceptor(loop, sock, self._wait_seconds, self._accepted))
+            self._acceptors[-1].start()
+        bound: int = socks[0].getsockname()[1]
+        return bound
+
+    def _unbound(self, error: OSError | ValueError) -> ConfigFault:
+        if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):
+            problem = f"cannot be bound on {self._host}: {os.strerror(error.errno)}"
+            remedy = "Give a port from 1024 on that no other program has, 0 for any free one, or -1 for no page"
+            return ConfigFault("signalbox.metrics.http.port", str(self._port), problem, remedy)
+        problem = f"cannot be bound with port {self._port}: {reason(error)}"
+        return ConfigFault("signalbox.metrics.http.host", self._host, problem, "Give an address of this machine")
+
+    async def stop(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.stop()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _wait_seconds(self) -> float:
+        is_full = len(self._connections) >= MAX_METRICS_CONNECTIONS and not self._idle_connections
+        return _RETRY_S if is_full or self._descriptors.scarce(for_brokers=True) else 0.0
+
+    def _accepted(self, sock: socket.socket, _: Any) -> None:
+        if len(self._connections) >= MAX_METRICS_CONNECTIONS:
+            oldest = next(iter(self._idle_connections))
+            del self._idle_connections[oldest]
+            oldest.cancel()
+        sock.setblocking(False)
+        connection = asyncio.get_running_loop().create_task(self._serve(sock))
+        self._connections.add(connection)
+        self._idle_connections[connection] = None
+        connection.add_done_callback(lambda _: self._ended(connection, sock))
+
+    def _ended(self, connection: asyncio.Task[None], sock: socket.socket) -> None:
+        self._connections.discard(connection)
+        self._idle_connections.pop(connection, None)
+        sock.close()  # for a connection that was closed before its task began
+
+    async def _serve(self, sock: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=sock, limit=_REQUEST_LIMIT_BYTES)
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                await self._answer(reader, writer)
+                writer.close()
+                await writer.wait_closed()
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, IndexError):
+            pass  # a scraper that does not complete its request, or does not read its page
+        finally:
+            writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(_REQUEST_TIMEOUT_S):
+            request = await reader.readuntil(b"\r\n\r\n")
+        this = asyncio.current_task()
+        assert this is not None
+        self._idle_connections.pop(this, None)
+        path = request.split(b" ", 2)[1] if request.startswith(b"GET ") else b""
+        is_found = path.split(b"?")[0] in (b"/metrics", b"/")
+        body = await self._page() if is_found else b"only GET /metrics is here\n"
+        status = b"200 OK" if is_found else b"404 Not Found"
+        writer.write(
+            b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+            b"Content-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body))
+        )
+        writer.write(body)
+        await writer.drain()
+
+    async def _page(self) -> bytes:
+        """Returns a page that is begun after this call. Requests that arrive before it is begun share one page."""
+        page = self._next_page
+        if page is None:
+            page = self._next_page = asyncio.get_running_loop().create_future()
+            self._scheduler.run(lambda: self._write(page))
+        return await asyncio.shield(page)
+
+    def _write(self, page: asyncio.Future[bytes]) -> None:
+        self._next_page = None
+        try:
+            page.set_result(render(self._registry))
+        except Exception as error:
+            page.set_exception(error)
+
+
+def _listen(host: str, port: int) -> list[socket.socket]:
+    """Returns a listening socket for each address of `host`, all with the same port."""
+    socks: list[socket.socket] = []
+    addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(addresses):
+            if family == socket.AF_INET6 and not socket.has_dualstack_ipv6() and len(addresses) > 1:
+                continue
+            sock = socket.socket(family, kind, protocol)
+            socks.append(sock)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, True)
+            sock.setblocking(False)
+            sock.bind((address[0], port, *address[2:]))
+            sock.listen(_BACKLOG)
+            port = sock.getsockname()[1]
+    except BaseException:
+        for sock in socks:
+            sock.close()
+        raise
+    return socks

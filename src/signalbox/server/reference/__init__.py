@@ -1,0 +1,1 @@
+"""Pages in docs/ that are rendered from tables in the source."""

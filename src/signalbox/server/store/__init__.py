@@ -1,0 +1,1 @@
+"""Opening, guarding and copying the metadata store."""

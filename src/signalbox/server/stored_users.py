@@ -1,0 +1,72 @@
+"""Users and configs read from the metadata store: the credentials of SASL/SCRAM users, and the stored configs of every
+entity, for the APIs that describe users and quotas.
+
+A user is looked up at every login, so a user that was created or removed on another broker counts here as soon as the
+change is observed.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+
+from signalbox.configuration.delegation_tokens import DelegationTokens
+from signalbox.metadata.config_repository import ConfigRepository
+from signalbox.metadata.entries.entity_config import user_entity
+from signalbox.metadata.store.port import StoreError
+from signalbox.security.sasl.salts import Salts, random_salt
+from signalbox.security.sasl.scram import TokenLogin
+from signalbox.security.sasl.scram_messages import (
+    MIN_ITERATIONS,
+    SCRAM_MECHANISMS,
+    ScramCredential,
+    credential_from_salted,
+)
+from signalbox.security.sasl.stored_credential import BadCredential, decode_credential, encode_credential
+
+log = logging.getLogger(__name__)
+
+# Decoded for users without a credential: decoding takes time, and a login must not show whether the user exists.
+_UNKNOWN_USER = {
+    each: encode_credential(credential_from_salted(each, secrets.token_bytes(32), random_salt(), MIN_ITERATIONS))
+    for each in SCRAM_MECHANISMS
+}
+
+
+class StoredUsers:
+    """Implements `security/sasl/scram.ScramCredentials`."""
+
+    def __init__(self, repository: ConfigRepository, salts: Salts, tokens: DelegationTokens | None = None) -> None:
+        self._repository = repository
+        self._salts = salts
+        self._tokens = tokens
+
+    def scram_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        text = self._repository.entity(user_entity(user)).get(mechanism)
+        try:
+            credential = decode_credential(_UNKNOWN_USER[mechanism] if text is None else text)
+        except BadCredential as error:
+            log.error("User %s cannot authenticate by %s, the stored credential is corrupt: %s", user, mechanism, error)
+            return None
+        return None if text is None else credential
+
+    def token_login(self, mechanism: str, token_id: str) -> TokenLogin | None:
+        return None if self._tokens is None else self._tokens.login(mechanism, token_id)
+
+    def salt(self, mechanism: str, name: str) -> bytes:
+        return self._salts.of(mechanism, name)
+
+
+class CurrentConfigs:
+    """Implements `broker/ports.StoredConfigs`."""
+
+    def __init__(self, repository: ConfigRepository) -> None:
+        self._repository = repository
+
+    async def current(self) -> Mapping[str, Mapping[str, str]]:
+        try:
+            await self._repository.catch_up()
+        except StoreError as error:
+            log.warning("Cached users and quotas are used, the metadata store is unavailable: %s", error)
+        return self._repository.entities()

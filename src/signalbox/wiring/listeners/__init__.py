@@ -1,1 +1,0 @@
-"""Listeners of a running node change (KIP-226): validating a change, applying it, renewing certificates."""

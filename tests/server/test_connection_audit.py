@@ -1,0 +1,57 @@
+"""A connection that closes: its roll-ups are recorded first, then its one close event."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+from signalbox.broker.audit.audit_rollups import AuditRollups
+from signalbox.broker.metrics.client_software import ClientSoftware
+from signalbox.common.audit_event import AuditKind
+from signalbox.common.clock import ManualClock
+from signalbox.common.metrics import NullMetrics
+from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.headers import encode_request_header
+from signalbox.protocol.messages.metadata import MetadataRequest
+from signalbox.server.connection_audit import ConnectionCloseObserver
+from signalbox.testing.cluster import Cluster
+from tests.broker.handler_requests import RecordingAuditSink, context
+
+
+def test_each_connection_is_recorded_once(cluster: Cluster) -> None:
+    components = cluster.nodes[1].components
+    host, _, port = str(cluster.nodes[1].describe()["listeners"]["CLIENT"]).rpartition(":")
+    sink, kept, closed = RecordingAuditSink(), components.telemetry.audit.record, threading.Event()
+
+    def record(event: object) -> None:
+        sink.record(event)  # type: ignore[arg-type]
+        kept(event)  # type: ignore[arg-type]
+        if event.kind == AuditKind.CONNECTION_CLOSE and event.client_id == "watched":  # type: ignore[attr-defined]
+            closed.set()
+
+    components.telemetry.audit.record = record  # type: ignore[method-assign]
+    body = encode_request_header(ApiKey.METADATA, 12, 1, "watched") + MetadataRequest(topics=[]).encode(12)
+    with socket.create_connection((host, int(port)), 5) as peer:
+        name = "{}:{}".format(*peer.getsockname())
+        peer.sendall(len(body).to_bytes(4) + body)
+        assert peer.recv(4)
+    assert closed.wait(5)
+    del components.telemetry.audit.record
+    mine = [e for e in sink.events if e.client_id == "watched" or name.rpartition(":")[2] in e.connection_id]
+    kinds = [event.kind.value for event in mine]
+    assert kinds.count("connection_close") == 1
+    assert kinds.count("connection_open") == 1
+    assert kinds.index("rollup") < kinds.index("connection_close")
+
+
+def test_a_watcher_that_saw_nothing_writes_nothing() -> None:
+    sink = RecordingAuditSink()
+    watcher = ConnectionCloseObserver(AuditRollups(sink, ManualClock()), ClientSoftware(NullMetrics()))
+
+    class Gone:
+        connection_id = "c-1"
+        context = context()
+
+    watcher.opened(Gone())  # type: ignore[arg-type]
+    watcher.closed(Gone(), "gone")  # type: ignore[arg-type]
+    assert sink.events == []

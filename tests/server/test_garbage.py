@@ -1,0 +1,59 @@
+"""When cyclic garbage is collected: old objects only while the broker is idle, or when its memory has grown."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from signalbox.server import garbage as module
+from signalbox.server.garbage import _EVERYTHING_AFTER, Garbage
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+def full_collections() -> int:
+    return int(gc.get_stats()[2]["collections"])
+
+
+def test_a_busy_broker_freezes_and_an_idle_one_collects() -> None:
+    work = [0]
+    garbage = Garbage(lambda: work[0])
+    garbage._collect_all()
+    begun = full_collections()
+    for _ in range(_EVERYTHING_AFTER + 5):
+        work[0] += 1
+        garbage.check()
+    assert full_collections() == begun
+    for _ in range(_EVERYTHING_AFTER):
+        garbage.check()
+    assert full_collections() == begun + 1
+    garbage.check()
+    assert full_collections() == begun + 1, "once in an idle time"
+
+
+def test_what_lives_is_frozen() -> None:
+    garbage = Garbage(lambda: 0)
+    kept = [[number] for number in range(1000)]
+    before = gc.get_freeze_count()
+    garbage.check()
+    assert gc.get_freeze_count() >= before + len(kept)
+
+
+def test_a_broker_that_grows_under_load_looks_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    resident, work = [100 << 20], [0]
+    monkeypatch.setattr(module, "_resident_bytes", lambda: resident[0])
+    garbage = Garbage(lambda: work[0])
+    garbage._collect_all()
+    begun = full_collections()
+    for resident[0], expected in ((181 << 20, 0), (183 << 20, 1), (183 << 20, 1), (400 << 20, 2)):
+        work[0] += 1
+        garbage.check()
+        assert full_collections() == begun + expected

@@ -1,0 +1,142 @@
+"""Periodic tasks run again whatever happened before; long ones yield to the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from signalbox.server.housekeeping import Chore, Housekeeping, log_chores, repeat
+from signalbox.transport.task_scheduler import TaskScheduler
+from tests.configuration.settings import config_of
+
+
+def at_once(work: Callable[[], None]) -> None:
+    work()
+
+
+async def until(task: asyncio.Task[None], enough: asyncio.Event) -> None:
+    async with asyncio.timeout(5):
+        await enough.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("trouble", [OSError("disk"), ValueError("a bug"), KeyError("a bug")])
+def test_a_chore_that_fails_comes_round_again(trouble: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        times, enough = [], asyncio.Event()
+
+        def chore() -> None:
+            times.append(1)
+            if len(times) == 3:
+                enough.set()
+            raise trouble
+
+        await until(asyncio.ensure_future(repeat(Chore(0.0, chore), at_once)), enough)
+        assert len(times) >= 3
+
+    asyncio.run(scenario())
+    assert "Background task failed" in caplog.text
+
+
+def test_a_chore_in_slices_lets_others_run_between() -> None:
+    async def scenario() -> None:
+        order: list[str] = []
+        enough = asyncio.Event()
+
+        def slices() -> Iterator[None]:
+            for _ in range(3):
+                order.append("slice")
+                asyncio.get_running_loop().call_soon(order.append, "other")
+                yield
+            enough.set()
+
+        await until(
+            asyncio.ensure_future(
+                repeat(Chore(0.0, slices), TaskScheduler(asyncio.get_running_loop(), slice_us=0).run)
+            ),
+            enough,
+        )
+        assert order[:6] == ["slice", "other"] * 3
+
+    asyncio.run(scenario())
+
+
+def test_the_first_time_has_a_delay_of_its_own() -> None:
+    async def scenario() -> None:
+        done = asyncio.Event()
+        await until(asyncio.ensure_future(repeat(Chore(3_600.0, done.set, 0.0), at_once)), done)
+
+    asyncio.run(scenario())
+
+
+def test_never_is_longer_than_the_loops_clock_can_hold() -> None:
+    async def scenario() -> None:
+        task = asyncio.ensure_future(repeat(Chore((2**63 - 1) / 1000, lambda: None), at_once))
+        await asyncio.sleep(0)
+        assert not task.done()
+        task.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_idle_producers_expire_after_the_current_time_limit() -> None:
+    limits_ms: list[int] = []
+    values = dict(config_of().values)
+    dynamic: Any = SimpleNamespace(values=values)
+    logs: Any = SimpleNamespace(
+        expire_producers=limits_ms.append, retention_slices=list, checkpoint=list, flush_due=list
+    )
+    expiry = log_chores(logs, dynamic)[-1]
+    for limit_ms in (5, 6):
+        values["producer.id.expiration.ms"] = limit_ms
+        expiry.action()
+    assert limits_ms == [5, 6]
+
+
+class Audit:
+    """Records the calls of an audit writer."""
+
+    enabled = True
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def flush_rollups(self) -> None:
+        self.calls.append("flush")
+
+    async def write(self, broker_epoch: int) -> None:
+        self.calls.append(f"write {broker_epoch}")
+        await asyncio.Event().wait()
+
+    async def drain(self, timeout_s: float) -> None:
+        self.calls.append(f"drain {timeout_s}")
+
+    async def close(self) -> None:
+        self.calls.append("close")
+
+
+@pytest.mark.parametrize(
+    ("is_started", "drain_s", "calls"),
+    [
+        (True, 3.0, ["write 7", "drain 3.0", "close"]),
+        (True, 0.0, ["write 7", "close"]),
+        (False, 3.0, ["close"]),
+    ],
+)
+def test_the_audit_trail_is_drained_at_a_controlled_stop(is_started: bool, drain_s: float, calls: list[str]) -> None:
+    audit: Any = Audit()
+
+    async def scenario() -> None:
+        housekeeping = Housekeeping(at_once, (), audit)
+        if is_started:
+            housekeeping.start(broker_epoch=7)
+            await asyncio.sleep(0)
+        await housekeeping.stop(drain_s)
+
+    asyncio.run(scenario())
+    assert audit.calls == calls

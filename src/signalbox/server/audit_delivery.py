@@ -10,6 +10,7 @@ from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.server.telemetry import Telemetry
 
 # The timeout is seven days, so that the producer does not give up a batch: it is not known whether such a batch was
 # written.
@@ -58,3 +59,36 @@ class TopicDelivery:
             await self._producer.close()
         if self._client is not None:
             await self._client.close()
+
+
+class AuditWriter:
+    """`flush_connections` records the open roll-ups of the network. If `enabled` is False (signalbox.audit.enable),
+    nothing is written."""
+
+    def __init__(
+        self, telemetry: Telemetry, delivery: TopicDelivery, enabled: bool, flush_connections: Callable[[], None]
+    ) -> None:
+        self.enabled = enabled
+        self._telemetry = telemetry
+        self._delivery = delivery
+        self._flush_connections = flush_connections
+
+    def flush_rollups(self) -> None:
+        """Records the roll-ups whose window is over."""
+        self._telemetry.rollups.flush()
+
+    async def write(self, broker_epoch: int) -> None:
+        """Writes events until it is cancelled; each has the broker epoch."""
+        await self._telemetry.audit.write(broker_epoch, self._delivery)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Waits until all events are written, at most `timeout_s` seconds."""
+        if self.enabled:
+            self._telemetry.rollups.flush()
+            self._flush_connections()
+            await self._telemetry.audit.drain(self._delivery, timeout_s)
+
+    async def close(self) -> None:
+        """Ends the delivery; events that are not written are lost."""
+        await self._telemetry.audit.close()
+        await self._delivery.close()

@@ -12,7 +12,7 @@ from signalbox.broker.audit.audit_rollups import ROLLUP_WINDOW_S
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.protocol.error_table import KafkaError
-from signalbox.server.audit_writer import AuditWriter
+from signalbox.server.audit_delivery import AuditWriter
 from signalbox.server.scrubbing import Scrubbing
 from signalbox.storage.log_manager import LogManager
 

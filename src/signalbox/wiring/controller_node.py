@@ -19,7 +19,7 @@ from signalbox.configuration.metadata_store import open_store, reject_unfinished
 from signalbox.metadata.entries.cluster_id import read_or_create_cluster_id
 from signalbox.metadata.layout import broker_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.server.audit_writer import AuditWriter
+from signalbox.server.audit_delivery import AuditWriter
 from signalbox.server.housekeeping import Housekeeping
 from signalbox.server.node_registration import controller_registration
 from signalbox.server.store.finalized_features import reject_unsupported_features

@@ -22,7 +22,7 @@ from signalbox.metadata.layout import controller_id_path, create_roots
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.controlled_shutdown import ControlledShutdownRequest
-from signalbox.server.audit_writer import AuditWriter
+from signalbox.server.audit_delivery import AuditWriter
 from signalbox.server.housekeeping import Housekeeping, log_chores
 from signalbox.server.node_registration import broker_registration, controller_registration
 from signalbox.server.scrubbing import Scrubbing

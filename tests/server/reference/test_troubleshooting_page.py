@@ -14,7 +14,7 @@ from tests.log_messages import messages_of, normalised, texts_in
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src" / "signalbox"
-PACKAGES_THAT_START = ("common", "metadata", "network", "security", "storage", "wiring")
+PACKAGES_THAT_START = ("common", "metadata", "network", "security", "storage", "configuration", "server", "wiring")
 TABLE = read_troubleshooting(ROOT / "docs" / "troubleshooting.toml")
 
 

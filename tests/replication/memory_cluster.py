@@ -1,5 +1,4 @@
-"""Replica managers of several brokers over real storage in one process. Messages are encoded, queued and delivered by
-the test.
+"""Replica managers of several brokers over real storage in one process. The test delivers their messages, encoded.
 
 The controller is a table: partitions with leader, ISR and epochs, changed by `elect`, by AlterPartition and by kills.
 Time does not pass until `advance`. A killed broker loses the queued appends of its logs; its files stay.
@@ -16,6 +15,7 @@ from typing import Any
 
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol import own_tags
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -85,8 +85,8 @@ class PartitionRow:
 
 
 @dataclass
-class MemoryView:
-    """The `ClusterView` of all brokers: the controller's table."""
+class MemoryView(MetadataCache):
+    """The metadata cache of all brokers: the controller's table."""
 
     alive: set[int]
     rows: dict[TopicPartition, PartitionRow] = field(default_factory=dict)

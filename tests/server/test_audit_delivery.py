@@ -62,9 +62,9 @@ def test_the_audit_trail_of_a_stopped_broker_has_each_number_once(tmp_path: Path
                 node.components.telemetry.audit.record(AuditEvent(kind=AuditKind.ADMIN, resource=str(number)))
             # The writer may be sending a batch when the node stops: it must not send it again.
             await asyncio.sleep(0)
-            housekeeping = node._housekeeping
-            assert housekeeping is not None
-            await housekeeping.stop(10.0)
+            [housekeeping] = [each for each in node._running._running if each.name == "housekeeping"]
+            assert housekeeping.controlled_stop is not None
+            await housekeeping.controlled_stop()  # type: ignore[misc]
             return node.components.telemetry.audit.written
 
         written = cluster.run(record_and_stop())

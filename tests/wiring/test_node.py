@@ -21,11 +21,13 @@ from signalbox.metadata.store.port import Create
 from signalbox.metadata.store.sqlite import SqliteMetadataStore
 from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.cluster import Cluster
+from signalbox.wiring.broker_node import broker_node
+from signalbox.wiring.broker_node_components import BrokerNodeComponents
 from signalbox.wiring.node import Node
 from tests.configuration.settings import VALUES
 
 
-def node_in(folder: Path, **changes: str) -> Node:
+def node_in(folder: Path, **changes: str) -> Node[BrokerNodeComponents]:
     values = {
         **VALUES,
         "signalbox.metadata.store": f"sqlite:{folder / 'metadata.db'}",
@@ -34,7 +36,7 @@ def node_in(folder: Path, **changes: str) -> Node:
     }
     config, faults = read_node_config(Properties("test", values))
     assert config is not None, faults
-    return Node(config)
+    return broker_node(config)
 
 
 async def tasks_left() -> set[str]:

@@ -12,15 +12,11 @@ import pytest
 
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.topic_admin import NewTopic
-from signalbox.common.clock import SystemClock
 from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
-from signalbox.configuration.policies import Policies
 from signalbox.metadata import layout
-from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import Configs, decode_configs
 from signalbox.metadata.image import MetadataImage
 from signalbox.metadata.metadata_change_log import decode_shared_changes
-from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Entry
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -35,11 +31,13 @@ from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.rolling_upgrade import (
     NotIntersected,
+    RollingUpgrade,
     build_rolling_upgrade,
     build_stored_isr,
     inter_broker_protocol,
 )
 from tests.configuration.settings import config_of
+from tests.wiring.contexts import context_of
 
 pytestmark = pytest.mark.spec("F17")
 
@@ -77,8 +75,7 @@ class MixedCluster(Cluster):
         asyncio.run(creating())
 
     def entry(self, path: str) -> Entry | None:
-        store = next(iter(self.nodes.values()))._store
-        assert store is not None
+        store = next(iter(self.nodes.values())).components.context.store
         return self.run(store.read(path))
 
     def configs(self, entity_path: str) -> Configs:
@@ -210,25 +207,24 @@ def test_from_the_gate_on_only_the_controller_decides() -> None:
         async def handle(self, api_key: int, request: Any, context: Any) -> Any:
             raise KafkaError(Error.NOT_CONTROLLER, "")
 
-    controller, store = InactiveController(), MemoryMetadataStore(SharedEntries())
+    controller = InactiveController()
 
-    def build(version: str) -> Any:
+    async def build(version: str) -> RollingUpgrade:
         config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
         assert inter_broker_protocol(config).release == version
-        return build_rolling_upgrade(config, store, controller, MetadataCache(), Policies(), SystemClock())
+        async with context_of(config) as context:
+            return build_rolling_upgrade(context, controller)
 
-    above, under = build("3.4"), build("3.3")
+    above, under = asyncio.run(build("3.4")), asyncio.run(build("3.3"))
     assert (above.forwards, above.changes, above.creation) == (True, controller, controller)
     assert (under.forwards, under.changes is controller, under.creation.is_active) == (False, False, True)
 
 
 @pytest.mark.spec("M2")
 def test_leaders_store_their_isr_below_the_earlier_gate() -> None:
-    store = MemoryMetadataStore(SharedEntries())
+    async def build(version: str) -> StoredIsr | None:
+        async with context_of(config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})) as context:
+            return build_stored_isr(context)
 
-    def build(version: str) -> StoredIsr | None:
-        config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
-        return build_stored_isr(config, store, SystemClock())
-
-    assert isinstance(build("2.6"), StoredIsr)
-    assert build("2.7") is build("3.9") is None
+    assert isinstance(asyncio.run(build("2.6")), StoredIsr)
+    assert asyncio.run(build("2.7")) is asyncio.run(build("3.9")) is None

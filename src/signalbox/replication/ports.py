@@ -14,20 +14,6 @@ from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.storage.log_config import LogConfig
 
 
-class ClusterView(Protocol):
-    """The cluster as of the last UpdateMetadata."""
-
-    def is_alive(self, broker_id: int) -> bool:
-        """Whether the broker is registered (and so can join an ISR or be a leader to fetch from)."""
-        ...
-
-    def topic_name(self, topic_id: bytes) -> str | None: ...
-
-    def leader_of(self, topic_partition: TopicPartition) -> tuple[int, int] | None:
-        """(leader id or -1, leader epoch); None if the cluster does not have the partition."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
     """The topic configs that replication uses; storage reads the others."""

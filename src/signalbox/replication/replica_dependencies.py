@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from signalbox.common.clock import Clock
+from signalbox.metadata.cache import MetadataCache
 from signalbox.replication.ports import (
     AlterPartitionSender,
-    ClusterView,
     LeaderChannels,
     LeadershipListener,
     TopicConfigs,
@@ -29,7 +29,7 @@ class Dependencies:
 
     broker_id: int
     broker_epoch: Callable[[], int]
-    cluster: ClusterView
+    cluster: MetadataCache
     configs: TopicConfigs
     alter_partition: AlterPartitionSender
     leaders: LeaderChannels

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
-from signalbox.common.clock import Clock
-from signalbox.common.metrics import Metrics
-from signalbox.configuration.configuration import NodeConfig
-from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
-from signalbox.configuration.security_config import SecurityConfig
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.opening import open_group_coordinator
-from signalbox.metadata.acl_repository import AclRepository
-from signalbox.metadata.backup.stored_epochs import StoredEpochs
-from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import Configs
-from signalbox.metadata.entries.salt_secret import SaltSecretRepository
-from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
@@ -30,51 +20,24 @@ from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
-from signalbox.server.local_epochs import LocalEpochs
 from signalbox.server.log_dir_failures import LogDirFailures
-from signalbox.server.stored_users import StoredUsers
 from signalbox.server.topic_configs import TopicConfigView
 from signalbox.storage.files.background import ThreadBackground
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
 from signalbox.storage.log_manager import LogManager
-from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.broker_to_controller import ChannelAlterPartition
-from signalbox.wiring.cluster_view import CachedClusterView
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
 from signalbox.wiring.leader_channels import LeaderConnector
+from signalbox.wiring.node_context import NodeContext
 
 _TOPICS = "topics/"
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerContext:
-    """The dependencies of the replication components and of the handlers."""
-
-    config: NodeConfig
-    cluster_id: str
-    epochs: LocalEpochs
-    cache: MetadataCache
-    repository: ConfigRepository
-    acls: AclRepository | None
-    features: FeatureRepository
-    peer_listeners: PeerListeners
-    stored_epochs: StoredEpochs
-    tokens: DelegationTokens | None
-    salt_secret: SaltSecretRepository
-    users: StoredUsers
-    dynamic: DynamicBrokerConfig
-    security: SecurityConfig
-    channel: ControllerChannel
-    data_loop: DataLoop
-    scheduler: TaskScheduler
-    metrics: Metrics
-    clock: Clock
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicationComponents:
+    """`start_logs` opens and recovers all logs."""
+
     logs: LogManager
     spare_descriptors: SpareDescriptors
     replicas: ReplicaManager
@@ -82,16 +45,18 @@ class ReplicationComponents:
     log_dir_failures: LogDirFailures
     recent_disconnects: RecentDisconnects
     stored_isr: StoredIsr | None
+    start_logs: Callable[[], None]
 
 
 def build_replication(
-    context: BrokerContext, log_dir_failures: LogDirFailures, stored_isr: StoredIsr | None = None
+    context: NodeContext, channel: ControllerChannel, peer_listeners: PeerListeners, stored_isr: StoredIsr | None
 ) -> ReplicationComponents:
-    """Returns the components with logs opened and recovered, and no partition hosted yet. Without `stored_isr` leaders
-    send AlterPartition to the controller to change an ISR."""
+    """Returns the components, of which none has started. Without `stored_isr` leaders send AlterPartition to the
+    controller to change an ISR."""
     config, loop = context.config, asyncio.get_running_loop()
     configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
+    log_dir_failures = LogDirFailures(context.store, config.node_id, context.runtime.fail)
     logs = LogManager(
         config["log.dirs"] or [config["log.dir"]],
         RealFileSystem(spare),
@@ -102,16 +67,16 @@ def build_replication(
     )
     leadership = OffsetsLeadership()
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
-    listeners_of = context.peer_listeners.of
+    listeners_of = peer_listeners.of
     connector = LeaderConnector(context.data_loop, context.cache, listeners_of, context.cluster_id, context.security)
     replicas = ReplicaManager(
         logs,
         Dependencies(
             config.node_id,
             lambda: context.epochs.broker_epoch,
-            CachedClusterView(context.cache),
+            context.cache,
             configs,
-            stored_isr or ChannelAlterPartition(context.channel, config["request.timeout.ms"]),
+            stored_isr or ChannelAlterPartition(channel, config["request.timeout.ms"]),
             ReconnectingChannels(connector, recent_disconnects.connection_lost),
             [leadership],
         ),
@@ -126,7 +91,6 @@ def build_replication(
     )
     measure_replicas(context.metrics, replicas)
     log_dir_failures.replicas, log_dir_failures.logs = replicas, logs
-    logs.start(context.cluster_id, config.node_id, configs.log_config)
     replicas.throttles.apply_rates(context.dynamic.values)
     for entity_path, entity_configs in context.repository.entities().items():
         if entity_path.startswith(_TOPICS):
@@ -137,7 +101,16 @@ def build_replication(
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(offsets_log, context.clock, config.values, context.metrics)
     leadership.coordinator = coordinator
-    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects, stored_isr)
+    return ReplicationComponents(
+        logs=logs,
+        spare_descriptors=spare,
+        replicas=replicas,
+        coordinator=coordinator,
+        log_dir_failures=log_dir_failures,
+        recent_disconnects=recent_disconnects,
+        stored_isr=stored_isr,
+        start_logs=partial(logs.start, context.cluster_id, config.node_id, configs.log_config),
+    )
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:

@@ -9,21 +9,18 @@ from dataclasses import dataclass
 
 from signalbox.broker.forwarding.local_admin_handler import DirectTopicWriter, DirectWriter
 from signalbox.broker.ports import ActiveController
-from signalbox.common.clock import Clock
 from signalbox.common.inter_broker_protocol import (
     INTER_BROKER_PROTOCOL_KEY,
     InterBrokerProtocol,
     read_inter_broker_protocol,
 )
 from signalbox.configuration.configuration import NodeConfig
-from signalbox.configuration.policies import Policies
 from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHANGES, DirectMetadataWriter, Patience
-from signalbox.metadata.cache import MetadataCache
-from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
 from signalbox.replication.isr.isr_announcements import IsrAnnouncements
 from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.wiring.controller_components import controller_inputs
+from signalbox.wiring.node_context import NodeContext
 
 _RETRY_S = 0.1  # for a change that the store did not accept
 
@@ -49,28 +46,23 @@ def inter_broker_protocol(config: NodeConfig) -> InterBrokerProtocol:
     return read_inter_broker_protocol(config[INTER_BROKER_PROTOCOL_KEY])
 
 
-def build_rolling_upgrade(
-    config: NodeConfig,
-    store: MetadataStore,
-    controller: ActiveController,
-    cache: MetadataCache,
-    policies: Policies,
-    clock: Clock,
-) -> RollingUpgrade:
+def build_rolling_upgrade(context: NodeContext, controller: ActiveController) -> RollingUpgrade:
     """From the gate on the controller executes changes; below it this broker makes direct metadata writes."""
+    config = context.config
     if inter_broker_protocol(config).forwards:
         return RollingUpgrade(True, controller, controller)
-    patience = Patience(clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
-    own = DirectMetadataWriter(config.node_id, store, controller_inputs(config, policies, clock), cache, patience)
+    patience = Patience(context.clock, config["request.timeout.ms"], lambda: asyncio.sleep(_RETRY_S))
+    inputs = controller_inputs(context)
+    own = DirectMetadataWriter(config.node_id, context.store, inputs, context.cache, patience)
     for_clients = frozenset(key for key, row in DIRECT_CHANGES.items() if row.for_clients)
     return RollingUpgrade(
         False, DirectWriter(controller, own, for_clients), DirectTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
     )
 
 
-def build_stored_isr(config: NodeConfig, store: MetadataStore, clock: Clock) -> StoredIsr | None:
+def build_stored_isr(context: NodeContext) -> StoredIsr | None:
     """Returns the writer with which leaders change their ISR below 2.7; None from there on: they send
     AlterPartition."""
-    if inter_broker_protocol(config).alters_partitions:
+    if inter_broker_protocol(context.config).alters_partitions:
         return None
-    return StoredIsr(store, IsrAnnouncements(store, clock))
+    return StoredIsr(context.store, IsrAnnouncements(context.store, context.clock))

@@ -38,6 +38,7 @@ class MetricsPage:
         self._scheduler = scheduler
         self._host = host
         self._port = port
+        self._bound_port = 0
         self._descriptors = Descriptors()
         self._acceptors: list[StreamAcceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
@@ -55,8 +56,13 @@ class MetricsPage:
         for sock in socks:
             self._acceptors.append(StreamAcceptor(loop, sock, self._wait_seconds, self._accepted))
             self._acceptors[-1].start()
-        bound: int = socks[0].getsockname()[1]
-        return bound
+        self._bound_port = int(socks[0].getsockname()[1])
+        return self._bound_port
+
+    @property
+    def url(self) -> str:
+        """The page's address; empty before it is bound."""
+        return f"http://{self._host}:{self._bound_port}/metrics" if self._bound_port else ""
 
     def _unbound(self, error: OSError | ValueError) -> ConfigFault:
         if isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES):

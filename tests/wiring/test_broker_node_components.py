@@ -1,10 +1,20 @@
-"""A node's components for changing listeners are connected with each other."""
+"""The components of a node belong together: each uses the same cache, epochs and audit trail."""
 
 from __future__ import annotations
 
 import pytest
 
 from signalbox.testing.cluster import Cluster
+
+
+def test_components_share_their_context(cluster: Cluster) -> None:
+    for node_id, node in cluster.nodes.items():
+        components = node.components
+        assert components.epochs.node_id == node_id
+        assert components.cache is components.context.cache
+        assert components.cache.image.is_alive(node_id)
+        assert components.cluster_id == components.context.cluster_id
+        assert components.epochs.broker_epoch > 0
 
 
 @pytest.mark.spec("L8")

@@ -11,6 +11,7 @@ import pytest
 from signalbox.broker.in_slices import in_slices
 from signalbox.common.cooperative_task import is_long, yielding
 from signalbox.transport.task_scheduler import TaskScheduler
+from tests.broker.handler_requests import ImmediateScheduler
 
 
 def test_other_tasks_run_meanwhile() -> None:
@@ -47,7 +48,7 @@ def test_its_error_is_the_callers() -> None:
 
 
 def test_the_future_was_cancelled() -> None:
-    class Later:
+    class Later(ImmediateScheduler):
         def run(self, work: Callable[[], None], again: bool = False) -> None:
             self.work = work
 

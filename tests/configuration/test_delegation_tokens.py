@@ -42,7 +42,7 @@ def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
         token = DelegationToken("t", ALICE, CAROL, (), issue_ms=1, expiry_ms=2, max_ms=9)
         await store.commit([Create(token_path("t"), encode_token(token))])
         await store.commit([Create("/delegation_token/token_changes/token_change_", b"t", numbered=True)])
-        assert (await tokens.current()).keys() == {"t"}
+        assert (await tokens.repository.current()).keys() == {"t"}
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
             login = tokens.login(mechanism, "t")
             assert login is not None
@@ -51,7 +51,7 @@ def test_a_token_gives_its_owner_until_its_earlier_end() -> None:
             assert login.credential == make_credential(mechanism, password, login.credential.salt)
         await store.commit([Delete(token_path("t"))])
         await store.commit([Create("/delegation_token/token_changes/token_change_", b"t", numbered=True)])
-        assert not await tokens.current()
+        assert not await tokens.repository.current()
         assert [each for each in changes if each] == [{"t": 2}, {"t": None}]
         await tokens.stop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,11 @@ from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.throttle import Throttles
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.replication_components import _config_changed
+from signalbox.wiring.replication_components import ChannelAlterPartition, _config_changed
 from tests.configuration.settings import config_of
 
 
@@ -102,3 +105,41 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
             assert await changed(admin, *undone) == [(604_800_000, 1)] * 3
 
     cluster.run(scenario())
+
+
+class Channel:
+    """The part of the controller channel that is used here."""
+
+    def __init__(self) -> None:
+        self.submitted: list[asyncio.Future[Any]] = []
+
+    def submit(self, message: Any, timeout_ms: float) -> asyncio.Future[Any]:
+        self.submitted.append(asyncio.get_running_loop().create_future())
+        return self.submitted[-1]
+
+
+@pytest.mark.parametrize("ending", ["answer", "rejected", "broken", "cancelled"])
+def test_each_result_is_reported_once(ending: str) -> None:
+    async def scenario() -> None:
+        channel, results = Channel(), list[Any]()
+        sender = ChannelAlterPartition(channel, 1000)  # type: ignore[arg-type]
+        sender.send(AlterPartitionRequest(), results.append)
+        [future] = channel.submitted
+        answer = AlterPartitionResponse()
+        expected: Any = answer
+        if ending == "answer":
+            future.set_result(answer)
+        elif ending == "rejected":
+            future.set_exception(KafkaError(Error.REQUEST_TIMED_OUT))
+            expected = Error.REQUEST_TIMED_OUT
+        elif ending == "broken":
+            future.set_exception(ValueError("a bug"))
+            expected = Error.UNKNOWN_SERVER_ERROR
+        else:
+            future.cancel()
+            expected = Error.NETWORK_EXCEPTION
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert results == [expected]
+
+    asyncio.run(scenario())

@@ -30,7 +30,6 @@ from signalbox.protocol.messages.metadata import MetadataRequest
 from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.rolling_upgrade import (
-    NotIntersected,
     RollingUpgrade,
     build_rolling_upgrade,
     build_stored_isr,
@@ -164,7 +163,6 @@ def test_below_2_7_registrations_are_of_version_4_and_versions_are_a_brokers_own
         assert entry is not None
         assert (entry.data or b"").startswith(b'{"version":4,')
         assert b"features" not in (entry.data or b"")
-    assert NotIntersected().controller_ranges() is None
 
 
 @pytest.mark.spec("F2", "F4", "F12")

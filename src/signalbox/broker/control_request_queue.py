@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.ports import TaskScheduler
 from signalbox.replication.waiting.promise import Promise
+from signalbox.transport.task_scheduler import TaskScheduler
 
 log = logging.getLogger(__name__)
 

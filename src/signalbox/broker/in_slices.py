@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.ports import TaskScheduler
+from signalbox.transport.task_scheduler import TaskScheduler
 
 
 def in_slices(scheduler: TaskScheduler, work: Callable[[], Any]) -> asyncio.Future[Any]:

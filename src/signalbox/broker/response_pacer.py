@@ -12,10 +12,10 @@ from collections import deque
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
-from signalbox.broker.ports import TaskScheduler
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.waiting.promise import Promise
+from signalbox.transport.task_scheduler import TaskScheduler
 
 log = logging.getLogger(__name__)
 

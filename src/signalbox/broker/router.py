@@ -26,18 +26,21 @@ from signalbox.broker.api_request import (
 )
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.in_slices import in_slices
-from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver, TaskScheduler
+from signalbox.broker.metrics.request_observer import AuditingObserver
+from signalbox.broker.ports import ActiveController, Forwarder
 from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
+from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.message import Message
 from signalbox.replication.waiting.promise import Promise
+from signalbox.transport.task_scheduler import TaskScheduler
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +63,7 @@ class Router:
         self,
         controller: ActiveController,
         forwarder: Forwarder,
-        observer: RequestObserver,
+        observer: AuditingObserver,
         clock: Clock,
         scheduler: TaskScheduler,
     ) -> None:

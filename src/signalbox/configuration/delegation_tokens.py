@@ -30,7 +30,7 @@ def token_secret(values: Mapping[str, Value]) -> TokenSecret | None:
 
 
 class DelegationTokens:
-    """The cluster's tokens on this broker; implements `broker/ports.TokenReading`. `on_changed` is called with the
+    """The cluster's tokens on this broker, which `repository` reads. `on_changed` is called with the
     expiry time (ms) of each changed token, None for a token that was removed."""
 
     def __init__(self, store: MetadataStore, clock: Clock, secret: TokenSecret, salts: Salts) -> None:
@@ -38,17 +38,14 @@ class DelegationTokens:
         self.on_changed: Callable[[Mapping[str, int | None]], None] = lambda ends_ms: None
         self._known: Tokens = {}
         self._credentials = TokenCredentials(secret, salts)
-        self._repository = TokenRepository(store, clock, self._changed)
+        self.repository = TokenRepository(store, clock, self._changed)
 
     async def start(self) -> None:
-        await self._repository.start()
+        await self.repository.start()
 
     async def stop(self) -> None:
-        await self._repository.stop()
+        await self.repository.stop()
         self._credentials.close()
-
-    async def current(self) -> Tokens:
-        return await self._repository.current()
 
     def login(self, mechanism: str, token_id: str) -> TokenLogin | None:
         """Returns the login of a token; with an expired token the session ends as it begins, as in Kafka."""

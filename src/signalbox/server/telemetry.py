@@ -12,6 +12,7 @@ from signalbox.broker.metrics.request_metrics import RequestMetrics
 from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.common.clock import Clock
 from signalbox.configuration.configuration import NodeConfig
+from signalbox.network.connection import Connection
 from signalbox.server.metrics.disk_metrics import measure_disks
 
 
@@ -39,3 +40,12 @@ class Telemetry:
             requests=RequestMetrics(metrics),
             software=ClientSoftware(metrics),
         )
+
+    def opened(self, connection: Connection) -> None:
+        """Count the client's software while the connection is open (`network/ports.ConnectionWatcher`)."""
+        self.software.opened(connection.context)
+
+    def closed(self, connection: Connection, reason: str) -> None:
+        """Write the roll-ups of the connection, immediately before the network records that it is closed."""
+        self.software.closed(connection.context)
+        self.rollups.close(connection.connection_id)

@@ -30,7 +30,6 @@ from signalbox.server.listeners.reload import ListenerReload, Renewed
 from signalbox.server.listeners.tls_renewal import TlsRenewal
 from signalbox.server.node_registration import broker_registration
 from signalbox.server.store.store_guard import StoreGuard
-from signalbox.server.topic_configs import ConfigValuesView
 from signalbox.wiring.broker_router import BrokerServices, build_broker_router
 from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
 from signalbox.wiring.controller_components import build_controller
@@ -67,8 +66,7 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
         _broker_context(config),
         creation_settings(config),
     )
-    repository = context.repository
-    validator = BrokerConfigValidator(config.node_id, NODE_CONFIG, ConfigValuesView(repository), repository.catch_up)
+    validator = BrokerConfigValidator(config.node_id, NODE_CONFIG, context.repository)
     services = BrokerServices(controller, channels.channel, peer_listeners, data, rolling_upgrade, creation, validator)
     router, fast_path = build_broker_router(context, services)
     server = build_server(context, router, fast_path)

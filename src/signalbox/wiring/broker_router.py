@@ -24,7 +24,7 @@ from signalbox.broker.quotas.client_quotas import ClientQuotas
 from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
-from signalbox.broker.routing.advertised_versions import AdvertisedVersions
+from signalbox.broker.routing.advertised_versions import AdvertisedVersions, ControllerVersions
 from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.configuration.authorizers import with_broker_principal_rule
@@ -35,11 +35,10 @@ from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.protocol.api_table import ApiKey
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.principal import KafkaPrincipal
-from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.handler_table import HandlerDependencies, build_handlers
 from signalbox.wiring.node_context import NodeContext
 from signalbox.wiring.replication_components import ReplicationComponents
-from signalbox.wiring.rolling_upgrade import NotIntersected, RollingUpgrade
+from signalbox.wiring.rolling_upgrade import RollingUpgrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ def _forwarder(context: NodeContext, channel: ControllerChannel) -> FilteringFor
 def _advertised_versions(context: NodeContext, services: BrokerServices) -> AdvertisedVersions:
     config = context.config
     return AdvertisedVersions(
-        ChannelVersions(services.channel) if services.rolling_upgrade.forwards else NotIntersected(),
+        ControllerVersions(services.channel) if services.rolling_upgrade.forwards else None,
         config.listeners.control_plane_forced,
         parse_ceilings(config["signalbox.forwarded.api.versions.max"]),
         services.peer_listeners,

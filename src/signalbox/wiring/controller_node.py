@@ -8,7 +8,7 @@ if that connection closes, this is the first sign that another controller must b
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
@@ -136,7 +136,7 @@ def _router(context: NodeContext, controller: Controller) -> Router:
         controller=controller,
         changes=controller,
         authorizer=context.security.authorizer,
-        advertised=AdvertisedVersions(_LocalVersions(), forced_control_plane=False, ceilings=ceilings),
+        advertised=AdvertisedVersions(None, forced_control_plane=False, ceilings=ceilings),
         throttling=throttling,
     )
     handlers = build_controller_handlers(dependencies, build_resource_authorizers(dependencies))
@@ -149,11 +149,3 @@ class _NoForwarder:
 
     def forward(self, request: ApiRequest) -> Awaitable[FinalResponse]:
         raise KafkaError(Error.NOT_CONTROLLER, "this controller is not active")
-
-
-class _LocalVersions:
-    """Implements `broker/routing/advertised_versions.ControllerVersions`: a controller advertises its own versions
-    only."""
-
-    def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
-        return None

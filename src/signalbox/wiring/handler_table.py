@@ -58,19 +58,18 @@ from signalbox.broker.handlers.topics.describe_topic_partitions import DescribeT
 from signalbox.broker.handlers.topics.elect_leaders import ElectLeadersHandler
 from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
-from signalbox.broker.ports import ActiveController, TopicCreation
+from signalbox.broker.ports import ActiveController
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.routing.exposed_controller import ExposedController, RealController
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.metadata.backup.stored_epochs import StoredEpochs
 from signalbox.protocol.api_table import ApiKey
 from signalbox.security.authorizer import Authorizer
-from signalbox.server.stored_users import CurrentConfigs
-from signalbox.server.topic_configs import ConfigValuesView
 from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.node_context import NodeContext
 from signalbox.wiring.replication_components import ReplicationComponents
@@ -104,7 +103,7 @@ class HandlerDependencies(ControllerHandlerDependencies):
 
     forwards: bool
     data: ReplicationComponents
-    creation: TopicCreation
+    creation: TopicCreator
     producer_ids: ProducerIdBlocks
     forwarder: FilteringForwarder
 
@@ -175,7 +174,8 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
     """Returns one handler for each API in `broker/routes.py`."""
     context, authorizer, cache = dependencies.context, dependencies.authorizer, dependencies.context.cache
     config, data = context.config, dependencies.data
-    coordinator, replicas, stored = data.coordinator, data.replicas, CurrentConfigs(context.repository)
+    tokens = None if context.tokens is None else context.tokens.repository
+    coordinator, replicas, stored = data.coordinator, data.replicas, context.repository
     exposed = ExposedController(cache, Random()) if dependencies.forwards else RealController(cache)
     creation = dependencies.creation if config["auto.create.topics.enable"] else None
     authorizers = build_resource_authorizers(dependencies)
@@ -200,16 +200,14 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(stored, authorizer),
         ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(context.acls, authorizer),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(
-            ConfigDescription(config.node_id, NODE_CONFIG, config.originals, ConfigValuesView(context.repository)),
+            ConfigDescription(config.node_id, NODE_CONFIG, config.originals, context.repository),
             cache,
             config.node_id,
             authorizer,
         ),
         ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
-        ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(
-            context.tokens, authorizer, context.token_secret
-        ),
+        ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(tokens, authorizer, context.token_secret),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, context.cluster_id, authorizer, exposed),
         ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(stored, cache, authorizer),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(

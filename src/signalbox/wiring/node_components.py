@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.broker.fast_path.fast_path import FastPath
 from signalbox.broker.router import Router
+from signalbox.broker.routes import served_versions
 from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.configuration.quotas import follow_address_rates
 from signalbox.controller.runtime import Controller
@@ -15,12 +17,9 @@ from signalbox.metadata.cache import MetadataCache
 from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.network.ports import NetworkPorts
 from signalbox.server.audit_delivery import AuditWriter, TopicDelivery
-from signalbox.server.connection_audit import ConnectionCloseObserver
 from signalbox.server.housekeeping import Chore, Housekeeping
-from signalbox.server.local_epochs import LocalEpochs
 from signalbox.server.metrics.metrics_page import MetricsPage
 from signalbox.server.scrubbing import Scrubbing
-from signalbox.server.served_versions import RouteGate
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.task_scheduler import TaskScheduler
@@ -73,9 +72,9 @@ def build_server(context: NodeContext, router: Router, fast_path: FastPath | Non
     telemetry, security = context.telemetry, context.security
     ports = NetworkPorts(
         request_sink=router,
-        api_gate=RouteGate(),
+        served_versions=served_versions(),
         fast_path=fast_path,
-        watcher=ConnectionCloseObserver(telemetry.rollups, telemetry.software),
+        watcher=telemetry,
         audit=telemetry.audit,
         metrics=telemetry.metrics,
         clock=context.clock,

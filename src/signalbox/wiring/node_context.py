@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.metrics import Metrics
 from signalbox.configuration.authorizers import open_acl_repository
@@ -21,7 +22,6 @@ from signalbox.metadata.entries.salt_secret import SaltSecretRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.sasl.salts import Salts
-from signalbox.server.local_epochs import LocalEpochs
 from signalbox.server.store.finalized_features import follow_features
 from signalbox.server.stored_users import StoredUsers
 from signalbox.server.telemetry import Telemetry

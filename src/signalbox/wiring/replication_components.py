@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
@@ -14,6 +15,8 @@ from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.opening import open_group_coordinator
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.peer_listeners import PeerListeners
+from signalbox.protocol.error_table import Error, KafkaError
+from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
 from signalbox.replication.isr.stored_isr import StoredIsr
@@ -26,7 +29,6 @@ from signalbox.storage.files.background import ThreadBackground
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
 from signalbox.storage.log_manager import LogManager
-from signalbox.wiring.broker_to_controller import ChannelAlterPartition
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
 from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.node_context import NodeContext
@@ -122,3 +124,25 @@ def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, enti
         replicas.throttles.apply_rates(dynamic.values)
         replicas.update_topic_defaults()
         replicas.fetchers.resize(replication_config(dynamic.values).fetchers_per_leader)
+
+
+class ChannelAlterPartition:
+    """Implements `replication/ports.AlterPartitionSender`."""
+
+    def __init__(self, channel: ControllerChannel, request_timeout_ms: int) -> None:
+        self._channel = channel
+        self._request_timeout_ms = request_timeout_ms
+
+    def send(
+        self, request: AlterPartitionRequest, on_response: Callable[[AlterPartitionResponse | Error], None]
+    ) -> None:
+        def take(done: asyncio.Future[Any]) -> None:
+            failure = None if done.cancelled() else done.exception()
+            if done.cancelled():
+                on_response(Error.NETWORK_EXCEPTION)
+            elif failure is not None:
+                on_response(failure.error if isinstance(failure, KafkaError) else Error.UNKNOWN_SERVER_ERROR)
+            else:
+                on_response(done.result())
+
+        self._channel.submit(request, self._request_timeout_ms).add_done_callback(take)

@@ -4,7 +4,6 @@ not. Also those of an earlier gate, below which leaders write their ISR to the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from signalbox.broker.forwarding.local_admin_handler import DirectTopicWriter, DirectWriter
@@ -32,13 +31,6 @@ class RollingUpgrade:
     forwards: bool
     changes: ActiveController
     creation: ActiveController
-
-
-class NotIntersected:
-    """Implements `broker/routing/advertised_versions.ControllerVersions` for a broker that forwards nothing."""
-
-    def controller_ranges(self) -> Mapping[int, tuple[int, int]] | None:
-        return None
 
 
 def inter_broker_protocol(config: NodeConfig) -> InterBrokerProtocol:

@@ -21,7 +21,7 @@ from signalbox.protocol.headers import decode_request_header, encode_response_he
 from signalbox.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from signalbox.transport.task_scheduler import TaskScheduler
-from tests.broker.handler_requests import acl, request_of
+from tests.broker.handler_requests import ImmediateScheduler, acl, request_of
 
 _Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -58,7 +58,7 @@ def reject_b(request: ApiRequest) -> Rejected:
     return {(2, "b"): _Result(resource_type=2, resource_name="b", error_code=29)} if "b" in names else {}
 
 
-class NoScheduler:
+class NoScheduler(ImmediateScheduler):
     """A scheduler that must not be used: a request that is not split needs no cooperative task."""
 
     def run(self, work: Callable[[], None], again: bool = False) -> None:

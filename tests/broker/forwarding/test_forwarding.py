@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
+from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.quotas.throttling import NO_THROTTLING
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import ManualClock
 from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
 from signalbox.common.metrics import NullMetrics
@@ -49,9 +51,10 @@ class Channel:
         return self._response_or_error
 
 
-class Life:
-    node_id = 2
-    broker_epoch = 77
+def life() -> LocalEpochs:
+    epochs = LocalEpochs(2)
+    epochs.registered(77)
+    return epochs
 
 
 def request() -> ApiRequest:
@@ -60,7 +63,9 @@ def request() -> ApiRequest:
 
 def forwarded(response_or_error: EnvelopeResponse | Exception) -> tuple[Any, ForwardingMetrics, Channel]:
     channel, metrics = Channel(response_or_error), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
-    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, ForwardingIds(Life()))
+    forwarder = EnvelopeForwarder(
+        cast(ControllerChannel, channel), DefaultPrincipalBuilder(), metrics, 1234, ForwardingIds(life())
+    )
     asked = request()
     return as_read(asked, asyncio.run(forwarder.forward(asked))), metrics, channel
 
@@ -109,8 +114,8 @@ def test_the_controllers_throttle_time_is_applied_here(version: int) -> None:
     inner = encode_response_header(ApiKey.CREATE_TOPICS, version, 7)
     inner += CreateTopicsResponse(throttle_time_ms=70_000).encode(version)
     channel = Channel(EnvelopeResponse(response_data=inner))
-    numbers, metrics = ForwardingIds(Life()), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
-    forwarder = EnvelopeForwarder(channel, DefaultPrincipalBuilder(), metrics, 1234, numbers)
+    numbers, metrics = ForwardingIds(life()), ForwardingMetrics(NullMetrics(), ManualClock(), lambda: 1)
+    forwarder = EnvelopeForwarder(cast(ControllerChannel, channel), DefaultPrincipalBuilder(), metrics, 1234, numbers)
     response = asyncio.run(forwarder.forward(asked))
     assert NO_THROTTLING.settle(asked, response) == 70_000
 

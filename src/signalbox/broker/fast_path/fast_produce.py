@@ -14,7 +14,7 @@ from functools import partial
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, NoResponse, RawResponse, ResponseMessage
 from signalbox.broker.authorization.authorization import may
-from signalbox.broker.fast_path.fast_path import FastPathConnection, read_header
+from signalbox.broker.fast_path.fast_path import read_header
 from signalbox.broker.fast_path.fast_path_stats import FastPathStats
 from signalbox.broker.fast_path.produce_template import ProduceTemplate, build_template
 from signalbox.broker.fast_path.request_templates import (
@@ -31,6 +31,7 @@ from signalbox.common.ids import ZERO_UUID
 from signalbox.common.internal_topics import INTERNAL_TOPICS
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.quota_entity import PRODUCER_BYTE_RATE
+from signalbox.network.connection import Connection
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -71,7 +72,7 @@ class FastProduce:
         self.monotonic = clock.monotonic
         self.add_deadline = replicas.scheduler.deadlines.add
 
-    def __call__(self, connection: FastPathConnection, version: int) -> ConnectionProduce:
+    def __call__(self, connection: Connection, version: int) -> ConnectionProduce:
         return ConnectionProduce(self, connection, version)
 
 
@@ -145,7 +146,7 @@ class ConnectionProduce:
 
     __slots__ = ("_connection", "_flexible", "_owner", "_templates", "_version", "add_deadline", "stats")
 
-    def __init__(self, owner: FastProduce, connection: FastPathConnection, version: int) -> None:
+    def __init__(self, owner: FastProduce, connection: Connection, version: int) -> None:
         self._owner = owner
         self._connection = connection
         self._version = version

@@ -23,7 +23,7 @@ from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalRespo
 from signalbox.broker.error_responses import error_response
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.ports import EnvelopeChannel
+from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -38,7 +38,7 @@ class EnvelopeForwarder:
 
     def __init__(
         self,
-        channel: EnvelopeChannel,
+        channel: ControllerChannel,
         serde: PrincipalSerde,
         metrics: ForwardingMetrics,
         request_timeout_ms: int,

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
+from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.common.forwarding_id import ForwardingId
-
-
-class BrokerIdentity(Protocol):
-    """This broker's node id and current broker epoch."""
-
-    @property
-    def node_id(self) -> int: ...
-
-    @property
-    def broker_epoch(self) -> int: ...
 
 
 class ForwardingIds:
     """One per broker. `begin` is called before a request is forwarded, `end` after it."""
 
-    def __init__(self, broker: BrokerIdentity) -> None:
+    def __init__(self, broker: LocalEpochs) -> None:
         self._broker = broker
         self._last = 0
         self._open: dict[int, None] = {}  # numbers in flight, in ascending order

@@ -10,16 +10,16 @@ import pytest
 
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.control_request_queue import ControlRequestQueue
-from signalbox.broker.epoch_checks import EpochChecks
+from signalbox.broker.epoch_checks import EpochChecks, LocalEpochs
 from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler
 from signalbox.common.clock import ManualClock
 from signalbox.common.ids import TopicPartition
+from signalbox.metadata.backup.stored_epochs import StoredEpochs
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from signalbox.server.local_epochs import LocalEpochs
 from tests.broker.handler_requests import ALLOW_ALL, ImmediateScheduler, acl, from_broker, request_of, response_to
 
 Load = Callable[[Iterable[str]], Awaitable[None]]
@@ -42,7 +42,7 @@ def epochs() -> LocalEpochs:
     return mine
 
 
-class Stored:
+class Stored(StoredEpochs):
     """A store that contains `controller_epoch`."""
 
     def __init__(self, controller_epoch: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from signalbox.broker.handlers.security.delegation_tokens import ChangeTokenHandler, DescribeDelegationTokenHandler
 from signalbox.common.endpoint import SecurityProtocol
+from signalbox.metadata.token_repository import TokenRepository
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
@@ -43,6 +44,11 @@ CREATE = ApiKey.CREATE_DELEGATION_TOKEN
 def running_broker() -> Iterator[RunningBroker]:
     with Cluster(brokers=1, overrides={"delegation.token.secret.key": "the secret"}) as cluster:
         yield RunningBroker(cluster)
+
+
+def repository_of(running_broker: RunningBroker) -> TokenRepository | None:
+    tokens = running_broker.components.context.tokens
+    return None if tokens is None else tokens.repository
 
 
 def by(
@@ -91,7 +97,7 @@ def describe(
 ) -> Any:
     made = DescribeDelegationTokenRequest
     named = [made.DescribeDelegationTokenOwner(principal_type="User", principal_name=name) for name in owners]
-    handler = DescribeDelegationTokenHandler(running_broker.components.context.tokens, authorizer, SECRET)
+    handler = DescribeDelegationTokenHandler(repository_of(running_broker), authorizer, SECRET)
     return running_broker.answer(handler, request_of(made(owners=named or None), version, who))
 
 
@@ -204,7 +210,7 @@ def test_which_tokens_a_principal_sees(running_broker: RunningBroker) -> None:
 
 def test_an_empty_list_of_owners_returns_no_tokens(running_broker: RunningBroker) -> None:
     create(running_broker, by("ivy"))
-    handler = DescribeDelegationTokenHandler(running_broker.components.context.tokens, ALLOW_ALL, SECRET)
+    handler = DescribeDelegationTokenHandler(repository_of(running_broker), ALLOW_ALL, SECRET)
     none = running_broker.answer(handler, request_of(DescribeDelegationTokenRequest(owners=[]), 3, by("ivy")))
     assert (none.error_code, none.tokens) == (0, [])
 

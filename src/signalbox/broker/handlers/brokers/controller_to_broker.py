@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container
-from typing import Any, Protocol
+from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult, ResponseMessage
 from signalbox.broker.authorization.cluster_action import require_cluster_action
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.control_request_queue import ControlRequestQueue
-from signalbox.broker.epoch_checks import EpochChecks, UnverifiedEpochs
+from signalbox.broker.epoch_checks import EpochChecks, LocalEpochs, UnverifiedEpochs
 from signalbox.broker.error_responses import failure
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
@@ -30,17 +30,6 @@ from signalbox.security.authorizer import Authorizer
 log = logging.getLogger(__name__)
 
 
-class BrokerEpochs(Protocol):
-    """This broker's epoch, and the highest controller epoch that it has accepted."""
-
-    @property
-    def broker_epoch(self) -> int: ...
-
-    def accept_controller_epoch(self, controller_epoch: int) -> bool:
-        """False when a higher controller epoch was accepted before; otherwise the epoch is remembered."""
-        ...
-
-
 class ControlRequestHandler:
     """The handler of one of the three APIs; `apply` executes the request, given its body and version, and returns the
     response."""
@@ -48,7 +37,7 @@ class ControlRequestHandler:
     def __init__(
         self,
         authorizer: Authorizer,
-        epochs: BrokerEpochs,
+        epochs: LocalEpochs,
         checks: EpochChecks,
         configs: NewTopicConfigs,
         queue: ControlRequestQueue,

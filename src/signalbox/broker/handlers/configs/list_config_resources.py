@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import require_on_cluster
-from signalbox.broker.ports import StoredConfigs
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import client_metrics_of
 from signalbox.protocol.config_resource import ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
@@ -32,7 +32,7 @@ _Resource = ListConfigResourcesResponse.ConfigResource
 
 
 class ListConfigResourcesHandler:
-    def __init__(self, stored: StoredConfigs, cache: MetadataCache, authorizer: Authorizer) -> None:
+    def __init__(self, stored: ConfigRepository, cache: MetadataCache, authorizer: Authorizer) -> None:
         self._stored = stored
         self._cache = cache
         self._authorizer = authorizer

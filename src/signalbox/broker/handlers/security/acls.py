@@ -12,7 +12,8 @@ import asyncio
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import require_on_cluster
 from signalbox.broker.authorization.cluster_rights import require_cluster_right
-from signalbox.broker.ports import AclReading, ActiveController
+from signalbox.broker.ports import ActiveController
+from signalbox.metadata.acl_repository import AclRepository
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.describe_acls import DescribeAclsResponse
@@ -28,7 +29,7 @@ _NO_ACLS = "ACLs have no effect here: authorizer.class.name names no authorizer 
 class DescribeAclsHandler:
     """`acls` is None when the authorizer does not use ACLs."""
 
-    def __init__(self, acls: AclReading | None, authorizer: Authorizer) -> None:
+    def __init__(self, acls: AclRepository | None, authorizer: Authorizer) -> None:
         self._acls = acls
         self._authorizer = authorizer
 
@@ -41,7 +42,7 @@ class DescribeAclsHandler:
             raise KafkaError(Error.INVALID_REQUEST, acl_filter.problem)
         return self._describe(self._acls, acl_filter)
 
-    async def _describe(self, acls: AclReading, acl_filter: AclFilter) -> FinalResponse:
+    async def _describe(self, acls: AclRepository, acl_filter: AclFilter) -> FinalResponse:
         index = await acls.current()
         resources: list[_Resource] = []
         looked_at = 0

@@ -19,10 +19,11 @@ from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.forwarding.filtering_forwarder import Rejection
-from signalbox.broker.ports import ActiveController, TokenReading
+from signalbox.broker.ports import ActiveController
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.controller.entities.token_control import TokenRequest
 from signalbox.controller.error_responses import reject
+from signalbox.metadata.token_repository import TokenRepository
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.message import Message
@@ -88,7 +89,7 @@ class ChangeTokenHandler:
 class DescribeDelegationTokenHandler:
     """`tokens` is None when delegation tokens are disabled: without a secret."""
 
-    def __init__(self, tokens: TokenReading | None, authorizer: Authorizer, secret: TokenSecret | None) -> None:
+    def __init__(self, tokens: TokenRepository | None, authorizer: Authorizer, secret: TokenSecret | None) -> None:
         self._tokens = tokens
         self._authorizer = authorizer
         self._secret = secret
@@ -100,7 +101,7 @@ class DescribeDelegationTokenHandler:
             return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_AUTH_DISABLED)
         return self._describe(request, self._tokens, self._secret)
 
-    async def _describe(self, request: ApiRequest, tokens: TokenReading, secret: TokenSecret) -> FinalResponse:
+    async def _describe(self, request: ApiRequest, tokens: TokenRepository, secret: TokenSecret) -> FinalResponse:
         owners = request.body.owners
         if owners is not None and not owners:
             return DescribeDelegationTokenResponse()

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may, may_on_cluster, operations_bit_field
-from signalbox.broker.ports import TopicCreation
 from signalbox.broker.routing.exposed_controller import AdvertisedController
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS, AllTopicsResponseCache, ResponseKey
+from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.broker.topics.topic_view import TopicView
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.common.ids import ZERO_UUID
@@ -39,7 +39,7 @@ _ID_LOOKUPS_FROM = 12
 
 
 class MetadataHandler:
-    """Builds responses from the metadata cache; creates missing topics through the port `TopicCreation`."""
+    """Builds responses from the metadata cache; creates missing topics through the port `TopicCreator`."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class MetadataHandler:
         cluster_id: str,
         authorizer: Authorizer,
         controller: AdvertisedController,
-        creation: TopicCreation | None,
+        creation: TopicCreator | None,
         recent_disconnects: RecentDisconnects | None = None,
     ) -> None:
         self._cache = cache
@@ -132,7 +132,7 @@ class MetadataHandler:
             )
         return topic
 
-    async def _created(self, request: ApiRequest, topics: list[_Topic], creation: TopicCreation) -> FinalResponse:
+    async def _created(self, request: ApiRequest, topics: list[_Topic], creation: TopicCreator) -> FinalResponse:
         async def settle(topic: _Topic) -> _Topic:
             if topic.error_code != Error.UNKNOWN_TOPIC_OR_PARTITION:
                 return topic

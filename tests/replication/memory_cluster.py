@@ -25,8 +25,9 @@ from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOff
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.replication.config_rows import ReplicationConfig
+from signalbox.replication.follower.leader_channel import OnResponse, ReconnectingChannel, ReconnectingChannels
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import OnResponse, TopicSettings
+from signalbox.replication.ports import TopicSettings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.files.file_system import FileSystem, RealFileSystem
@@ -116,12 +117,11 @@ class MemoryConfigs:
         return self.topic
 
 
-class MemoryChannel:
-    """The `LeaderChannel` port: requests are queued in the cluster's mail until they are delivered."""
+class MemoryChannel(ReconnectingChannel):
+    """Requests are queued in the cluster's mail until they are delivered."""
 
     def __init__(self, cluster: MemoryCluster, sender: int, receiver: int) -> None:
-        self.cluster = cluster
-        self.sender, self.receiver = sender, receiver
+        self.cluster, self.sender, self.receiver = cluster, sender, receiver
         self.life = cluster.brokers[sender].life
         self.closed = False
 
@@ -241,7 +241,7 @@ class MemoryBroker:
         return b"".join(pieces)
 
 
-class _Channels:
+class _Channels(ReconnectingChannels):
     def __init__(self, cluster: MemoryCluster, sender: int) -> None:
         self.cluster, self.sender = cluster, sender
 

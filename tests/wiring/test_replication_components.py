@@ -11,16 +11,22 @@ import pytest
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.common.clock import SystemClock
+from signalbox.common.metrics import NullMetrics
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
+from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.replication.throttle import Throttles
 from signalbox.testing.cluster import Cluster
-from signalbox.wiring.replication_components import ChannelAlterPartition, _config_changed
+from signalbox.wiring.replication_components import ChannelAlterPartition, _config_changed, open_group_coordinator
 from tests.configuration.settings import config_of
+from tests.coordinator.bench import transcript
+from tests.coordinator.memory_log import MemoryLog
 
 
 class Replicas:
@@ -83,7 +89,7 @@ def test_running_replicas_follow_the_defaults_of_all_brokers(cluster: Cluster) -
             node.components.context.repository.subscribe(partial(on_configs, event))
         results = await admin.alter_configs({ConfigResource(ConfigResourceType.BROKER, ""): changes})
         assert [result.message for result in results.values()] == [None]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await asyncio.gather(*(event.wait() for event in observed))
         found = []
         for node in nodes:
@@ -143,3 +149,30 @@ def test_each_result_is_reported_once(ending: str) -> None:
         assert results == [expected]
 
     asyncio.run(scenario())
+
+
+@transcript
+async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
+    values, _ = COORDINATOR_CONFIG.read({"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"})
+    log = MemoryLog()
+    coordinator = open_group_coordinator(log, SystemClock(), values, NullMetrics())
+    partition = coordinator.partition_for("g")
+    log.lead(partition, 1)
+    coordinator.on_elected(partition, 1)
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    client = ClientContext("c", "/127.0.0.1", 3)
+    while True:
+        reply = coordinator.join_group(request, client)
+        response = await asyncio.wait_for(reply, 30) if hasattr(reply, "__await__") else reply
+        if response.error_code != Error.COORDINATOR_LOAD_IN_PROGRESS:
+            break
+        await asyncio.sleep(0)
+    assert (response.error_code, response.generation_id) == (Error.NONE, 1)
+    assert response.member_id.startswith("c-")
+    await coordinator.stop()

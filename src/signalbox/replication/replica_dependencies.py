@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from signalbox.common.clock import Clock
 from signalbox.metadata.cache import MetadataCache
+from signalbox.replication.follower.leader_channel import ReconnectingChannels
 from signalbox.replication.ports import (
     AlterPartitionSender,
-    LeaderChannels,
     LeadershipListener,
     TopicConfigs,
 )
@@ -32,7 +32,7 @@ class Dependencies:
     cluster: MetadataCache
     configs: TopicConfigs
     alter_partition: AlterPartitionSender
-    leaders: LeaderChannels
+    leaders: ReconnectingChannels
     listeners: list[LeadershipListener] = field(default_factory=list)
 
 

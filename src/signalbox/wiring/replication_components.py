@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
+from signalbox.common.clock import Clock
+from signalbox.common.config.config_table import Value
+from signalbox.common.metrics import Metrics
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
+from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
+from signalbox.coordinator.group.group_records import GroupRecordSerde
+from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
-from signalbox.coordinator.opening import open_group_coordinator
+from signalbox.coordinator.group_metrics import register_group_metrics
+from signalbox.coordinator.ports import CoordinatorLog, Timer
+from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.protocol.error_table import Error, KafkaError
@@ -146,3 +154,17 @@ class ChannelAlterPartition:
                 on_response(done.result())
 
         self._channel.submit(request, self._request_timeout_ms).add_done_callback(take)
+
+
+def open_group_coordinator(
+    log: CoordinatorLog, clock: Clock, values: Mapping[str, Value], metrics: Metrics
+) -> GroupCoordinator:
+    """`values` = the typed values of `COORDINATOR_CONFIG`. It coordinates nothing before its first election."""
+    settings = GroupSettings.read(values)
+
+    def make_shard(partition: int, timer: Timer) -> GroupShard:
+        return GroupShard(partition, timer, clock, settings, new_member_suffix)
+
+    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, clock, RuntimeSettings.read(values))
+    register_group_metrics(metrics, runtime.active_shards)
+    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]))

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.replication.config_rows import ReplicationConfig
 from signalbox.replication.follower.fetcher import Fetcher, FollowerIdentity
+from signalbox.replication.follower.leader_channel import ReconnectingChannels
 from signalbox.replication.partition import Partition
-from signalbox.replication.ports import LeaderChannels
 from signalbox.replication.waiting.deadlines import Deadlines
 
 
@@ -17,7 +17,11 @@ class Fetchers:
     """Fetchers by (leader broker, fetcher_id). `close_idle` closes fetchers that have no partitions."""
 
     def __init__(
-        self, channels: LeaderChannels, identity: FollowerIdentity, config: ReplicationConfig, deadlines: Deadlines
+        self,
+        channels: ReconnectingChannels,
+        identity: FollowerIdentity,
+        config: ReplicationConfig,
+        deadlines: Deadlines,
     ) -> None:
         self._channels = channels
         self._identity = identity

@@ -16,8 +16,7 @@ import pytest
 
 from signalbox.broker.api_request import CloseConnection, FinalResponse, RawResponse
 from signalbox.broker.epoch_checks import LocalEpochs
-from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
-from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.client.connection.connection_settings import ConnectionSettings

@@ -1,4 +1,4 @@
-"""Paces responses that become complete at the same time.
+"""Responses in slices: those that become complete at the same time, and a large one that a handler has awaited.
 
 When a group of two hundred members has rebalanced, two hundred responses are complete at once. Each is encoded and sent
 in a slice of a cooperative task (`common/cooperative_task.py`), so that other requests do not wait for all of them.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
@@ -62,3 +64,24 @@ class ResponsePacer:
                 yield_if_due()
         finally:
             self._under_way = False
+
+
+def in_slices(scheduler: TaskScheduler, work: Callable[[], Any]) -> asyncio.Future[Any]:
+    """Future of the result of `work`, which yields (`common/cooperative_task.py`), or of its exception."""
+    done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = work()
+        except Exception as error:
+            failure = error
+        if done.done():
+            return  # the broker stops
+        if failure is None:
+            done.set_result(result)
+        else:
+            done.set_exception(failure)
+
+    scheduler.run(run, again=True)
+    return done

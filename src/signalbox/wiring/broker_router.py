@@ -11,8 +11,7 @@ from signalbox.broker.fast_path.fast_fetch import FastFetch
 from signalbox.broker.fast_path.fast_path import FastPath
 from signalbox.broker.fast_path.fast_produce import FastProduce
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder
-from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
-from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.forwarding.local_admin_handler import LocalAdminRequests
 from signalbox.broker.forwarding.version_ceilings import parse_ceilings

@@ -64,7 +64,7 @@ from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
-from signalbox.broker.routing.exposed_controller import ExposedController, RealController
+from signalbox.broker.routing.exposed_nodes import ExposedController, RealController
 from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.metadata.backup.stored_epochs import StoredEpochs

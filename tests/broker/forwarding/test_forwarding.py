@@ -9,8 +9,7 @@ import pytest
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, RawResponse
 from signalbox.broker.epoch_checks import LocalEpochs
-from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
-from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
+from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
@@ -131,3 +130,16 @@ def test_a_rejected_broker_is_a_fault_of_the_cluster(caplog: pytest.LogCaptureFi
     _, metrics, _ = forwarded(EnvelopeResponse(error_code=Error.CLUSTER_AUTHORIZATION_FAILED))
     assert metrics.authorization_failures == 1
     assert "BROKER_AUTHORIZATION_FAILURE" in caplog.text
+
+
+def test_every_request_has_its_own_id_and_the_lowest_open_one() -> None:
+    life = LocalEpochs(3)
+    life.registered(10)
+    numbers = ForwardingIds(life)
+    first, second = numbers.begin(), numbers.begin()
+    assert (first, second) == (ForwardingId(3, 10, 1, 1), ForwardingId(3, 10, 2, 1))
+    numbers.end(second)
+    assert numbers.begin() == ForwardingId(3, 10, 3, 1), "the first is still open"
+    numbers.end(first)
+    life.registered(11)
+    assert numbers.begin() == ForwardingId(3, 11, 4, 3), "a new registration does not reset the numbers"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from signalbox.broker.fast_path.fast_path import read_header
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
 from signalbox.broker.fast_path.request_templates import KEY_AT, RequestTemplates
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.clock import Clock
 from signalbox.network.connection import Connection
 from signalbox.protocol.codec_errors import DecodeError

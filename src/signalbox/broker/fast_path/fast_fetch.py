@@ -14,7 +14,6 @@ from typing import Any
 
 from signalbox.broker.authorization.authorization import may
 from signalbox.broker.fast_path.fast_path import read_header
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
 from signalbox.broker.fast_path.request_templates import (
     KEY_AT,
     HasQuota,
@@ -22,6 +21,7 @@ from signalbox.broker.fast_path.request_templates import (
     is_flexible,
     no_client_has_quota,
 )
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID
 from signalbox.metadata.cache import MetadataCache

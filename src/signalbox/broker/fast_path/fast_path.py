@@ -14,8 +14,7 @@ from struct import Struct
 from typing import Protocol
 
 from signalbox.broker.audit.audit_rollups import AuditRollups
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
-from signalbox.broker.metrics.request_metrics import RequestMetrics
+from signalbox.broker.metrics.request_metrics import FastPathStats, RequestMetrics
 from signalbox.network.connection import Connection
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.codec_errors import DecodeError

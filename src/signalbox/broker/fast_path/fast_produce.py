@@ -15,7 +15,6 @@ from functools import partial
 from signalbox.broker.api_request import ApiRequest, CloseConnection, NoResponse, RawResponse, ResponseMessage
 from signalbox.broker.authorization.authorization import may
 from signalbox.broker.fast_path.fast_path import read_header
-from signalbox.broker.fast_path.fast_path_stats import FastPathStats
 from signalbox.broker.fast_path.produce_template import ProduceTemplate, build_template
 from signalbox.broker.fast_path.request_templates import (
     KEY_AT,
@@ -25,6 +24,7 @@ from signalbox.broker.fast_path.request_templates import (
     no_client_has_quota,
 )
 from signalbox.broker.handlers.records.produce import ZSTD_FROM, ProduceHandler
+from signalbox.broker.metrics.request_metrics import FastPathStats
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.ids import ZERO_UUID

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult, RawResponse
 from signalbox.broker.authorization.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
-from signalbox.broker.in_slices import in_slices
 from signalbox.broker.ports import Forwarder
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected, ResourceRequests
+from signalbox.broker.response_pacer import in_slices
 from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header, decode_response_header

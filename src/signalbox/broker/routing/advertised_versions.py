@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from enum import Enum
 
-from signalbox.broker.authorization.internal_listener import on_internal_listener
+from signalbox.broker.authorization.authorization import on_internal_listener
 from signalbox.broker.forwarding.version_ceilings import NO_CEILINGS, VersionCeilings
 from signalbox.broker.routes import ROUTES, Disposition
 from signalbox.client.inter_broker.controller_channel import ControllerChannel

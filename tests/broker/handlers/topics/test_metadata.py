@@ -11,7 +11,7 @@ import pytest
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.handlers.topics.metadata import MetadataHandler
-from signalbox.broker.routing.exposed_controller import ExposedController
+from signalbox.broker.routing.exposed_nodes import ExposedController
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS
 from signalbox.broker.topics.topic_creation import TopicCreator

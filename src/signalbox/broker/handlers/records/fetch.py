@@ -13,7 +13,7 @@ from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResul
 from signalbox.broker.authorization.authorization import may
 from signalbox.broker.authorization.cluster_action import acts_as_replica
 from signalbox.broker.quotas.throttling import Throttling
-from signalbox.broker.routing.node_endpoints import node_endpoints
+from signalbox.broker.routing.exposed_nodes import node_endpoints
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse

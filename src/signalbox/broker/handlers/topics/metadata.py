@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import may, may_on_cluster, operations_bit_field
-from signalbox.broker.routing.exposed_controller import AdvertisedController
+from signalbox.broker.routing.exposed_nodes import AdvertisedController
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.broker.topics.all_topics_response_cache import MIN_CACHED_TOPICS, AllTopicsResponseCache, ResponseKey
 from signalbox.broker.topics.topic_creation import TopicCreator

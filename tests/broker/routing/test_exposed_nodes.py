@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from signalbox.broker.routing.exposed_controller import ExposedController, RealController
+from signalbox.broker.routing.exposed_nodes import ExposedController, RealController, node_endpoints
 from signalbox.metadata.cache import MetadataCache
+from signalbox.protocol.messages.fetch import FetchResponse
 from tests.broker.handler_requests import cache_of
 
 
@@ -27,3 +28,14 @@ def test_below_the_gate_the_real_one_whether_it_has_the_listener_or_not() -> Non
     shown = RealController(cache_of())
     assert [shown.id_for(listener) for listener in ("CLIENT", "REPLICATION", "NOWHERE")] == [1, 1, 1]
     assert RealController(MetadataCache()).id_for("CLIENT") == -1
+
+
+@pytest.mark.spec("L10")
+def test_once_each_in_order_and_only_those_of_the_listener() -> None:
+    found = node_endpoints(cache_of(), "CLIENT", [2, 3, 1, 2, -1], FetchResponse.NodeEndpoint)
+    assert [(e.node_id, e.host, e.port, e.rack) for e in found] == [
+        (1, "client1", 9001, "rack1"),
+        (2, "client2", 9002, "rack2"),
+    ]
+    [third] = node_endpoints(cache_of(), "REPLICATION", [3], FetchResponse.NodeEndpoint)
+    assert (third.host, third.port) == ("replication3", 9103)

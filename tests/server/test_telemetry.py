@@ -1,19 +1,22 @@
-"""The metrics and the audit trail of a node."""
+"""The metrics and the audit trail of a node, which also watch its connections."""
 
 from __future__ import annotations
 
 import socket
 import threading
+from pathlib import Path
 
+from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.common.audit_event import AuditEvent, AuditKind
 from signalbox.common.clock import ManualClock
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.headers import encode_request_header
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.server.telemetry import Telemetry
+from signalbox.server.telemetry import Telemetry, measure_disks
 from signalbox.testing.cluster import Cluster
 from tests.broker.handler_requests import RecordingAuditSink, context
 from tests.configuration.settings import config_of
+from tests.metric_values import metric_values
 
 
 def test_a_disabled_audit_trail_records_nothing() -> None:
@@ -59,3 +62,16 @@ def test_a_connection_without_requests_writes_no_roll_up() -> None:
     telemetry.opened(Gone())  # type: ignore[arg-type]
     telemetry.closed(Gone(), "gone")  # type: ignore[arg-type]
     assert telemetry.audit.last_seq == -1
+
+
+def test_the_kernels_counts_are_shown(tmp_path: Path) -> None:
+    registry, io = MetricRegistry(), tmp_path / "io"
+    io.write_text("rchar: 9\nwchar: 8\nread_bytes: 4096\nwrite_bytes: 512\ncancelled_write_bytes: 0\n")
+    measure_disks(registry, io)
+    assert metric_values(registry) == {("linux-disk-read-bytes",): 4096, ("linux-disk-write-bytes",): 512}
+
+
+def test_where_the_kernel_does_not_tell_there_are_none(tmp_path: Path) -> None:
+    registry = MetricRegistry()
+    measure_disks(registry, tmp_path / "missing")
+    assert metric_values(registry) == {}

@@ -7,8 +7,7 @@ controller first moves leadership away; then connections, fetchers, logs and the
 
 from __future__ import annotations
 
-from signalbox.configuration.check.taken_addresses import reject_taken_addresses
-from signalbox.configuration.check.taken_ids import reject_taken_id
+from signalbox.configuration.check.taken_by_other_nodes import reject_taken_addresses, reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.metadata.layout import controller_id_path
 from signalbox.server.controlled_shutdown import move_leadership

@@ -19,7 +19,7 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import CONTROLLER_ROUTES, build_route_table
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
-from signalbox.configuration.check.taken_ids import reject_taken_id
+from signalbox.configuration.check.taken_by_other_nodes import reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.quotas import follow_quotas
 from signalbox.controller.runtime import Controller

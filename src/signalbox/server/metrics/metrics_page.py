@@ -18,8 +18,8 @@ from signalbox.broker.metrics.metric_registry import MetricRegistry
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError, reason
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
+from signalbox.network.acceptors.acceptor import StreamAcceptor
 from signalbox.network.acceptors.descriptors import Descriptors
-from signalbox.network.acceptors.stream_acceptor import StreamAcceptor
 from signalbox.server.metrics.metrics_text import render
 from signalbox.transport.task_scheduler import TaskScheduler
 

@@ -1,11 +1,16 @@
-"""A broker does not start if another broker has registered one of its advertised addresses.
+"""What another node of the cluster has already: a node does not start with its addresses, nor with its id.
 
-Clients would reach one of the two at random. As in Kafka the configured addresses are compared. Port 0 is not compared:
-the real port is known only later, and it may be a former port of a broker that is still registered.
+Addresses: clients would reach one of two brokers at random. As in Kafka the configured addresses are compared. Port 0
+is not compared: the real port is known only later, and it may be a former port of a broker that is still registered.
+
+Ids: a dedicated controller does not use a broker's id, nor a broker a controller's (F15). Two brokers, or two
+controllers, cannot share an id because their registrations have the same path; a broker and a controller have different
+paths. The entry of a node that has just ended disappears with its session, so a start waits for that.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from signalbox.common.config.config_table import ConfigFault
@@ -20,6 +25,8 @@ from signalbox.network.listeners.listener_entry import ADVERTISED_LISTENERS, LIS
 from signalbox.network.listeners.listener_table import ListenerTable
 
 log = logging.getLogger(__name__)
+
+_LOOK_AGAIN_S = 0.2
 
 
 async def reject_taken_addresses(store: MetadataStore, config: NodeConfig, table: ListenerTable | None = None) -> None:
@@ -58,3 +65,15 @@ async def _addresses_of_others(store: MetadataStore, node_id: int) -> dict[tuple
         for endpoint in registration.endpoints:
             addresses[endpoint.host.lower(), endpoint.port] = int(name)
     return addresses
+
+
+async def reject_taken_id(store: MetadataStore, config: NodeConfig, path: str, owner_text: str) -> None:
+    """StartError when `path`, which belongs to `owner_text`, still exists after two session timeouts."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + 2 * config["broker.session.timeout.ms"] / 1000
+    while await store.read(path) is not None:
+        if loop.time() >= deadline:
+            key = "node.id" if config["node.id"] >= 0 else "broker.id"
+            remedy = "Give every node of the cluster an id of its own, controllers too"
+            raise StartError([ConfigFault(key, str(config.node_id), f"{owner_text} is registered with it", remedy)])
+        await asyncio.sleep(_LOOK_AGAIN_S)

@@ -1,4 +1,4 @@
-"""A broker must not advertise an address that another broker has registered."""
+"""A node starts with no address and no id that another node has registered."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 
 from signalbox.common.config.start_error import StartError
 from signalbox.common.endpoint import Endpoint, SecurityProtocol
-from signalbox.configuration.check.taken_addresses import reject_taken_addresses
+from signalbox.configuration.check.taken_by_other_nodes import reject_taken_addresses, reject_taken_id
 from signalbox.metadata.entries.registration import BrokerRegistration
-from signalbox.metadata.layout import BROKER_IDS, create_roots
+from signalbox.metadata.layout import BROKER_IDS, broker_id_path, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create
-from tests.configuration.settings import config_of
+from tests.configuration.settings import config_of, controller_config_of
 
 NAMES = ("CLIENT", "REPLICATION", "CONTROL")
 
@@ -63,3 +63,37 @@ def test_addresses(entries: dict[str, bytes], addresses: str, entry: str | None)
     found = asyncio.run(rejected(entries, addresses))
     assert [fault[:2] for fault in found] == ([] if entry is None else [("advertised.listeners", entry)])
     assert all("broker 2 is registered with kafka:909" in problem for _, _, problem in found)
+
+
+CONFIG = controller_config_of(broker__session__timeout__ms="100")
+pytestmark = pytest.mark.spec("F15")
+
+
+async def stores() -> tuple[MemoryMetadataStore, MemoryMetadataStore]:
+    shared = SharedEntries()
+    mine, theirs = MemoryMetadataStore(shared), MemoryMetadataStore(shared)
+    for store in (mine, theirs):
+        await store.open_session()
+    await create_roots(mine)
+    await theirs.commit([Create(broker_id_path(101), of_session=True)])
+    return mine, theirs
+
+
+def test_the_id_of_a_live_broker() -> None:
+    async def scenario() -> None:
+        mine, _ = await stores()
+        with pytest.raises(StartError, match=r"node\.id \(101\): a broker is registered with it"):
+            await reject_taken_id(mine, CONFIG, broker_id_path(101), "a broker")
+        await reject_taken_id(mine, CONFIG, broker_id_path(102), "a broker")
+
+    asyncio.run(scenario())
+
+
+def test_the_id_of_a_broker_that_ends_meanwhile() -> None:
+    async def scenario() -> None:
+        mine, theirs = await stores()
+        waiting = asyncio.ensure_future(reject_taken_id(mine, CONFIG, broker_id_path(101), "a broker"))
+        await theirs.close()
+        await waiting
+
+    asyncio.run(scenario())

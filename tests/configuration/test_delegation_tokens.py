@@ -10,8 +10,7 @@ from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete
 from signalbox.security.delegation_token import DelegationToken, TokenSecret
 from signalbox.security.principal import KafkaPrincipal
-from signalbox.security.sasl.salts import Salts
-from signalbox.security.sasl.scram_messages import encode_base64, make_credential
+from signalbox.security.sasl.scram_messages import Salts, encode_base64, make_credential
 from tests.configuration.settings import config_of
 from tests.metadata.participants import run_with_stores
 

@@ -9,8 +9,7 @@ from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import encode_configs
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Create, Delete
-from signalbox.security.sasl.salts import Salts
-from signalbox.security.sasl.scram_messages import make_credential
+from signalbox.security.sasl.scram_messages import Salts, make_credential
 from signalbox.security.sasl.stored_credential import encode_credential
 from signalbox.server.stored_users import StoredUsers
 from tests.metadata.participants import run_with_stores

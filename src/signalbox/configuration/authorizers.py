@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from signalbox.broker.authorization.broker_principals import BrokerPrincipalRule
 from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import ConfigFault, Value
-from signalbox.common.config.import_path import load_class
 from signalbox.common.endpoint import SecurityProtocol
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.metadata.acl_repository import AclRepository
 from signalbox.metadata.store.port import MetadataStore
-from signalbox.security.acl_authorizer import AclAuthorizer
+from signalbox.security.acl_authorizer import AclAuthorizer, parse_networks
 from signalbox.security.authorizer import AllowAllAuthorizer, Authorizer, parse_super_users
-from signalbox.security.forwarded_acl_changes import parse_networks
+from signalbox.security.class_loading import load_class
 
 Values = Mapping[str, Value]
 _KEY = "authorizer.class.name"

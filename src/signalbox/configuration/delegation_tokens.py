@@ -9,9 +9,9 @@ from signalbox.common.config.config_table import Value
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.metadata.token_repository import TokenRepository, Tokens
 from signalbox.security.delegation_token import TokenSecret
-from signalbox.security.sasl.salts import Salts
+from signalbox.security.sasl.derived_credentials import TokenCredentials
 from signalbox.security.sasl.scram import TokenLogin
-from signalbox.security.sasl.token_credentials import TokenCredentials
+from signalbox.security.sasl.scram_messages import Salts
 
 TOKEN_SECRET = "delegation.token.secret.key"
 _OLD_NAME = "delegation.token.master.key"

@@ -12,13 +12,14 @@ import secrets
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import user_entity
-from signalbox.security.sasl.salts import Salts, random_salt
 from signalbox.security.sasl.scram import TokenLogin
 from signalbox.security.sasl.scram_messages import (
     MIN_ITERATIONS,
     SCRAM_MECHANISMS,
+    Salts,
     ScramCredential,
     credential_from_salted,
+    random_salt,
 )
 from signalbox.security.sasl.stored_credential import BadCredential, decode_credential, encode_credential
 

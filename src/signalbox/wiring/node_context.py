@@ -21,7 +21,7 @@ from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.salt_secret import SaltSecretRepository
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.security.delegation_token import TokenSecret
-from signalbox.security.sasl.salts import Salts
+from signalbox.security.sasl.scram_messages import Salts
 from signalbox.server.store.finalized_features import follow_features
 from signalbox.server.stored_users import StoredUsers
 from signalbox.server.telemetry import Telemetry

@@ -1,7 +1,8 @@
-"""User-defined callback classes: `sasl.server.callback.handler.class` and `sasl.login.callback.handler.class` as Python
-import path (`common/config/import_path.py`; Kafka's keys name a Java class).
+"""Classes that a configuration names by import path, `package.module:Class` or with a dot instead of the colon, where
+Kafka's keys name a Java class: policies, principal builders, authorizers, and SASL callbacks.
 
-The class is called with one argument, a `CallbackSettings`, at start. Which methods it needs depends on the mechanism:
+A callback (`sasl.server.callback.handler.class`, `sasl.login.callback.handler.class`) is called with one argument, a
+`CallbackSettings`, at start. Which methods it needs depends on the mechanism:
 
 | key | mechanism | port |
 |---|---|---|
@@ -17,9 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
-
-from signalbox.common.config.import_path import NoImportPath, load_class
 
 
 class CallbackClassError(ValueError):
@@ -49,3 +49,15 @@ def load_callback(path: str, settings: CallbackSettings, methods: tuple[str, ...
     if missing:
         raise CallbackClassError(f"lacks {', '.join(missing)}")
     return callback
+
+
+class NoImportPath(ValueError):
+    """The text cannot name a class; the message says what was expected."""
+
+
+def load_class(path: str) -> Any:
+    """The class (or other attribute) at the path. NoImportPath, any error of the module's import, AttributeError."""
+    module, separator, name = path.partition(":") if ":" in path else path.rpartition(".")
+    if not (module and separator and name.isidentifier()):
+        raise NoImportPath("is no import path: expected package.module:Class")
+    return getattr(import_module(module), name)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
-from signalbox.security.callback_class import CallbackClassError, CallbackSettings, load_callback
+from signalbox.security.class_loading import CallbackClassError, CallbackSettings, load_callback, load_class
 
 SETTINGS = CallbackSettings("CLIENT", "PLAIN", {"password": "jaas-secret"}, {"token": "config-secret"})
 HERE = __name__
@@ -48,3 +50,26 @@ def test_classes_that_cannot_be_used(path: str, words: str) -> None:
 
 def test_settings_do_not_show_secrets() -> None:
     assert "secret" not in repr(SETTINGS)
+
+
+@pytest.mark.parametrize("path", ["collections.OrderedDict", "collections:OrderedDict"])
+def test_a_class_is_found(path: str) -> None:
+    assert load_class(path) is OrderedDict
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("", ValueError),
+        ("OrderedDict", ValueError),
+        (".OrderedDict", ValueError),
+        ("collections:", ValueError),
+        ("collections:not a name", ValueError),
+        ("no.such.Thing", ImportError),
+        ("no.such:Thing", ImportError),
+        ("collections.No", AttributeError),
+    ],
+)
+def test_errors_of_a_missing_class(path: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        load_class(path)

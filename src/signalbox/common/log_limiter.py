@@ -1,12 +1,16 @@
-"""Limits log lines that a peer can cause: at most one per kind and source address in an interval.
+"""Limits log lines: those that a peer can cause, and those of an operation that fails again and again.
 
 A peer that sends a million malformed requests must neither fill the log nor hide the lines of other peers. So every
-source has a line of its own, and the first line after an interval says how many were suppressed. At most MAX_SOURCES
-windows are kept at once; the sources beyond that share one line of each kind.
+source has a line of its own, at most one per kind in an interval, and the first line after an interval says how many
+were suppressed. At most MAX_SOURCES windows are kept at once; the sources beyond that share one line of each kind.
+
+Of an operation that is retried the transitions are logged: when it begins to fail, when the reason changes, when it
+recovers. There is no line for each try.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -53,3 +57,30 @@ class LogLimiter:
         self._windows = {
             key: window for key, window in self._windows.items() if now < window.until or key[1] == _OTHERS
         }
+
+
+class TransitionLog:
+    """For one operation that is retried. `recovery` is the line for its recovery; empty: no line."""
+
+    def __init__(self, log: logging.Logger, recovery: str = "", level: int = logging.WARNING) -> None:
+        self._log = log
+        self._recovery = recovery
+        self._level = level
+        self._last_failure: str | None = None
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the operation is failing."""
+        return self._last_failure is not None
+
+    def failed(self, line: str) -> None:
+        """One more try has failed, for the reason in `line`."""
+        if line != self._last_failure:
+            self._last_failure = line
+            self._log.log(self._level, "%s", line)
+
+    def recovered(self) -> None:
+        """A try succeeded."""
+        if self._last_failure is not None and self._recovery:
+            self._log.info("%s", self._recovery)
+        self._last_failure = None

@@ -22,10 +22,9 @@ from typing import Any, TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
 from signalbox.common.cooperative_task import CooperativeTask
-from signalbox.common.forwarding_id import ForwardingId
-from signalbox.common.ids import TopicPartition
+from signalbox.common.ids import ForwardingId, TopicPartition
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.common.metrics import NOT_RECORDED, Histogram
-from signalbox.common.transition_log import TransitionLog
 from signalbox.controller.brokers.broker_restarts import waited_long_enough
 from signalbox.controller.brokers.change_log import log_changes
 from signalbox.controller.brokers.failure_detector import FailureDetector

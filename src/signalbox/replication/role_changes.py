@@ -8,8 +8,7 @@ from __future__ import annotations
 import logging
 
 from signalbox.common.cooperative_task import no_yield
-from signalbox.common.ids import ZERO_UUID, TopicPartition
-from signalbox.common.partition_list import partition_list
+from signalbox.common.ids import ZERO_UUID, TopicPartition, partition_list
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.follower.corrupt_logs import CorruptLogs
 from signalbox.replication.follower.fetchers import Fetchers

@@ -16,9 +16,8 @@ from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError, reason
 from signalbox.common.cooperative_task import no_yield, yield_if_due
-from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid
+from signalbox.common.ids import ZERO_UUID, TopicPartition, new_uuid, partition_list
 from signalbox.common.metrics import Metrics, NullMetrics
-from signalbox.common.partition_list import partition_list
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.directories.clean_shutdown import UNKNOWN_BROKER_EPOCH, read_and_remove_marker, write_marker
 from signalbox.storage.directories.log_directory import LogDirectory

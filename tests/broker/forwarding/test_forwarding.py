@@ -14,7 +14,7 @@ from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import ManualClock
-from signalbox.common.forwarding_id import ForwardingId, decode_forwarding_id
+from signalbox.common.ids import ForwardingId, decode_forwarding_id
 from signalbox.common.metrics import NullMetrics
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error, KafkaError

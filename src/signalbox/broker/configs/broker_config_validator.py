@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
-from signalbox.common.config.config_table import ConfigTable, Dynamic
-from signalbox.common.config.listener_key import LISTENER_PREFIX
+from signalbox.common.config.config_table import LISTENER_PREFIX, ConfigTable, Dynamic
 from signalbox.controller.entities.config_control import increments, replacement
 from signalbox.controller.entities.config_resource import Resource
 from signalbox.metadata.config_repository import ConfigRepository

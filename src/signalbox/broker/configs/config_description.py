@@ -22,8 +22,15 @@ from itertools import dropwhile
 
 from signalbox.broker.configs.kafka_dynamic_configs import KAFKA_DYNAMIC_CONFIGS
 from signalbox.common.config.client_metrics_config import CLIENT_METRICS_CONFIG
-from signalbox.common.config.config_table import ConfigRow, ConfigTable, ConfigType, Dynamic, format_value
-from signalbox.common.config.listener_key import ListenerKey, read_listener_key
+from signalbox.common.config.config_table import (
+    ConfigRow,
+    ConfigTable,
+    ConfigType,
+    Dynamic,
+    ListenerKey,
+    format_value,
+    read_listener_key,
+)
 from signalbox.common.config.topic_config import TOPIC_CONFIG
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.effective_config import ConfigSource

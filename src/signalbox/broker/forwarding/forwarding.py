@@ -24,7 +24,7 @@ from signalbox.broker.epoch_checks import LocalEpochs
 from signalbox.broker.error_responses import error_response
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
-from signalbox.common.forwarding_id import ForwardingId
+from signalbox.common.ids import ForwardingId
 from signalbox.protocol.api_table import API_TABLE
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError

@@ -9,8 +9,7 @@ import logging
 from collections.abc import Collection, Iterable
 
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.common.ids import TopicPartition
-from signalbox.common.partition_list import partition_list
+from signalbox.common.ids import TopicPartition, partition_list
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.decision import Decision
 from signalbox.controller.records import BrokerJoined, BrokerLeft, PartitionStateChanged

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
-from signalbox.common.ids import TopicPartition
-from signalbox.common.partition_list import partition_list
+from signalbox.common.ids import TopicPartition, partition_list
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.transition_log import TransitionLog
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.metadata.entries.json_text import BadEntry
 from signalbox.metadata.entries.partition_state import LeaderRecoveryState, PartitionState, decode_partition_state
 from signalbox.metadata.layout import partition_state_path

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from signalbox.common.clock import Clock, SystemClock
-from signalbox.common.transition_log import TransitionLog
+from signalbox.common.log_limiter import TransitionLog
 from signalbox.metadata.store.port import (
     Entry,
     Fence,

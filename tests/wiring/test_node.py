@@ -65,6 +65,29 @@ def test_start_and_stop_release_all_resources(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_component_that_cannot_stop_keeps_no_other_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing() -> None:
+        raise OSError("cannot stop")
+
+    async def scenario() -> None:
+        node = node_in(tmp_path)
+        await node.start()
+        monkeypatch.setattr(node.components.store_guard, "_look", failing)
+        with pytest.raises(OSError, match="cannot stop"):
+            await node.stop(controlled=True)
+        assert await tasks_left() == set()
+        again = node_in(tmp_path)
+        await again.start()  # the log directories are unlocked, the id is free
+        assert [each.previous_broker_epoch for each in again.components.data.logs.directories] == [
+            node.components.epochs.broker_epoch
+        ], "a clean shutdown was recorded"
+        await again.stop(controlled=False)
+
+    asyncio.run(scenario())
+
+
 def test_components_exist_only_after_the_start(tmp_path: Path) -> None:
     async def scenario() -> None:
         node = node_in(tmp_path)

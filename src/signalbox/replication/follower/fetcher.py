@@ -266,12 +266,14 @@ class Fetcher:
         if leader_offsets is None:
             self._delay(followed)
         elif self._isolate_errors(followed, lambda: followed.reset_to_leader_offsets(*leader_offsets)):
-            _log.warning("Log truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does "
-"not have that offset)", followed.partition.topic_partition, followed.fetch_offset, before[0],
-                         self.leader_id)  # fmt: skip
             if (followed.fetch_offset, followed.last_fetched_epoch) == before:
                 self._delay(followed)  # the leader would return the same again: back off
                 return
+            _log.warning(
+                "Log truncated or restarted (partition=%s, fetch offset=%d, before=%d, reason=broker %d does "
+                "not have that offset)", followed.partition.topic_partition, followed.fetch_offset, before[0],
+                self.leader_id,
+            )  # fmt: skip
             self._session.add(followed)
             self.pump()
 

@@ -11,9 +11,10 @@ from signalbox.storage.directories.log_directory import LogDirectory
 from signalbox.storage.files.background import InlineBackground
 from signalbox.storage.files.file_system import Buffer, FileSystem, RealFileSystem
 from signalbox.storage.files.open_files import OpenFiles
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun, create_body, load_body
+from signalbox.storage.log_loader import create_body, load_body
 from signalbox.storage.segments.segment import Disk
 
 NOW_MS = ManualClock().now_ms()

@@ -190,7 +190,8 @@ class Log(LogChecks):
         corruption, start = self.corruption, self._body.log_start_offset
         assert corruption is not None
         with self._directory.guard(f"truncating {self._body.folder}"):
-            end = self._body.truncate_to(max(offset, corruption.segment_base_offset), corruption.position)
+            place = corruption.segment_base_offset, corruption.position
+            end = self._body.truncate_to(max(offset, corruption.segment_base_offset), place)
             if end <= start:
                 end = start
                 self._body.restart_at(end)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from signalbox.protocol.error_table import KafkaError
+from signalbox.storage.last_run import LastRun
 from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
-from signalbox.storage.log_loader import LastRun
 from tests.storage.workbench import append, batch, new_log, offsets, reopened
 
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)

@@ -31,12 +31,10 @@ from signalbox.protocol.messages.elect_leaders import ElectLeadersRequest
 from signalbox.protocol.messages.find_coordinator import FindCoordinatorRequest
 from signalbox.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from signalbox.protocol.messages.metadata import MetadataRequest
-from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.testing.cluster import Cluster
 from signalbox.wiring.rolling_upgrade import (
     NotIntersected,
     build_rolling_upgrade,
-    build_stored_isr,
     inter_broker_protocol,
 )
 from tests.configuration.settings import config_of
@@ -220,15 +218,3 @@ def test_from_the_gate_on_only_the_controller_decides() -> None:
     above, under = build("3.4"), build("3.3")
     assert (above.forwards, above.changes, above.creation) == (True, controller, controller)
     assert (under.forwards, under.changes is controller, under.creation.is_active) == (False, False, True)
-
-
-@pytest.mark.spec("M2")
-def test_leaders_store_their_isr_below_the_earlier_gate() -> None:
-    store = MemoryMetadataStore(SharedEntries())
-
-    def build(version: str) -> StoredIsr | None:
-        config = config_of(**{INTER_BROKER_PROTOCOL_KEY.replace(".", "__"): version})
-        return build_stored_isr(config, store, SystemClock())
-
-    assert isinstance(build("2.6"), StoredIsr)
-    assert build("2.7") is build("3.9") is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
@@ -19,7 +19,6 @@ from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
 from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
-from signalbox.controller.partitions.leader_writes import PartitionStateConflict, state_conflict_of
 from signalbox.controller.replay import replay
 from signalbox.metadata import layout
 from signalbox.metadata.metadata_change_log import MetadataChangeLog, is_shared
@@ -31,7 +30,6 @@ from signalbox.metadata.store.port import (
     Operation,
     StoreFull,
     StoreUnavailable,
-    VersionConflict,
     in_commits,
     reject_bad_operation,
 )
@@ -93,8 +91,8 @@ class EventBatch:
 
     async def run(self, queue: deque[ControllerEvent], store: MetadataStore, fence: Fence, in_slices: InSlices) -> None:
         """Decide the waiting events and store the records. Raises the store's errors (StoreFull: there is no room for
-        all of it), and ConcurrentMetadataUpdate or PartitionStateConflict if all of it has to be decided again; each
-        decision is run by `in_slices`."""
+        all of it), and ConcurrentMetadataUpdate if all of it has to be decided again; each decision is run by
+        `in_slices`."""
         operations: list[Operation] = []
         while queue and len(self.taken) < MAX_DECISIONS_PER_COMMIT:
             event = queue.popleft()
@@ -121,8 +119,8 @@ class EventBatch:
             shared = MetadataChangeLog(self.context.shared_version)
             for number, part in enumerate([*in_commits(operations, store.max_commit_bytes)] or [[]]):
                 try:
-                    shared = await _commit(store, part, fence, shared)
-                except (ConcurrentMetadataUpdate, PartitionStateConflict) as conflict:
+                    shared = await commit_shared(store, part, fence, shared)
+                except ConcurrentMetadataUpdate as conflict:
                     if number:
                         raise FencedOut(
                             conflict.path, "another broker stored a change between two commits of one batch"
@@ -148,14 +146,3 @@ class EventBatch:
         self.control_batch.add(after, decision.effects)
         self.decided.append((event, decision))
         return stored
-
-
-async def _commit(
-    store: MetadataStore, operations: Sequence[Operation], fence: Fence, shared: MetadataChangeLog
-) -> MetadataChangeLog:
-    try:
-        return await commit_shared(store, operations, fence, shared)
-    except VersionConflict as conflict:
-        if (state_conflict := state_conflict_of(conflict, operations)) is not None:
-            raise state_conflict from conflict
-        raise

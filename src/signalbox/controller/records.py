@@ -210,14 +210,6 @@ class ReplicasDeleted:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionStateObserved:
-    """A partition's state as its leader stored it itself."""
-
-    partition: TopicPartition
-    state: PartitionState
-
-
-@dataclass(frozen=True, slots=True)
 class ExternalUpdate:
     """Direct metadata writes of other brokers, up to `version` of the metadata change log: configs by entity path,
     ACLs, tokens by id, topics without leaders. None stands for a deleted entry."""
@@ -254,6 +246,5 @@ Record = (
     | BrokerShutsDown
     | ReplicasOffline
     | ReplicasDeleted
-    | PartitionStateObserved
     | ExternalUpdate
 )

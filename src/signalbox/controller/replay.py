@@ -346,12 +346,6 @@ def _forwarded_responses_removed(draft: _Draft, record: rec.ForwardedResponsesRe
         del responses[key]
 
 
-def _state_observed(draft: _Draft, record: rec.PartitionStateObserved) -> None:
-    """Changes only the context: the store has it already."""
-    name, partition = record.partition
-    draft.states(name)[partition] = record.state
-
-
 def _external_update(draft: _Draft, record: rec.ExternalUpdate) -> None:
     """Changes only the context: the store has it already."""
     changes: Mapping[Any, Any]
@@ -394,6 +388,5 @@ _REPLAY: dict[type, Callable[[_Draft, Any], None]] = {
     rec.BrokerShutsDown: _broker_shuts_down,
     rec.ReplicasOffline: _replicas_offline,
     rec.ReplicasDeleted: _replicas_deleted,
-    rec.PartitionStateObserved: _state_observed,
     rec.ExternalUpdate: _external_update,
 }

@@ -85,7 +85,6 @@ from signalbox.wiring.rolling_upgrade import (
     NotIntersected,
     RollingUpgrade,
     build_rolling_upgrade,
-    build_stored_isr,
     inter_broker_protocol,
 )
 
@@ -142,8 +141,6 @@ class NodeComponents:
         await self.peers.close()
         await self.server.stop()
         self.data.replicas.close()
-        if self.data.stored_isr is not None:
-            await self.data.stored_isr.stop()
         self.data.logs.close(self.epochs.broker_epoch)
         self.data.spare_descriptors.close()
         await self.context.repository.stop()
@@ -220,8 +217,7 @@ async def build_node(
         metrics=telemetry.metrics,
         clock=clock,
     )
-    stored_isr = build_stored_isr(config, store, clock)
-    data = build_replication(context, LogDirFailures(store, config.node_id, fail), stored_isr)
+    data = build_replication(context, LogDirFailures(store, config.node_id, fail))
     rolling_upgrade = build_rolling_upgrade(
         config, store, controller, cache, audited(security.policies, telemetry.audit), clock
     )

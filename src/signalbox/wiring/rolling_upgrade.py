@@ -1,5 +1,5 @@
 """Both sides of the gate of the roll-out (SPEC F17): the components of a broker that forwards, and of one that does
-not. Also those of an earlier gate, below which leaders write their ISR to the store themselves (KIP-497)."""
+not."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from signalbox.controller.direct_writes.direct_metadata_writer import DIRECT_CHA
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.port import MetadataStore
 from signalbox.protocol.api_table import ApiKey
-from signalbox.replication.isr.isr_announcements import IsrAnnouncements
-from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.wiring.controller_components import controller_inputs
 
 _RETRY_S = 0.1  # for a change that the store did not accept
@@ -66,11 +64,3 @@ def build_rolling_upgrade(
     return RollingUpgrade(
         False, DirectWriter(controller, own, for_clients), DirectTopicWriter(controller, own, {ApiKey.CREATE_TOPICS})
     )
-
-
-def build_stored_isr(config: NodeConfig, store: MetadataStore, clock: Clock) -> StoredIsr | None:
-    """Returns the writer with which leaders change their ISR below 2.7; None from there on: they send
-    AlterPartition."""
-    if inter_broker_protocol(config).alters_partitions:
-        return None
-    return StoredIsr(store, IsrAnnouncements(store, clock))

@@ -51,7 +51,7 @@ class StoreEvents:
         self._queue.add(self.event(lambda now, _: ask_for_replicas(now, broker_id)))
 
     async def look_at_shared(self) -> None:
-        """A broker below the gate made a direct metadata write (SPEC F17). StoreError, BadEntry."""
+        """A broker below the gate made a direct metadata write (`direct_writes/`). StoreError, BadEntry."""
         if update := await self.shared_metadata_update():
             self._queue.add(update)
 
@@ -66,8 +66,8 @@ class StoreEvents:
         self._end_epoch(f"changes in the metadata store could not be read: {error}")
 
     async def shared_metadata_update(self) -> ControllerEvent | None:
-        """The event that applies changes of other nodes to shared metadata; None if there are none. StoreError,
-        BadEntry."""
+        """The event that applies direct metadata writes of brokers (`direct_writes/`); None if there are none.
+        StoreError, BadEntry."""
         read = await read_shared(self._store, self._context)
         return None if read is None else self.event(lambda now, inputs: shared_changed(now, inputs, read))
 

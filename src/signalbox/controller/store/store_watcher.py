@@ -43,7 +43,7 @@ class StoreObserver(Protocol):
         ...
 
     async def look_at_shared(self) -> None:
-        """Other nodes changed metadata that more than one broker may write: read it. StoreError, BadEntry."""
+        """Brokers made direct metadata writes (`direct_writes/`): read them. StoreError, BadEntry."""
         ...
 
     def on_corruption_changed(self) -> None:

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import pytest
 
 from signalbox.controller.decision import Decision
+from signalbox.controller.direct_writes.external_update import ExternalUpdate
+from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
 from signalbox.controller.direct_writes.shared_commit import ConcurrentMetadataUpdate, commit_shared
 from signalbox.controller.event_batch import MAX_DECISIONS_PER_COMMIT, ControllerEvent, EventBatch
-from signalbox.controller.records import ConfigsSet, ExternalUpdate
+from signalbox.controller.records import ConfigsSet
 from signalbox.metadata.layout import create_roots
-from signalbox.metadata.metadata_change_log import MetadataChangeLog
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import MAX_ENTRY_BYTES, Create, Fence, FencedOut, StoreFull, StoreUnavailable
 from signalbox.protocol.error_table import Error

@@ -25,7 +25,6 @@ _ORDER = {release: number for number, release in enumerate(_RELEASES)}
 
 FORWARDING_FROM = "3.4"
 _FEATURES_REGISTERED_FROM = "2.7"
-_PARTITIONS_ALTERED_FROM = "2.7"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,6 @@ class InterBrokerProtocol:
     def registers_features(self) -> bool:
         """Whether a broker's registration has version 5; below this gate it has version 4 (KIP-584)."""
         return self._is_from(_FEATURES_REGISTERED_FROM)
-
-    @property
-    def alters_partitions(self) -> bool:
-        """Whether leaders change the ISR by a request to the controller (AlterPartition, KIP-497). Below this gate,
-        they write it into the metadata store themselves and notify the controller afterwards."""
-        return self._is_from(_PARTITIONS_ALTERED_FROM)
 
     def _is_from(self, release: str) -> bool:
         return _ORDER[self.release] >= _ORDER[release]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from random import Random
 
 from signalbox.broker.api_request import Handler
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
@@ -65,7 +64,7 @@ from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
-from signalbox.broker.routing.exposed_controller import ExposedController, RealController
+from signalbox.broker.routing.exposed_controller import AdvertisedController
 from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.common.audit_event import AuditSink
@@ -116,7 +115,7 @@ class ControllerHandlerDependencies:
 class HandlerDependencies(ControllerHandlerDependencies):
     """Dependencies of the handlers of a broker."""
 
-    forwards: bool
+    exposed: AdvertisedController
     replicas: ReplicaManager
     recent_disconnects: RecentDisconnects
     coordinator: GroupCoordinator
@@ -195,7 +194,6 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
     """Returns one handler for each API in `broker/routes.py`."""
     node_id, authorizer, cache = components.epochs.node_id, components.authorizer, components.cache
     coordinator, replicas = components.coordinator, components.replicas
-    exposed = ExposedController(cache, Random()) if components.forwards else RealController(cache)
     creation = components.creation if components.auto_create_topics else None
     authorizers = build_resource_authorizers(components)
     handlers = build_controller_handlers(components, authorizers) | {
@@ -203,7 +201,7 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, components.throttling, components.peer_listeners),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
         ApiKey.METADATA: MetadataHandler(
-            cache, components.cluster_id, authorizer, exposed, creation, components.recent_disconnects
+            cache, components.cluster_id, authorizer, components.exposed, creation, components.recent_disconnects
         ),
         ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
         ApiKey.OFFSET_FETCH: OffsetFetchHandler(coordinator, cache, authorizer),
@@ -224,7 +222,7 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(
             components.tokens, authorizer, components.token_secret
         ),
-        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, components.cluster_id, authorizer, exposed),
+        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, components.cluster_id, authorizer, components.exposed),
         ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(components.stored, cache, authorizer),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(
             cache, authorizer, components.described_partitions

@@ -20,7 +20,6 @@ from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder
 from signalbox.broker.forwarding.forwarding import EnvelopeForwarder
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding.local_admin_handler import LocalAdminRequests
 from signalbox.broker.forwarding.version_ceilings import parse_ceilings
 from signalbox.broker.metrics.request_observer import AuditingObserver
 from signalbox.broker.producer_ids import ProducerIdBlocks
@@ -82,10 +81,8 @@ from signalbox.wiring.handler_table import HandlerDependencies, build_handlers
 from signalbox.wiring.live_listeners import build_live_listeners
 from signalbox.wiring.replication_components import BrokerContext, ReplicationComponents, build_replication
 from signalbox.wiring.rolling_upgrade import (
-    NotIntersected,
     RollingUpgrade,
     build_rolling_upgrade,
-    build_stored_isr,
     inter_broker_protocol,
 )
 
@@ -142,8 +139,6 @@ class NodeComponents:
         await self.peers.close()
         await self.server.stop()
         self.data.replicas.close()
-        if self.data.stored_isr is not None:
-            await self.data.stored_isr.stop()
         self.data.logs.close(self.epochs.broker_epoch)
         self.data.spare_descriptors.close()
         await self.context.repository.stop()
@@ -220,8 +215,7 @@ async def build_node(
         metrics=telemetry.metrics,
         clock=clock,
     )
-    stored_isr = build_stored_isr(config, store, clock)
-    data = build_replication(context, LogDirFailures(store, config.node_id, fail), stored_isr)
+    data = build_replication(context, LogDirFailures(store, config.node_id, fail))
     rolling_upgrade = build_rolling_upgrade(
         config, store, controller, cache, audited(security.policies, telemetry.audit), clock
     )
@@ -287,16 +281,12 @@ def _router(
 ) -> tuple[Router, FastPath]:
     """Returns the router, and the fast path in front of it."""
     config, channel, serde = context.config, context.channel, context.security.principals.serde
-    timeout_ms = config["request.timeout.ms"]
     ruled = with_broker_principal_rule(config, context.security.authorizer)
     ceilings = parse_ceilings(config["signalbox.forwarded.api.versions.max"])
-    numbering = ForwardingIds(context.epochs)
-    counts = ForwardingMetrics(telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
-    envelope_forwarder = EnvelopeForwarder(channel, serde, counts, timeout_ms, numbering)
-    forwarder, local_requests = FilteringForwarder(envelope_forwarder, context.scheduler), LocalAdminRequests()
+    forwarder = _forwarder(context, telemetry)
     router = Router(
         controller,
-        forwarder if rolling_upgrade.forwards else local_requests,
+        rolling_upgrade.local_requests or forwarder,
         AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit),
         context.clock,
         context.scheduler,
@@ -311,7 +301,7 @@ def _router(
             cache=context.cache,
             controller=controller,
             changes=rolling_upgrade.changes,
-            forwards=rolling_upgrade.forwards,
+            exposed=rolling_upgrade.exposed,
             replicas=data.replicas,
             peer_listeners=context.peer_listeners,
             recent_disconnects=data.recent_disconnects,
@@ -321,7 +311,7 @@ def _router(
             serde=serde,
             audit=telemetry.audit,
             advertised=AdvertisedVersions(
-                ChannelVersions(channel) if rolling_upgrade.forwards else NotIntersected(),
+                ChannelVersions(channel) if rolling_upgrade.forwards else None,
                 config.listeners.control_plane_forced,
                 ceilings,
                 context.peer_listeners,
@@ -330,7 +320,7 @@ def _router(
             creation=creation,
             auto_create_topics=config["auto.create.topics.enable"],
             described_partitions=config["max.request.partition.size.limit"],
-            producer_ids=ProducerIdBlocks(channel, context.epochs, timeout_ms),
+            producer_ids=ProducerIdBlocks(channel, context.epochs, config["request.timeout.ms"]),
             description=ConfigDescription(
                 config.node_id, NODE_CONFIG, config.originals, ConfigValuesView(context.repository)
             ),
@@ -350,10 +340,19 @@ def _router(
     )
     routes = build_route_table(handlers, ceilings=ceilings)
     router.install(routes, throttling)
-    local_requests.install(routes)
+    if rolling_upgrade.local_requests is not None:
+        rolling_upgrade.local_requests.install(routes)
     counters = (telemetry.requests, telemetry.rollups)
     authorizer = context.security.authorizer  # without F15's rule: the fast path has no changes of metadata
     return router, build_fast_path(handlers, data.replicas, context.cache, authorizer, context.clock, counters, quotas)
+
+
+def _forwarder(context: BrokerContext, telemetry: Telemetry) -> FilteringForwarder:
+    """Returns the forwarder to the active controller, behind this broker's own authorization."""
+    metrics = ForwardingMetrics(telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
+    serde, timeout_ms = context.security.principals.serde, context.config["request.timeout.ms"]
+    envelopes = EnvelopeForwarder(context.channel, serde, metrics, timeout_ms, ForwardingIds(context.epochs))
+    return FilteringForwarder(envelopes, context.scheduler)
 
 
 def build_server(

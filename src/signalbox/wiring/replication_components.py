@@ -26,7 +26,6 @@ from signalbox.metadata.feature_repository import FeatureRepository
 from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
-from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
@@ -81,14 +80,10 @@ class ReplicationComponents:
     coordinator: GroupCoordinator
     log_dir_failures: LogDirFailures
     recent_disconnects: RecentDisconnects
-    stored_isr: StoredIsr | None
 
 
-def build_replication(
-    context: BrokerContext, log_dir_failures: LogDirFailures, stored_isr: StoredIsr | None = None
-) -> ReplicationComponents:
-    """Returns the components with logs opened and recovered, and no partition hosted yet. Without `stored_isr` leaders
-    send AlterPartition to the controller to change an ISR."""
+def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) -> ReplicationComponents:
+    """Returns the components with logs opened and recovered, and no partition hosted yet."""
     config, loop = context.config, asyncio.get_running_loop()
     configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
@@ -111,7 +106,7 @@ def build_replication(
             lambda: context.epochs.broker_epoch,
             CachedClusterView(context.cache),
             configs,
-            stored_isr or ChannelAlterPartition(context.channel, config["request.timeout.ms"]),
+            ChannelAlterPartition(context.channel, config["request.timeout.ms"]),
             ReconnectingChannels(connector, recent_disconnects.connection_lost),
             [leadership],
         ),
@@ -137,7 +132,7 @@ def build_replication(
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
     coordinator = open_group_coordinator(offsets_log, context.clock, config.values, context.metrics)
     leadership.coordinator = coordinator
-    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects, stored_isr)
+    return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects)
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:

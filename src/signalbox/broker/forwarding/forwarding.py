@@ -12,25 +12,32 @@ rules of F5:
     CLUSTER_AUTHORIZATION_FAILED         UNKNOWN_SERVER_ERROR; logged and counted as an error inside the cluster
     PRINCIPAL_DESERIALIZATION_FAILURE    UNKNOWN_SERVER_ERROR
     any other                            UNKNOWN_SERVER_ERROR
+
+A broker below the gate (SPEC F17) forwards nothing: `LocalAdminRequests`.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse
-from signalbox.broker.error_responses import error_response
+from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.ports import EnvelopeChannel
-from signalbox.protocol.api_table import API_TABLE
+from signalbox.broker.routes import RouteTable
+from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader, decode_response_header
 from signalbox.security.principal import PrincipalSerde
 
 log = logging.getLogger(__name__)
+
+# As in Kafka: these return NOT_CONTROLLER before they authorize the request; the others authorize it first.
+_REJECTED_BEFORE_AUTHORIZATION = frozenset((ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS))
 
 
 class EnvelopeForwarder:
@@ -103,6 +110,26 @@ class EnvelopeForwarder:
             self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
             return error_response(request, Error.UNKNOWN_SERVER_ERROR)
         return RawResponse(bytes(response_data), _throttle_time_ms(header, response_data, body))
+
+
+class LocalAdminRequests:
+    """The router's forwarder below the gate: this broker handles the requests itself. The handlers then use
+    `controller/direct_writes/broker_below_gate.py`, where the rest of this behaviour is, in place of the controller."""
+
+    def __init__(self) -> None:
+        self._routes: RouteTable = {}
+
+    def install(self, routes: RouteTable) -> None:
+        """Set the route table, which is created after the router."""
+        self._routes = routes
+
+    async def forward(self, request: ApiRequest) -> FinalResponse:
+        """This broker's local response."""
+        key = request.header.api_key
+        if key in _REJECTED_BEFORE_AUTHORIZATION:
+            return failure(request, Error.NOT_CONTROLLER)
+        response = self._routes[key].handler(request)
+        return await response if inspect.isawaitable(response) else response
 
 
 def _throttle_time_ms(header: RequestHeader, payload: bytes, body: int) -> int:

@@ -33,8 +33,7 @@ class RegisteredLogDir:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
-    """A broker's registration. Listener names are in upper case. `version` is that of the payload it was decoded from,
-    and does not count in comparisons."""
+    """A broker's registration. Listener names are in upper case."""
 
     broker_id: int
     endpoints: tuple[Endpoint, ...]
@@ -46,13 +45,6 @@ class BrokerRegistration:
     control_plane_listener: str | None = None
     privileged_listener: str | None = None
     log_dirs: tuple[RegisteredLogDir, ...] = ()
-    version: int = field(default=VERSION_WITH_FEATURES, compare=False)
-
-    @property
-    def alters_partitions(self) -> bool:
-        """Whether the broker's leaders change the ISR by AlterPartition (inter.broker.protocol.version from 2.7 on, as
-        for the registration's version); leaders on other brokers write it to the store themselves."""
-        return self.version >= VERSION_WITH_FEATURES
 
     def endpoint(self, listener_name: str) -> Endpoint | None:
         """The endpoint of one listener; None without that listener."""
@@ -127,7 +119,6 @@ def decode_registration(broker_id: int, data: bytes | None) -> BrokerRegistratio
                 RegisteredLogDir(uuid_bytes(each["id"]), int(each["previous_broker_epoch"]))
                 for each in payload.get("log_dirs") or ()
             ),
-            version=version,
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadEntry(f"{entry} is not a broker's registration: {error!r}") from error

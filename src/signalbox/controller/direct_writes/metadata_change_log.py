@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from signalbox.metadata import layout
 from signalbox.metadata.entries.json_text import BadEntry, decode_json, encode_json
-from signalbox.metadata.store.port import Entry, Operation, Write
+from signalbox.metadata.store.port import Entry, MetadataStore, Operation, Write
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +60,11 @@ class MetadataChangeLog:
         """The operation that stores this value; rejected if another broker has written the entry meanwhile."""
         data = encode_json({"version": 1, "changed": [list(each) for each in self.named]})
         return Write(layout.SHARED_CHANGES, data, self.version - 1)
+
+
+async def read_change_log(store: MetadataStore) -> MetadataChangeLog:
+    """The metadata change log as it is stored. StoreError."""
+    return decode_shared_changes(await store.read(layout.SHARED_CHANGES))
 
 
 def decode_shared_changes(entry: Entry | None) -> MetadataChangeLog:

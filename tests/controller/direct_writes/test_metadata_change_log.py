@@ -6,13 +6,14 @@ import asyncio
 
 import pytest
 
-from signalbox.metadata.layout import SHARED_CHANGES, create_roots
-from signalbox.metadata.metadata_change_log import (
+from signalbox.controller.direct_writes.metadata_change_log import (
     MAX_NAMED_BYTES,
     MetadataChangeLog,
     decode_shared_changes,
+    read_change_log,
     shared_paths,
 )
+from signalbox.metadata.layout import SHARED_CHANGES, create_roots
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.metadata.store.port import Check, Create, Delete, Entry, Operation, VersionConflict, Write
 
@@ -21,11 +22,11 @@ def test_written_and_read() -> None:
     async def run() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await create_roots(store)
-        empty = decode_shared_changes(await store.read(SHARED_CHANGES))
+        empty = await read_change_log(store)
         assert empty == MetadataChangeLog()
         after = empty.followed_by(["/config/topics/t", "/config/users/u"])
         await store.commit([after.operation()])
-        assert decode_shared_changes(await store.read(SHARED_CHANGES)) == after
+        assert await read_change_log(store) == after
         assert after.version == 1
         with pytest.raises(VersionConflict):
             await store.commit([empty.followed_by(["/config/topics/late"]).operation()])

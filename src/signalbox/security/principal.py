@@ -108,8 +108,11 @@ def build_principal(builder: PrincipalBuilder, evidence: AuthenticationEvidence)
     except PrincipalRejected:
         raise
     except Exception as error:
-        text = "Principal builder failed (listener=%s): the connection is rejected"
-        log.exception(text, evidence.listener_name, extra=CLIENT_CAUSED)
+        log.exception(
+            "Principal builder failed (listener=%s): the connection is rejected",
+            evidence.listener_name,
+            extra=CLIENT_CAUSED,
+        )
         raise PrincipalRejected("the principal builder failed") from error
 
 

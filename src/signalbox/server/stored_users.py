@@ -48,8 +48,13 @@ class StoredUsers:
         try:
             credential = decode_credential(_UNKNOWN_USER[mechanism] if text is None else text)
         except BadCredential as error:
-            text = "User %s cannot authenticate by %s, the stored credential is corrupt: %s"
-            log.error(text, user, mechanism, error, extra=CLIENT_CAUSED)
+            log.error(
+                "User %s cannot authenticate by %s, the stored credential is corrupt: %s",
+                user,
+                mechanism,
+                error,
+                extra=CLIENT_CAUSED,
+            )
             return None
         return None if text is None else credential
 

@@ -13,6 +13,7 @@ from signalbox.broker.quotas.throttling import NO_THROTTLING
 from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.common.clock import ManualClock
+from signalbox.common.log_source import current_source
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
@@ -23,6 +24,7 @@ from signalbox.protocol.messages.create_topics import CreateTopicsRequest, Creat
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from signalbox.protocol.messages.produce import ProduceRequest
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.replication.waiting.promise import Promise
 from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import context
@@ -370,3 +372,37 @@ def test_an_observer_sees_what_ended_and_nothing_else() -> None:
     inbound.frame = inbound.frame[:-4]
     running_broker.submit(inbound)
     assert [name for name, _ in running_broker.observer.seen] == ["HEARTBEAT"]
+
+
+def test_log_lines_of_a_handler_belong_to_its_client() -> None:
+    sources = list[str]()
+
+    def at_once(request: ApiRequest) -> Any:
+        sources.append(current_source())
+        return HeartbeatResponse()
+
+    async def later(request: ApiRequest) -> Any:
+        await asyncio.sleep(0)
+        return at_once(request)
+
+    async def run() -> None:
+        for handler in (at_once, later):
+            broker = RunningBroker(handler)
+            broker.submit(heartbeat())
+            await asyncio.gather(*broker.router._pending)
+
+    asyncio.run(run())
+    assert sources == ["10.0.0.7", "10.0.0.7"]
+    assert current_source() == ""
+
+
+def test_requests_of_brokers_are_no_source_of_log_lines() -> None:
+    sources = list[str]()
+
+    def handler(request: ApiRequest) -> Any:
+        sources.append(current_source())
+        return UpdateMetadataResponse()
+
+    header = RequestHeader(ApiKey.UPDATE_METADATA, 8, 5, "c")
+    RunningBroker(handler).submit(Inbound(header, UpdateMetadataRequest().encode(8)))
+    assert sources == [""]

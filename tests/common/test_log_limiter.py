@@ -35,3 +35,11 @@ def test_many_sources_share_a_line() -> None:
     assert flood()[-1] == f" (suppressed {10_000 - MAX_SOURCES - 1} similar lines from other sources)"
     clock.advance(INTERVAL_MS)
     assert limiter.admit("garbled", "10.9.9.9") == "", "the source is logged separately again"
+
+
+def test_a_limiter_for_several_lines_in_an_interval() -> None:
+    clock = ManualClock()
+    limiter = LogLimiter(clock.monotonic, lines=3)
+    assert [limiter.admit("garbled", "10.0.0.7") for _ in range(5)] == ["", "", "", None, None]
+    clock.advance(INTERVAL_MS)
+    assert limiter.admit("garbled", "10.0.0.7") == " (suppressed 2 similar lines from this source)"

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from signalbox.common.log_source import LogSource, current_source
 from signalbox.controller.decision import Decision
 from signalbox.controller.direct_writes.external_update import ExternalUpdate
 from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog
@@ -104,6 +105,25 @@ def test_a_failing_decision_is_left_out() -> None:
         assert len(batch.decided) == 2
 
     asyncio.run(run())
+
+
+def test_log_lines_of_a_decision_belong_to_the_client_of_its_request() -> None:
+    sources = list[str]()
+
+    def decide(_: object) -> Decision:
+        sources.append(current_source())
+        return Decision()
+
+    async def run() -> None:
+        store = await opened()
+        with LogSource("10.0.0.7"):
+            event = ControllerEvent(decide)
+        await EventBatch(make_context(1, configs={})).run(
+            deque([event, ControllerEvent(decide)]), store, FENCE, at_once
+        )
+
+    asyncio.run(run())
+    assert sources == ["10.0.0.7", ""]
 
 
 def test_a_rejected_commit_leaves_nothing() -> None:

@@ -21,7 +21,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
-from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from signalbox.protocol.messages.list_offsets import ListOffsetsRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from signalbox.protocol.records.record_batch import Record, decode_records, encode_batch
 from signalbox.replication.config_rows import ReplicationConfig
@@ -218,8 +218,8 @@ class MemoryBroker:
             )
         else:
             assert isinstance(request, ListOffsetsRequest)
-            listed: ListOffsetsResponse = self.manager.list_offsets(over_the_wire(request, 9), 9)
-            answer(over_the_wire(listed, 9))
+            listed = self.manager.list_offsets(over_the_wire(request, 9), 9)
+            listed.then(lambda response: answer(over_the_wire(response, 9)))
 
     def partition(self, index: int = 0) -> Partition:
         found = self.manager.partition(TOPIC, index)

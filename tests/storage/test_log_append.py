@@ -23,7 +23,7 @@ from signalbox.storage.log import Log
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.validation.batch_admission import batch_rules
 from tests.protocol.records.poison import MISNUMBERED, UNREADABLE, poisoned, raw_record
-from tests.storage.workbench import NOW_MS, append, batch, new_log, offsets, reopened
+from tests.storage.workbench import NOW_MS, append, batch, claiming, finished, new_log, offsets, reopened
 
 Callbacks = list[tuple[int, Error | None]]
 
@@ -318,13 +318,10 @@ def test_fast_validation_agrees_with_full_validation(
 
 def test_the_highest_timestamp_that_a_header_claims_is_corrected(tmp_path: Path) -> None:
     log = new_log(tmp_path)
-    data = bytearray(batch(3))
-    struct.pack_into(">q", data, 35, NOW_MS + 999_999_999)
-    struct.pack_into(">I", data, 17, crc32c(memoryview(data)[21:]))
-    append(log, bytes(data))
+    append(log, claiming(batch(3), NOW_MS + 999_999_999))
     [header] = log.body.segments.active.headers()
     assert header.max_timestamp == NOW_MS + 2
-    assert log.offset_of_max_timestamp() == (NOW_MS + 2, 2, 0)
+    assert finished(log.offset_of_max_timestamp()) == (NOW_MS + 2, 2, 0)
 
 
 @pytest.mark.parametrize("record", [*MISNUMBERED.values(), *UNREADABLE.values()], ids=[*MISNUMBERED, *UNREADABLE])

@@ -50,6 +50,6 @@ BROKER_CONFIG = ConfigTable(
         ("signalbox.audit.topic.partitions", _I, 3, at_least(1), Dynamic.READ_ONLY, "The number of partitions with which the audit topic is created."),
         ("signalbox.audit.topic.replication.factor", _SHORT, 3, at_least(1), Dynamic.READ_ONLY, "The replication factor with which the audit topic is created."),
         ("signalbox.audit.topic.retention.ms", _L, 604_800_000, at_least(-1), Dynamic.READ_ONLY, "The time in milliseconds for which the audit trail is retained."),
-        ("signalbox.audit.topic.retention.bytes", _L, 268_435_456, at_least(-1), Dynamic.READ_ONLY, "The maximum number of bytes that each partition of the audit topic retains, set when the topic is created. The oldest events are deleted first. -1 means no limit."),
+        ("signalbox.audit.topic.retention.bytes", _L, 268_435_456, at_least(-1), Dynamic.READ_ONLY, "The maximum number of bytes that each partition of the audit topic retains, set when the topic is created, and later if the topic has no retention.bytes. The oldest events are deleted first. -1 means no limit."),
     )
 )  # fmt: skip

@@ -32,6 +32,7 @@ from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
+from signalbox.common.log_source import LogSource
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
@@ -168,16 +169,23 @@ class Router:
                 and not self._controller.is_active
             ):
                 return self._forwarder.forward(request)
-            return route.handler(request)
+            with self._log_source(request):
+                return route.handler(request)
         except Exception as error:
             return self._failed(request, error)
+
+    def _log_source(self, request: ApiRequest) -> LogSource:
+        """For the lines of a handler: requests of brokers are no source, their lines are about the cluster."""
+        is_peer = self._routes[request.header.api_key].row.disposition is Disposition.PEER
+        return LogSource("" if is_peer else request.context.client_address)
 
     async def settle(self, request: ApiRequest, response: HandlerResult) -> FinalResponse:
         """Await a response; errors of the handler become the API's error response."""
         if not inspect.isawaitable(response):
             return response
         try:
-            return await response
+            with self._log_source(request):
+                return await response
         except asyncio.CancelledError:
             raise
         except Exception as error:

@@ -56,6 +56,7 @@ MAX_PARTITIONS_PER_REQUEST = 10_000  # new ones of all its topics, as in Kafka: 
 
 # Audit
 MAX_AUDIT_EVENTS_QUEUED = 10_000  # more are dropped: the gap in `seq` shows it
+MAX_REJECTION_DETAILS = 10  # client ids, APIs and reasons of one address that are counted separately there
 MAX_REJECTION_WINDOWS = 1_000  # addresses whose rejected connections are counted separately in the audit trail
 MAX_AUDIT_BATCH_EVENTS = 64  # written at once, by the loop that handles requests
 

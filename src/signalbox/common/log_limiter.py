@@ -1,4 +1,4 @@
-"""Limits log lines that a peer can cause: at most one per kind and source address in an interval.
+"""Limits log lines that a peer can cause: one, or a few, per kind and source address in an interval.
 
 A peer that sends a million malformed requests must neither fill the log nor hide the lines of other peers. So every
 source has a line of its own, and the first line after an interval says how many were suppressed. At most MAX_SOURCES
@@ -19,14 +19,16 @@ _OTHERS = "other sources"
 @dataclass(slots=True)
 class _Window:
     until: float
+    admitted: int = 1
     suppressed: int = 0
 
 
 class LogLimiter:
-    """One per place in the code that logs. `monotonic` returns seconds."""
+    """One per place in the code that logs. `monotonic` returns seconds; `lines` are admitted in an interval."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, lines: int = 1) -> None:
         self._monotonic = monotonic
+        self._lines = lines
         self._windows: dict[tuple[Hashable, str], _Window] = {}
 
     def admit(self, kind: Hashable, source: str) -> str | None:
@@ -40,6 +42,9 @@ class LogLimiter:
                 key = kind, _OTHERS
         window = self._windows.get(key)
         if window is not None and now < window.until:
+            if window.admitted < self._lines:
+                window.admitted += 1
+                return ""
             window.suppressed += 1
             return None
         self._windows[key] = _Window(now + INTERVAL_S)

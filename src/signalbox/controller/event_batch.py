@@ -15,6 +15,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.log_source import CLIENT_CAUSED, LogSource, current_source
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision
@@ -64,11 +65,12 @@ class ResponseFuture(Protocol):
 @dataclass(slots=True)
 class ControllerEvent:
     """An event to decide. `rejected` makes the response for an error and its message. `future` and `rejected` are None
-    for internal events: they have no client."""
+    for internal events: they have no client. `source`: the client address, which limits the event's log lines."""
 
     decide: Callable[[ControllerContext], Decision]
     future: ResponseFuture | None = None
     rejected: Callable[[Error, str], Message] | None = None
+    source: str = field(default_factory=current_source)
 
     def fail(self, error: Error, message: str | None = None) -> None:
         """Complete the future with an error, if there is one to complete; default message: Kafka's text for the
@@ -103,10 +105,12 @@ class EventBatch:
             try:
                 operations += await in_slices(partial(self._decide, event))
             except BadOperation as bad:
-                log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
+                with LogSource(event.source):
+                    log.warning("Metadata change rejected, its records cannot be stored: %s", bad)
                 event.fail(Error.INVALID_REQUEST)
             except Exception:
-                log.exception("Metadata change failed unexpectedly; nothing of it is stored")
+                with LogSource(event.source):
+                    log.exception("Metadata change failed unexpectedly; nothing of it is stored", extra=CLIENT_CAUSED)
                 event.fail(Error.UNKNOWN_SERVER_ERROR)
             if self.context.shared_version != shared_version:  # the event applied direct metadata writes of brokers
                 reject_older_decisions(operations[:before])
@@ -137,7 +141,8 @@ class EventBatch:
 
     def _decide(self, event: ControllerEvent) -> list[Operation]:
         """The operations to store for one decision; if it fails, nothing has changed. Yields."""
-        decision = event.decide(self.context)
+        with LogSource(event.source):
+            decision = event.decide(self.context)
         after, stored = replay(self.context, decision.records)
         for operation in stored:  # here it fails one request; in the store it would end the controller epoch
             yield_if_due()

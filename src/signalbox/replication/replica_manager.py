@@ -215,8 +215,9 @@ class ReplicaManager:
 
     def list_offsets(
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None
-    ) -> ListOffsetsResponse:
-        return list_offsets(self.hosted, request, version, authorize)
+    ) -> Promise[ListOffsetsResponse]:
+        """ListOffsets. Yields."""
+        return self._unpackings.run(list_offsets(self.hosted, request, version, authorize))
 
     def offsets_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, authorize: Authorize | None = None

@@ -256,7 +256,9 @@ async def build_node(
         ),
         reload=build_live_listeners(context, server, registrar, own, data.logs.directories),
         audit_delivery=TopicDelivery(
-            partial(_audit_client, server, config.node_id, security), partial(creation.create, AUDIT_TOPIC, None)
+            partial(_audit_client, server, config.node_id, security),
+            partial(creation.create, AUDIT_TOPIC, None),
+            creation_settings(config).internal_topics[AUDIT_TOPIC].configs,
         ),
         metrics_page=page,
     )

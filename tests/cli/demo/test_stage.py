@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from signalbox.cli.demo.stage import CheckFailed, Stage
+from tests.transport.self_connecting import dial_themselves
 
 
 def test_a_check_that_does_not_hold_ends_the_demo(stage: Stage) -> None:
@@ -29,3 +32,11 @@ def test_metrics_are_summed_over_labels(stage: Stage) -> None:
     assert stage.metric(controller, "no_such_metric") == 0
     requests = "kafka_network_requestmetrics_requests_total"
     assert stage.metric(1, requests, request="ApiVersions") <= stage.metric(1, requests)
+
+
+def test_a_metrics_page_of_a_stopped_broker_is_not_its_own_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    port = dial_themselves(monkeypatch)
+    broker = SimpleNamespace(ready={"metrics": f"http://127.0.0.1:{port}/metrics"})
+    stopped: Any = SimpleNamespace(cluster=SimpleNamespace(brokers={1: broker}))
+    with pytest.raises(OSError, match="socket connected to itself"):
+        Stage.metric(stopped, 1, "requests")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,35 +11,15 @@ import pytest
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, UNPACKED_AT_ONCE_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from signalbox.replication.produce.unpacking import Unpackings
-from signalbox.storage.files.background import Done, Work
+from signalbox.replication.produce.unpacking import Unpacking, Unpackings
+from signalbox.storage.files.background import InlineBackground
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted, batch_rules, begin_admission
+from tests.replication.held_threads import HeldThreads
 from tests.replication.memory_cluster import TOPIC, MemoryCluster
 from tests.storage.workbench import NOW_MS
 
 COMPACTED = LogConfig(cleanup_policy=("compact",))
-
-
-class HeldThreads:
-    """`step` runs the next job in a real thread, and calls `done` on the test's thread."""
-
-    def __init__(self) -> None:
-        self.jobs: deque[tuple[Work, Done]] = deque()
-        self.closed = False
-
-    def run(self, work: Work, done: Done) -> None:
-        self.jobs.append((work, done))
-
-    def step(self) -> None:
-        work, done = self.jobs.popleft()
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        done(None)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def packed(name: bytes = b"k", size: int = UNPACKED_AT_ONCE_BYTES + 1) -> bytes:
@@ -84,6 +62,20 @@ def test_too_much_that_waits_is_rejected() -> None:
     assert threads.closed
     threads.step()
     assert len(results) == 1, "nothing goes on behind the end"
+
+
+def test_work_with_many_batches_needs_no_recursion() -> None:
+    unpackings = Unpackings(InlineBackground(), at_once)
+
+    def work() -> Unpacking[int]:
+        for _ in range(1_000):
+            admitted = yield begun(), 100
+            assert len(admitted) == 3
+        with pytest.raises(KafkaError, match="limit of this topic"):
+            yield begun(packed(size=17 * 2**20)), 100
+        return 1_000
+
+    assert unpackings.run(work()).value == 1_000
 
 
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])

@@ -28,6 +28,7 @@ from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.ports import EnvelopeChannel
 from signalbox.broker.routes import RouteTable
+from signalbox.common.log_source import CLIENT_CAUSED
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -91,7 +92,8 @@ class EnvelopeForwarder:
             # only.
             log.error(
                 "Envelope rejected by the active controller: BROKER_AUTHORIZATION_FAILURE; give the brokers' "
-                "principal CLUSTER_ACTION on the cluster, or list it in super.users"
+                "principal CLUSTER_ACTION on the cluster, or list it in super.users",
+                extra=CLIENT_CAUSED,
             )
         return error_response(request, Error.UNKNOWN_SERVER_ERROR)
 
@@ -106,6 +108,7 @@ class EnvelopeForwarder:
                 "Envelope response of the active controller does not contain the response to the request "
                 "(correlation id=%d)",
                 header.correlation_id,
+                extra=CLIENT_CAUSED,
             )
             self._metrics.failed(Error.UNKNOWN_SERVER_ERROR)
             return error_response(request, Error.UNKNOWN_SERVER_ERROR)

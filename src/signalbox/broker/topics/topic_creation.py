@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.ports import ActiveController, EnvelopeChannel
 from signalbox.common.log_limiter import LogLimiter
+from signalbox.common.log_source import CLIENT_CAUSED
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
@@ -131,7 +132,11 @@ class TopicCreator:
         )
         if envelope.error_code != Error.NONE:
             # Errors between brokers are logged, not returned: a client cannot use them (F5).
-            log.error("Envelope rejected by the active controller: %s", Error.of(envelope.error_code).name)
+            log.error(
+                "Envelope rejected by the active controller: %s",
+                Error.of(envelope.error_code).name,
+                extra=CLIENT_CAUSED,
+            )
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, "the active controller rejected the Envelope")
         try:
             _, offset = decode_response_header(envelope.response_data or b"", ApiKey.CREATE_TOPICS, version)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from signalbox.cli.broker_page import read_page
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
@@ -64,9 +64,7 @@ class Stage:
 
     def metric(self, node_id: int, name: str, **labels: str) -> float:
         """The sum of a broker's samples of one metric with these labels."""
-        url = str(self.cluster.brokers[node_id].ready["metrics"])
-        with urllib.request.urlopen(url, timeout=10) as page:
-            text = page.read().decode()
+        text = read_page(str(self.cluster.brokers[node_id].ready["metrics"]))
         total = 0.0
         for line in text.splitlines():
             sample, _, value = line.rpartition(" ")

@@ -20,7 +20,7 @@ from signalbox.common.inter_broker_protocol import INTER_BROKER_PROTOCOL_KEY
 from signalbox.metadata import layout
 from signalbox.metadata.entries.partition_state import decode_partition_state
 from signalbox.metadata.layout import ISR_CHANGE_PREFIX, partition_state_path
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision
 from tests.system.clusters import BROKERS, QUICK
@@ -40,7 +40,7 @@ def below(folder: Path, name: str, session_s: int) -> Iterator[tuple[LoadedClust
         provision.zookeeper()
     with STORES[name](folder, session_s * 1000) as store:
         overrides = {**QUICK, **store.settings, INTER_BROKER_PROTOCOL_KEY: "2.6", "replica.lag.time.max.ms": "3000"}
-        first_port = neighbouring_ports(3 * len(BROKERS), Random())
+        first_port = consecutive_ports(3 * len(BROKERS), Random())
         cluster = ProcessCluster(
             folder / "cluster", len(BROKERS), first_port=first_port, overrides=overrides, module=store.module
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.architecture.banned_words import banned_words, load_rules
 from tests.architecture.source_tree import repository_files
+
 from tools.words.own_names import all_words
 from tools.words.vocabulary import vocabulary
 

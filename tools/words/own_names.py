@@ -24,7 +24,7 @@ _FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def all_words(root: Path) -> Iterator[Word]:
-    """Every word that the repository `root` shows to a user, with its place; a word comes as often as it stands there."""
+    """Every word that the repository `root` shows to a user, with its place, as often as it stands there."""
     source = root / "src" / "signalbox"
     for file in sorted(source.rglob("*.py")):
         yield from source_words(file.read_text(encoding="utf-8"), file.relative_to(root).as_posix())

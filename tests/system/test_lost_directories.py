@@ -23,7 +23,7 @@ from signalbox.cli.main import app
 from signalbox.common.ids import TopicPartition
 from signalbox.protocol.error_table import Error
 from signalbox.storage.files.checkpoint_file import read_offsets
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.process_cluster import ProcessCluster
 from tests.system import provision
 from tests.system.clusters import QUICK, controller_id, metric
@@ -114,7 +114,7 @@ def outage(folder: Path, store: str = "sqlite", overrides: Mapping[str, str] | N
         provision.zookeeper()
     with STORES[store](folder, SESSION_MS) as running:
         settings = {**QUICK, **running.settings, "signalbox.audit.enable": "false", **(overrides or {})}
-        cluster = ProcessCluster(folder, 3, first_port=neighbouring_ports(9, Random()), overrides=settings)
+        cluster = ProcessCluster(folder, 3, first_port=consecutive_ports(9, Random()), overrides=settings)
         with cluster, running.state() as state:
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 2})
             new = NewTopic(TOPIC, PARTITIONS, replication_factor=3, config={"min.insync.replicas": "2"})

@@ -1,7 +1,7 @@
-"""`inter.broker.protocol.version`: the release whose behaviour a broker shows to other brokers (SPEC F17, L8).
+"""`inter.broker.protocol.version`: the release whose behavior a broker shows to other brokers (SPEC F17, L8).
 
-A cluster gets new behaviour in two rolling restarts: the first brings the software, the second raises this key. All
-behaviour that depends on the key is listed here.
+A cluster gets new behavior in two rolling restarts: the first brings the software, the second raises this key. All
+behavior that depends on the key is listed here.
 """
 
 from __future__ import annotations

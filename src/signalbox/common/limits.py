@@ -46,7 +46,7 @@ MAX_THROTTLE_MS = 30_000  # a client that owes more is throttled again with its 
 MAX_FORWARDED_RESPONSE_BYTES = 262_144  # a larger response to a forwarded change is not kept for a retry
 MAX_FORWARDS_QUEUED = 10_000  # beyond it the response to a forwarded request is REQUEST_TIMED_OUT at once
 
-# Authorisation
+# Authorization
 MAX_BROKER_PRINCIPALS = 1_000  # principals known to be brokers; more than a cluster has brokers
 
 # Decisions

@@ -22,7 +22,7 @@ from random import Random
 from typing import IO, Any, Self
 
 from signalbox.testing.broker_logins import BrokerLogins, speaks_securely
-from signalbox.testing.free_ports import neighbouring_ports
+from signalbox.testing.free_ports import consecutive_ports
 from signalbox.testing.generated_file import is_kept, write_generated
 
 FIRST_CONTROLLER_ID = 101
@@ -95,7 +95,7 @@ class ProcessCluster:
         self.secured = secured
         self._logins = BrokerLogins(folder)
         self._module = module
-        self._first_port = first_port or neighbouring_ports(3 * brokers + controllers, Random())
+        self._first_port = first_port or consecutive_ports(3 * brokers + controllers, Random())
         self._overrides = dict(overrides or {})
         self._per_broker = {node_id: dict(values) for node_id, values in (per_broker or {}).items()}
         self.brokers = {

@@ -112,7 +112,7 @@ def test_versions_2_and_3_name_listeners_after_protocols() -> None:
 
 
 @pytest.mark.spec("L8")
-def test_listener_names_of_foreign_writers_are_normalised() -> None:
+def test_listener_names_of_foreign_writers_are_normalized() -> None:
     foreign = {
         "version": 4,
         "jmx_port": -1,

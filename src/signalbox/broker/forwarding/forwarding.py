@@ -117,7 +117,7 @@ class EnvelopeForwarder:
 
 class LocalAdminRequests:
     """The router's forwarder below the gate: this broker handles the requests itself. The handlers then use
-    `controller/direct_writes/broker_below_gate.py`, where the rest of this behaviour is, in place of the controller."""
+    `controller/direct_writes/broker_below_gate.py`, where the rest of this behavior is, in place of the controller."""
 
     def __init__(self) -> None:
         self._routes: RouteTable = {}

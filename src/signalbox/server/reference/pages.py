@@ -22,7 +22,7 @@ from signalbox.server.metrics.metric_table.page import metrics_page
 from signalbox.server.reference.troubleshooting_page import troubleshooting_page
 from signalbox.storage.config_rows import STORAGE_CONFIG
 
-_SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
+CONFIG_SECTIONS: tuple[tuple[str, ConfigTable], ...] = (
     ("Broker", BROKER_CONFIG),
     ("ZooKeeper metadata store", METADATA_CONFIG),
     ("Listeners, connections, TLS, SASL", NETWORK_CONFIG),
@@ -59,7 +59,7 @@ def configuration_page() -> str:
         "`listener.name.<lower-case name>.`. Update modes are those of KIP-226: read-only keys need a restart,",
         "per-broker keys change dynamically for one broker, and cluster-wide keys for one broker or for all.",
     ]
-    for title, table in _SECTIONS:
+    for title, table in CONFIG_SECTIONS:
         lines += ["", f"## {title}", "", _CONFIG_COLUMNS, "|---|---|---|---|---|"]
         for row in sorted(table, key=lambda row: row.name):
             secret = row.type is ConfigType.PASSWORD

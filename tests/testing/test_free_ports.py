@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from random import Random
 
-from signalbox.testing.free_ports import free_ports, consecutive_ports, port_range
+from signalbox.testing.free_ports import consecutive_ports, free_ports, port_range
 
 
 def test_the_ports_can_be_bound() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
@@ -59,18 +60,17 @@ def subscription(*topics: str) -> bytes:
 class BenchCall:
     """A request in progress: `response` is set when it is complete."""
 
-    def __init__(self, reply: Any) -> None:
-        self._task = asyncio.ensure_future(reply) if isinstance(reply, Awaitable) else None
-        self._value = reply
+    def __init__(self, reply: Promise[Any]) -> None:
+        self._reply = reply
 
     @property
     def answered(self) -> bool:
-        return self._task is None or self._task.done()
+        return self._reply.is_done
 
     @property
     def response(self) -> Any:
         assert self.answered, "not answered yet"
-        return self._value if self._task is None else self._task.result()
+        return self._reply.result()
 
 
 class Bench:

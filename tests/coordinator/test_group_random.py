@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.coordinator.bench import Bench, BenchCall, settle, subscription
 
+from signalbox.broker.api_request import as_future
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.protocol.error_table import Error
@@ -230,7 +231,7 @@ class Town:
             assert all(group.state is GroupState.EMPTY for group in shard.groups), "everybody fell silent"
         await self.fail_over(self.members[0], 0)
         self.check_offsets()
-        await self.bench.coordinator.stop()
+        await as_future(self.bench.coordinator.stop())
         assert self.complaints == []
 
 

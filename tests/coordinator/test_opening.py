@@ -5,6 +5,7 @@ import asyncio
 from tests.coordinator.bench import transcript
 from tests.coordinator.memory_log import MemoryLog
 
+from signalbox.broker.api_request import as_future
 from signalbox.common.clock import SystemClock
 from signalbox.common.metrics import NullMetrics
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
@@ -31,11 +32,10 @@ async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
     )
     client = ClientContext("c", "/127.0.0.1", 3)
     while True:
-        reply = coordinator.join_group(request, client)
-        response = await asyncio.wait_for(reply, 5) if hasattr(reply, "__await__") else reply
+        response = await as_future(coordinator.join_group(request, client))
         if response.error_code != Error.COORDINATOR_LOAD_IN_PROGRESS:
             break
         await asyncio.sleep(0)
     assert (response.error_code, response.generation_id) == (Error.NONE, 1)
     assert response.member_id.startswith("c-")
-    await coordinator.stop()
+    await as_future(coordinator.stop())

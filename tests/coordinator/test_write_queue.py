@@ -1,21 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Awaitable, Generator
-
 from tests.coordinator.test_batch_builder import TextSerde
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.promise import Promise
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import decode_records
-
-
-class Never(Awaitable[None]):
-    def __await__(self) -> Generator[None, None, None]:
-        yield
 
 
 class Desk:
@@ -31,12 +25,12 @@ class Desk:
         self.rejection: Error | None = None
         self.queue = WriteQueue(self, (3, 9), builder, lambda record: self.replayed.append(record.key), self)
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
         assert (partition, leader_epoch) == (3, 9)
         if self.rejection is not None:
             raise KafkaError(self.rejection)
         self.appended_keys.append([record.key for record in decode_records(batch)])
-        return Never()
+        return Promise()
 
     def start_offset(self, partition: int) -> int:
         return 0
@@ -50,7 +44,7 @@ class Desk:
     def gathering_began(self) -> None:
         self.gathering += 1
 
-    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
+    def appended(self, batch: Batch, committed: Promise[None]) -> None:
         self.in_flight.append(batch)
 
     def decision(self, *keys: str, replayed: bool = True, atomic: bool = True) -> Decision[str]:
@@ -67,7 +61,7 @@ class Desk:
 def test_a_decision_without_records_is_answered_at_once() -> None:
     desk = Desk()
     results: list[Error] = []
-    assert desk.queue.submit(Decision("x", on_completion=results.append)).value() == "x"
+    assert desk.queue.submit(Decision("x", on_completion=results.append)).result() == "x"
     assert (results, desk.gathering) == ([Error.NONE], 0)
 
 
@@ -79,11 +73,11 @@ def test_decisions_of_an_iteration_share_a_batch_and_complete_when_it_is_committ
     desk.queue.flush()
     assert desk.appended_keys == [[b"a", b"b", b"c"]]
     assert desk.replayed == []
-    assert not promises[0].done
+    assert not promises[0].is_done
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     assert desk.replayed == ["a", "b", "c"]
     assert desk.results == [("a", Error.NONE), ("c", Error.NONE)]
-    assert [promise.value() for promise in promises] == ["response a", "response c"]
+    assert [promise.result() for promise in promises] == ["response a", "response c"]
 
 
 def test_batches_are_concluded_in_the_order_of_the_log() -> None:
@@ -123,9 +117,9 @@ def test_a_large_decision_is_spread_over_batches_and_answered_after_the_last() -
     assert len(desk.in_flight) > 1
     for batch in desk.in_flight[:-1]:
         desk.queue.settle(batch, Error.NONE)
-    assert not promise.done
+    assert not promise.is_done
     desk.queue.settle(desk.in_flight[-1], Error.NONE)
-    assert promise.value() == "response k0"
+    assert promise.result() == "response k0"
     assert desk.replayed == [f"k{number}" for number in range(10)]
 
 
@@ -178,13 +172,13 @@ def test_closing_fails_what_is_under_way_and_what_comes_later() -> None:
 
 def test_after_writes_waits_for_what_was_submitted_before_it() -> None:
     desk = Desk()
-    assert desk.queue.after_writes().done
+    assert desk.queue.after_writes().is_done
     desk.queue.submit(desk.decision("a"))
     gathering = desk.queue.after_writes()
     desk.queue.flush()
     in_flight = desk.queue.after_writes()
-    assert not gathering.done
-    assert not in_flight.done
+    assert not gathering.is_done
+    assert not in_flight.is_done
     desk.queue.settle(desk.in_flight[0], Error.NONE)
-    assert gathering.done
-    assert in_flight.done
+    assert gathering.is_done
+    assert in_flight.is_done

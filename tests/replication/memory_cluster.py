@@ -448,7 +448,7 @@ class MemoryCluster:
         """(partition data of one sessionless fetch, its values)."""
         request = fetch_request(offset, index, max_bytes=max_bytes)
         pending = self.brokers[broker_id].manager.fetch(request, FETCH_VERSION)
-        data = partition_data(over_the_wire(pending.value, FETCH_VERSION))
+        data = partition_data(over_the_wire(pending.result(), FETCH_VERSION))
         return data, values_of(data.records)
 
 

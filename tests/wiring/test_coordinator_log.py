@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.protocol.error_table import Error, KafkaError
@@ -44,12 +45,12 @@ def test_appends_are_read_back_and_others_are_rejected() -> None:
 
         async def scenario() -> Any:
             before = log.end_offset(0)
-            await log.append(0, -1, batch(b"a", b"b"))
+            await as_future(log.append(0, -1, batch(b"a", b"b")))
             assert (log.start_offset(0), log.end_offset(0)) == (0, before + 2)
             assert len(log.read(0, before, 1 << 20)) > 61
             assert log.read(0, before + 2, 1 << 20) == b""
             with pytest.raises(KafkaError) as rejected:
-                await log.append(0, 99, batch(b"a"))
+                await as_future(log.append(0, 99, batch(b"a")))
             assert rejected.value.error in (Error.UNKNOWN_LEADER_EPOCH, Error.NOT_LEADER_OR_FOLLOWER)
             with pytest.raises(KafkaError) as rejected:
                 log.end_offset(7)

@@ -11,18 +11,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Generic, TypeVar
 
 from signalbox.common.clock import Clock
+from signalbox.common.promise import Promise, gather
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase
 from signalbox.coordinator.deadlines import Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
-from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.slices import run_in_slices
 from signalbox.coordinator.write_queue import Batch, WriteQueue
 from signalbox.protocol.error_table import Error, KafkaError
@@ -31,32 +31,11 @@ logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Shard)
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 def new_member_suffix() -> str:
     """The unique part of a member id."""
     return str(uuid.uuid4())
-
-
-def value_or_awaitable(promise: Promise[T]) -> T | Awaitable[T]:
-    """For a handler: the value if `promise` is done, else an awaitable of it."""
-    return promise.value() if promise.done else _wait(promise)
-
-
-def _wait(promise: Promise[T]) -> Awaitable[T]:
-    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def settle() -> None:
-        if future.done():
-            return  # the connection was closed and its handler cancelled
-        if promise.error is not None:
-            future.set_exception(promise.error)
-        else:
-            future.set_result(promise.value())
-
-    promise.when_done(settle)
-    return future
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -78,7 +57,6 @@ class CoordinatorRuntime(Generic[S]):
         self._builder = BatchBuilder(serde, clock, settings)
         self._contexts: dict[int, CoordinatorContext[S]] = {}
         self._deadlines = Deadlines(clock, asyncio.get_running_loop)
-        self._tasks: set[asyncio.Future[None]] = set()
         self._loaded_partitions: list[int] = []  # partitions since the last log message about them
         self._resigned_partitions: list[int] = []
 
@@ -114,16 +92,12 @@ class CoordinatorRuntime(Generic[S]):
             del self._contexts[partition]
             self._close(context)
 
-    async def stop(self) -> None:
-        """Resign all partitions and wait until the waiting requests are rejected."""
+    def stop(self) -> Promise[None]:
+        """Resign all partitions; done when the waiting requests are rejected."""
         closed = [self._close(context) for context in self._contexts.values()]
         self._contexts.clear()
         self._deadlines.stop()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        for unloaded in closed:
-            await _wait(unloaded)
+        return gather(closed).map(lambda _: None)
 
     def _create_context(self, partition: int, leader_epoch: int) -> CoordinatorContext[S]:
         timer = ContextTimer(self._deadlines)
@@ -185,7 +159,7 @@ class CoordinatorRuntime(Generic[S]):
             if now.error is not None:
                 read.fail(now.error)
             else:
-                read.complete(now.value())
+                read.complete(now.result())
 
         context.writes.after_writes().when_done(settle)
         return read
@@ -225,18 +199,16 @@ class CoordinatorRuntime(Generic[S]):
         else:
             loop.call_soon(writes.flush)
 
-    def watch_commit(self, writes: WriteQueue, batch: Batch, committed: Awaitable[None], partition: int) -> None:
+    def watch_commit(self, writes: WriteQueue, batch: Batch, committed: Promise[None], partition: int) -> None:
         """Call `settle` with the log's result of the batch, or `give_up_waiting` when the commit times out."""
+        loop = asyncio.get_running_loop()
 
-        def settle(future: asyncio.Future[None]) -> None:
-            self._tasks.discard(future)
+        def settle() -> None:
             self._deadlines.cancel_call(batch)
-            if not future.cancelled():
-                writes.settle(batch, _commit_error(future, partition))
+            writes.settle(batch, _commit_error(committed, partition))
 
-        future = asyncio.ensure_future(committed)
-        self._tasks.add(future)
-        future.add_done_callback(settle)
+        # Not at once: the commit is observed in the middle of an append or of a follower's fetch.
+        committed.when_done(lambda: loop.call_soon(settle))
         self._deadlines.call_in(self._settings.commit_timeout_ms, batch, lambda: writes.give_up_waiting(batch))
 
 
@@ -252,12 +224,12 @@ class _Watch:
     def gathering_began(self) -> None:
         self._flush_soon(self.writes)
 
-    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
+    def appended(self, batch: Batch, committed: Promise[None]) -> None:
         self._watch_commit(self.writes, batch, committed)
 
 
-def _commit_error(future: asyncio.Future[None], partition: int) -> Error:
-    error = future.exception()
+def _commit_error(committed: Promise[None], partition: int) -> Error:
+    error = committed.error
     if error is None:
         return Error.NONE
     if isinstance(error, KafkaError):

@@ -9,14 +9,14 @@ is an error, but the batch is in the log: it is replayed when it commits later, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from signalbox.common.promise import Promise
 from signalbox.coordinator.batch_builder import BatchBuilder, Piece
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, R
 from signalbox.coordinator.ports import CoordinatorLog
-from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.write_errors import WRITTEN_DESPITE_ERROR
 from signalbox.protocol.error_table import Error, KafkaError
 
@@ -34,7 +34,7 @@ class Write:
 
     def conclude(self, error: Error) -> None:
         """Call `on_completion`, then complete the response; only the first call has an effect."""
-        if self.promise.done:
+        if self.promise.is_done:
             return
         if self.decision.on_completion is not None:
             self.decision.on_completion(error)
@@ -61,8 +61,8 @@ class WriteWatch(Protocol):
         """A new batch has its first records: `flush` must be called soon."""
         ...
 
-    def appended(self, batch: Batch, committed: Awaitable[None]) -> None:
-        """A batch is in the log: await `committed` and call `settle`; on a timeout call `give_up_waiting`."""
+    def appended(self, batch: Batch, committed: Promise[None]) -> None:
+        """A batch is in the log: call `settle` when `committed` is done; on a timeout call `give_up_waiting`."""
         ...
 
 

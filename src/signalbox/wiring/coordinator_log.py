@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from signalbox.common.ids import TopicPartition
 from signalbox.common.internal_topics import OFFSETS_TOPIC
+from signalbox.common.promise import Promise
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
@@ -20,17 +19,14 @@ class ReplicatedOffsetsLog:
         self._replicas = replicas
         self._commit_timeout_ms = commit_timeout_ms
 
-    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Awaitable[None]:
+    def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
         self._leader_log(partition, leader_epoch)
         append = self._replicas.append(
             [(TopicPartition(OFFSETS_TOPIC, partition), batch)], ACKS_ALL, self._commit_timeout_ms, from_client=False
         )
-        if append.done:
-            _raise_rejection(append.value[0])
-        return self._committed(append)
-
-    async def _committed(self, append: Awaitable[list[PendingAppend]]) -> None:
-        _raise_rejection((await append)[0])
+        if append.is_done:
+            _raise_rejection(append.result())
+        return append.map(_raise_rejection)
 
     def start_offset(self, partition: int) -> int:
         return self._leader_log(partition).log_start_offset
@@ -52,7 +48,8 @@ class ReplicatedOffsetsLog:
         return hosted.local_log(leader_epoch)
 
 
-def _raise_rejection(append: PendingAppend) -> None:
+def _raise_rejection(appends: list[PendingAppend]) -> None:
+    [append] = appends
     if append.error:
         raise KafkaError(Error.of(append.error), append.error_message)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from signalbox.broker.api_request import as_future
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
@@ -134,7 +135,7 @@ class NodeComponents:
         await self.reload.stop()
         self.router.close()
         await self.controller.stop()
-        await self.data.coordinator.stop()
+        await as_future(self.data.coordinator.stop())
         await self.data.log_dir_failures.stop()
         await self.controller_registrar.stop()
         await self.registrar.stop()

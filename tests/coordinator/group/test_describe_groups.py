@@ -17,7 +17,7 @@ def describe(bench: Bench, *groups: str, version: int = 6) -> list:  # type: ign
 
 def listed(bench: Bench, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> list:  # type: ignore[type-arg]
     request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
-    response = bench.coordinator.list_groups(request, CLIENT._replace(api_version=5))
+    response = bench.coordinator.list_groups(request, CLIENT._replace(api_version=5)).result()
     assert response.error_code == Error.NONE
     return [(group.group_id, group.protocol_type, group.group_state, group.group_type) for group in response.groups]
 
@@ -81,7 +81,7 @@ async def test_while_a_partition_loads_the_list_is_incomplete_and_says_so() -> N
     bench = Bench()
     bench.log.lead(0, 1)
     bench.coordinator.on_elected(0, 1)
-    response = bench.coordinator.list_groups(ListGroupsRequest(), CLIENT)
+    response = bench.coordinator.list_groups(ListGroupsRequest(), CLIENT).result()
     assert (response.error_code, response.groups) == (Error.COORDINATOR_LOAD_IN_PROGRESS, [])
     await settle()
-    assert bench.coordinator.list_groups(ListGroupsRequest(), CLIENT).error_code == Error.NONE
+    assert bench.coordinator.list_groups(ListGroupsRequest(), CLIENT).result().error_code == Error.NONE

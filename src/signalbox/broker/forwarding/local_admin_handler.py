@@ -7,11 +7,10 @@ controller all requests are decided as above the gate.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Container
 from typing import Any, Protocol
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse
+from signalbox.broker.api_request import ApiRequest, FinalResponse, settled
 from signalbox.broker.error_responses import failure
 from signalbox.broker.ports import ActiveController
 from signalbox.broker.routes import RouteTable
@@ -46,7 +45,7 @@ class LocalAdminRequests:
         if key in _REJECTED_BEFORE_AUTHORIZATION:
             return failure(request, Error.NOT_CONTROLLER)
         response = self._routes[key].handler(request)
-        return await response if inspect.isawaitable(response) else response
+        return await settled(response)
 
 
 class DirectWriter:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from signalbox.common.promise import Promise
 from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT, Member, Timeouts
 from signalbox.coordinator.group.classic.states import TRANSITIONS, GroupState
 from signalbox.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
-from signalbox.coordinator.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupResponse
 

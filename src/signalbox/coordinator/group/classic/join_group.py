@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from signalbox.common.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
@@ -26,7 +27,6 @@ from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.classic.static_member import StaticMemberReturn
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 
+from signalbox.common.promise import Promise
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT
@@ -16,7 +17,6 @@ from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import group_record
-from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse

@@ -9,8 +9,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tests.coordinator.memory_log import MemoryLog
+from tests.manual_time import ManualTimers
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.deadlines import Deadlines
 from signalbox.common.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
@@ -84,13 +86,18 @@ class Bench:
         self.settings = settings or GroupSettings()
         self.clock = clock or ManualClock()
         self.log = log or MemoryLog()
+        self.timers = ManualTimers(self.clock)
         self.suffixes = itertools.count(1)
 
         def make_shard(partition: int, timer: Timer) -> GroupShard:
             return GroupShard(partition, timer, self.clock, self.settings, lambda: str(next(self.suffixes)))
 
         self.runtime = CoordinatorRuntime(
-            self.log, GroupRecordSerde(), make_shard, self.clock, runtime_settings or RuntimeSettings()
+            self.log,
+            GroupRecordSerde(),
+            make_shard,
+            Deadlines(self.clock, self.timers),
+            runtime_settings or RuntimeSettings(),
         )
         self.coordinator = GroupCoordinator(self.runtime, self.settings, partition_count=1)
 
@@ -121,7 +128,7 @@ class Bench:
     async def pass_time(self, ms: int, step_ms: int = 500) -> None:
         for left in range(ms, 0, -step_ms):
             self.clock.advance(min(step_ms, left))
-            self.runtime.fire_due()
+            self.timers.run_due()
             await settle()
 
     def logged(self) -> list[tuple[Any, Any]]:

@@ -9,9 +9,11 @@ import pytest
 from tests.coordinator.bench import settle, transcript
 from tests.coordinator.memory_log import MemoryLog
 from tests.coordinator.test_batch_builder import TextSerde
+from tests.manual_time import ManualTimers
 
 from signalbox.broker.api_request import as_future
 from signalbox.common.clock import ManualClock, SystemClock
+from signalbox.common.deadlines import Deadlines
 from signalbox.common.promise import Promise
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
@@ -53,9 +55,10 @@ class Desk:
     def __init__(self, settings: RuntimeSettings | None = None) -> None:
         self.log = MemoryLog()
         self.clock = ManualClock()
+        self.timers = ManualTimers(self.clock)
         self.shards: list[Notes] = []
         self.runtime = CoordinatorRuntime(
-            self.log, TextSerde(), self.make_shard, self.clock, settings or RuntimeSettings()
+            self.log, TextSerde(), self.make_shard, Deadlines(self.clock, self.timers), settings or RuntimeSettings()
         )
 
     def make_shard(self, partition: int, timer: Timer) -> Notes:
@@ -69,7 +72,7 @@ class Desk:
 
     async def pass_time(self, ms: int) -> None:
         self.clock.advance(ms)
-        self.runtime.fire_due()
+        self.timers.run_due()
         await settle()
 
 
@@ -313,7 +316,9 @@ async def test_the_loop_itself_keeps_deadlines_by_a_real_clock() -> None:
         shards.append(Notes(partition, timer))
         return shards[-1]
 
-    runtime = CoordinatorRuntime(log, TextSerde(), make_shard, SystemClock(), RuntimeSettings())
+    runtime = CoordinatorRuntime(
+        log, TextSerde(), make_shard, Deadlines(SystemClock(), asyncio.get_running_loop()), RuntimeSettings()
+    )
     await reply_of(runtime.on_elected(0, 1))
     rang = asyncio.Event()
 

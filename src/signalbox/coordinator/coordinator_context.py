@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum, auto
-from typing import Generic, Protocol, TypeVar
+from functools import partial
+from typing import Generic, TypeVar
 
+from signalbox.common.deadlines import Deadline, Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.loading import load_steps
 from signalbox.coordinator.ports import CoordinatorLog, RecordSerde, Shard
@@ -37,26 +39,30 @@ REJECTION: dict[Phase, Error] = {
 }
 
 
-class Deadlines(Protocol):
-    """The runtime's timer, shared by all contexts."""
-
-    def call_in(self, delay_ms: float, key: Hashable, action: Callable[[], None]) -> None: ...
-
-    def cancel_call(self, key: Hashable) -> None: ...
-
-
 class ContextTimer:
     """The shard's timer: a deadline runs a decision and writes its records, while the context is active."""
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._deadlines = deadlines
+        self._by_key: dict[Hashable, Deadline] = {}
         self.run: Callable[[Callable[[], Decision[None]]], None] = lambda decide: None
 
     def schedule(self, key: Hashable, delay_ms: int, decide: Callable[[], Decision[None]]) -> None:
-        self._deadlines.call_in(delay_ms, (self, key), lambda: self.run(decide))
+        expire = partial(self._expire, key, decide)
+        deadline = self._by_key.get(key)
+        if deadline is None:
+            self._by_key[key] = self._deadlines.add(delay_ms, expire)
+        else:
+            deadline.restart(delay_ms, expire)
 
     def cancel(self, key: Hashable) -> None:
-        self._deadlines.cancel_call((self, key))
+        deadline = self._by_key.pop(key, None)
+        if deadline is not None:
+            deadline.cancel()
+
+    def _expire(self, key: Hashable, decide: Callable[[], Decision[None]]) -> None:
+        del self._by_key[key]
+        self.run(decide)
 
 
 class CoordinatorContext(Generic[S]):

@@ -1,12 +1,12 @@
-"""Builds the group coordinator from its dependencies: log, clock, configuration, metrics."""
+"""Builds the group coordinator from its dependencies: log, deadlines, configuration, metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import cast
 
-from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import Value
+from signalbox.common.deadlines import Deadlines
 from signalbox.common.metrics import Metrics
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde
@@ -18,14 +18,14 @@ from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix
 
 
 def open_group_coordinator(
-    log: CoordinatorLog, clock: Clock, values: Mapping[str, Value], metrics: Metrics
+    log: CoordinatorLog, deadlines: Deadlines, values: Mapping[str, Value], metrics: Metrics
 ) -> GroupCoordinator:
     """`values` = the typed values of `COORDINATOR_CONFIG`. It coordinates nothing before its first election."""
     settings = GroupSettings.read(values)
 
     def make_shard(partition: int, timer: Timer) -> GroupShard:
-        return GroupShard(partition, timer, clock, settings, new_member_suffix)
+        return GroupShard(partition, timer, deadlines.clock, settings, new_member_suffix)
 
-    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, clock, RuntimeSettings.read(values))
+    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, deadlines, RuntimeSettings.read(values))
     register_group_metrics(metrics, runtime.active_shards)
     return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]))

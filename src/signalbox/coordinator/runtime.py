@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Generic, TypeVar
 
-from signalbox.common.clock import Clock
+from signalbox.common.deadlines import Deadlines
 from signalbox.common.promise import Promise, gather
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase
-from signalbox.coordinator.deadlines import Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.ports import CoordinatorLog, MakeShard, RecordSerde, Shard
 from signalbox.coordinator.slices import run_in_slices
@@ -39,24 +38,24 @@ def new_member_suffix() -> str:
 
 
 class CoordinatorRuntime(Generic[S]):
-    """Must be used on a running loop. `make_shard` is called at each election of a partition."""
+    """Must be used on a running loop. `make_shard` is called at each election of a partition. The owner of `deadlines`
+    closes them after `stop`."""
 
     def __init__(
         self,
         log: CoordinatorLog,
         serde: RecordSerde,
         make_shard: MakeShard[S],
-        clock: Clock,
+        deadlines: Deadlines,
         settings: RuntimeSettings,
     ) -> None:
         self._log = log
         self._serde = serde
         self._make_shard = make_shard
-        self._clock = clock
         self._settings = settings
-        self._builder = BatchBuilder(serde, clock, settings)
+        self._builder = BatchBuilder(serde, deadlines.clock, settings)
         self._contexts: dict[int, CoordinatorContext[S]] = {}
-        self._deadlines = Deadlines(clock, asyncio.get_running_loop)
+        self._deadlines = deadlines
         self._loaded_partitions: list[int] = []  # partitions since the last log message about them
         self._resigned_partitions: list[int] = []
 
@@ -96,7 +95,6 @@ class CoordinatorRuntime(Generic[S]):
         """Resign all partitions; done when the waiting requests are rejected."""
         closed = [self._close(context) for context in self._contexts.values()]
         self._contexts.clear()
-        self._deadlines.stop()
         return gather(closed).map(lambda _: None)
 
     def _create_context(self, partition: int, leader_epoch: int) -> CoordinatorContext[S]:
@@ -164,10 +162,6 @@ class CoordinatorRuntime(Generic[S]):
         context.writes.after_writes().when_done(settle)
         return read
 
-    def fire_due(self) -> None:
-        """Run all due deadlines now: for a clock that a test sets."""
-        self._deadlines.fire_due()
-
     def partitions(self) -> list[int]:
         """The partitions that this broker coordinates, including those that are loading."""
         return list(self._contexts)
@@ -187,7 +181,7 @@ class CoordinatorRuntime(Generic[S]):
                 run_in_slices(asyncio.get_running_loop, context.sweep(context.shard.maintenance()))
                 self._schedule_maintenance(context)
 
-        self._deadlines.call_in(self._settings.maintenance_interval_ms, (context, "maintenance"), maintenance)
+        self._deadlines.add(self._settings.maintenance_interval_ms, maintenance)
 
     # --- the event loop
 
@@ -202,14 +196,14 @@ class CoordinatorRuntime(Generic[S]):
     def watch_commit(self, writes: WriteQueue, batch: Batch, committed: Promise[None], partition: int) -> None:
         """Call `settle` with the log's result of the batch, or `give_up_waiting` when the commit times out."""
         loop = asyncio.get_running_loop()
+        deadline = self._deadlines.add(self._settings.commit_timeout_ms, lambda: writes.give_up_waiting(batch))
 
         def settle() -> None:
-            self._deadlines.cancel_call(batch)
+            deadline.cancel()
             writes.settle(batch, _commit_error(committed, partition))
 
         # Not at once: the commit is observed in the middle of an append or of a follower's fetch.
         committed.when_done(lambda: loop.call_soon(settle))
-        self._deadlines.call_in(self._settings.commit_timeout_ms, batch, lambda: writes.give_up_waiting(batch))
 
 
 class _Watch:

@@ -5,7 +5,7 @@ Calls are made on the event loop's thread and never block; operations that must 
     produce         append, pending_append, unpacking     state      partition, follower_state, isr_state
     fetch           fetch, delayed_fetch, fetch_read      ISR        isr_decisions, isr
     fetch sessions  fetch_session, session_cache          roles      leadership, role_changes
-    waiting         purgatory, deadlines                  following  fetchers, fetcher, followed
+    waiting         purgatory                             following  fetchers, fetcher, followed
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class CoordinatorContext(Generic[S]):
 
     def submit_background(self, decision: Decision[None]) -> None:
         """Write a decision that has no request; a failure is logged."""
-        if not decision.records and decision.on_completion is None:
+        if not decision.records and not decision.effects:
             return
         promise = self.writes.submit(decision)
 

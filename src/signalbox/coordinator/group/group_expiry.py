@@ -45,13 +45,14 @@ class GroupExpiry:
         records.append(group_tombstone(group.group_id))
         self._groups.remove(group.group_id)
 
-        def on_completion(error: Error) -> None:
-            if error is Error.NONE:
+        def end() -> None:
+            was_restored = self._groups.get(group.group_id) is group  # after a timeout; it may have members by now
+            if not was_restored and group.state is not GroupState.DEAD:
                 group.transition_to(GroupState.DEAD)
-            else:
-                self._groups.restore(group)
 
-        return Decision(Error.NONE, records, on_completion=on_completion, atomic=False)
+        return Decision(
+            Error.NONE, records, effects=[end], on_failure=lambda error: self._groups.restore(group), atomic=False
+        )
 
     def expire(self, now_ms: int) -> Iterator[Decision[None]]:
         """Removes expired offsets and groups: one decision per group."""
@@ -70,7 +71,7 @@ class GroupExpiry:
         coming = any(self._offsets.is_coming(group.group_id, p) for p in self._offsets.known_or_coming(group.group_id))
         if group.state is GroupState.EMPTY and not group.pending_join and not left and not coming:
             removal = self._remove(group)
-            return Decision(None, removal.records, removal.on_completion, atomic=False)
+            return Decision(None, removal.records, removal.effects, removal.on_failure, atomic=False)
         records: list[CoordinatorRecord] = [offset_tombstone(group.group_id, *partition) for partition in expired]
         return Decision(None, records, atomic=False)
 

@@ -83,8 +83,8 @@ class OffsetCommit:
         )
         if not records:
             return Decision(response)
-        self._offsets.begin(request.group_id, written)
-        return Decision(response, records, on_completion=lambda error: self._offsets.settle(request.group_id, written))
+        settle = self._offsets.begin(request.group_id, written)
+        return Decision(response, records, effects=[settle], on_failure=lambda error: settle())
 
     def _is_too_long(self, metadata: str | None) -> bool:
         return metadata is not None and utf16_length(metadata) > self._settings.offset_metadata_max_size

@@ -57,7 +57,7 @@ class LeaveGroup:
         if group is None or all(response.error_code for response in responses):
             return Decision(response)
         after = self._after_leaving(group)
-        return Decision(response, after.records, after.on_completion, replayed=after.replayed)
+        return Decision(response, after.records, after.effects, after.on_failure, after.replayed)
 
     def _leave_one(self, group: ClassicGroup, leaving: LeaveGroupRequest.MemberIdentity) -> Error:
         member_id = leaving.member_id

@@ -60,17 +60,22 @@ class StaticMemberReturn:
         if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol_name:
             return self._rebalance.begin_or_complete(group)
 
-        def on_completion(error: Error) -> None:
-            if member.awaiting_join is not promise:
-                return  # completed meanwhile: replaced again, removed, or the partition was unloaded
-            if error is Error.NONE:
+        def is_waiting() -> bool:
+            """False if completed meanwhile: replaced again, removed, or the partition was unloaded."""
+            return member.awaiting_join is promise
+
+        def complete() -> None:
+            if is_waiting():
                 self._complete(group, member, client.api_version, former_leader_id)
-                return
-            self._restore_member(group, member, old_member_id, former)
-            group.complete_join(member, rejected_join(UNKNOWN_MEMBER_ID, client_error_for(error)))
+
+        def restore(error: Error) -> None:
+            if is_waiting():
+                self._restore_member(group, member, old_member_id, former)
+                group.complete_join(member, rejected_join(UNKNOWN_MEMBER_ID, client_error_for(error)))
 
         assignment = {one.member_id: one.assignment for one in group.members.values()}
-        return Decision(None, [group_record(group, assignment)], on_completion=on_completion, replayed=False)
+        record = group_record(group, assignment)
+        return Decision(None, [record], effects=[complete], on_failure=restore, replayed=False)
 
     def _fence(self, group: ClassicGroup, member: Member) -> None:
         group.complete_join(member, rejected_join(member.member_id, Error.FENCED_INSTANCE_ID))

@@ -10,6 +10,8 @@ from signalbox.protocol.records.batch_header import iter_batch_headers, patch_ba
 class MemoryLog:
     """Passes `CoordinatorLogContract`. `held`: commits wait for `commit_all`; `rejection`: error of later appends."""
 
+    topic = "__consumer_offsets"
+
     def __init__(self) -> None:
         self.batches: dict[int, list[bytes]] = {}
         self.leader_epochs: dict[int, int] = {}

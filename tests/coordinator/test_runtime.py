@@ -417,6 +417,6 @@ async def test_partitions_that_come_and_go_together_are_one_line_of_log(caplog: 
         desk.runtime.on_resigned(partition, 6)
     await settle()
     assert [record.getMessage() for record in caplog.records] == [
-        "now coordinating 3 partitions: [0, 1, 2]",
-        "no longer coordinating 2 partitions: [0, 2]",
+        "now coordinating 3 partitions of __consumer_offsets: [0, 1, 2]",
+        "no longer coordinating 2 partitions of __consumer_offsets: [0, 2]",
     ]

@@ -30,6 +30,8 @@ class Desk:
         self.rejection: Error | None = None
         self.queue = WriteQueue(self, (3, 9), builder, lambda record: self.replayed.append(record.key), self)
 
+    topic = "t"
+
     def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
         assert (partition, leader_epoch) == (3, 9)
         if self.rejection is not None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from signalbox.common.deadlines import Deadline, Deadlines
+from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.loading import load_steps
 from signalbox.coordinator.ports import CoordinatorLog, RecordSerde, Shard
@@ -66,8 +67,8 @@ class ContextTimer:
 
 
 class CoordinatorContext(Generic[S]):
-    def __init__(self, partition: int, shard: S, writes: WriteQueue, timer: ContextTimer) -> None:
-        self.partition = partition
+    def __init__(self, topic_partition: TopicPartition, shard: S, writes: WriteQueue, timer: ContextTimer) -> None:
+        self.topic_partition = topic_partition
         self.phase = Phase.LOADING
         self.shard = shard
         self.writes = writes
@@ -92,19 +93,20 @@ class CoordinatorContext(Generic[S]):
             yield from self._load_while_loading(log, serde, buffer_bytes)
         except Exception:
             logger.exception(
-                "Group metadata of partition %d could not be loaded: its groups have no coordinator", self.partition
+                "Coordinator state of %s could not be loaded: its groups or transactions have no coordinator",
+                self.topic_partition,
             )
             self.phase = Phase.FAILED if self.phase is Phase.LOADING else self.phase
             return
         if self.phase is Phase.LOADING:
-            logger.debug("coordinator partition %d: active at leader epoch %d", self.partition, self.leader_epoch)
+            logger.debug("coordinator of %s: active at leader epoch %d", self.topic_partition, self.leader_epoch)
             self.phase = Phase.ACTIVE
 
     def _load_while_loading(self, log: CoordinatorLog, serde: RecordSerde, buffer_bytes: int) -> Iterator[None]:
         if self.phase is not Phase.LOADING:
             return  # resigned before the first step
         for steps in (
-            load_steps(log, self.partition, serde, self.shard.replay, buffer_bytes),
+            load_steps(log, self.topic_partition.partition, serde, self.shard.replay, buffer_bytes),
             self.shard.finish_loading(),
         ):
             for _ in steps:
@@ -133,6 +135,6 @@ class CoordinatorContext(Generic[S]):
 
         def report() -> None:
             if promise.error is not None and self.phase is Phase.ACTIVE:
-                logger.warning("Group metadata of partition %d not written: %s", self.partition, promise.error)
+                logger.warning("Coordinator records of %s not written: %s", self.topic_partition, promise.error)
 
         promise.when_done(report)

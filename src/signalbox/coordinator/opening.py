@@ -8,7 +8,7 @@ from typing import cast
 from signalbox.common.config.config_table import Value
 from signalbox.common.deadlines import Deadlines
 from signalbox.common.metrics import Metrics
-from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
+from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
@@ -26,6 +26,7 @@ def open_group_coordinator(
     def make_shard(partition: int, timer: Timer) -> GroupShard:
         return GroupShard(partition, timer, deadlines.clock, settings, new_member_suffix)
 
-    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, deadlines, RuntimeSettings.read(values))
+    runtime_settings = RuntimeSettings.read(values, GROUP_RUNTIME_KEYS)
+    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, deadlines, runtime_settings)
     register_group_metrics(metrics, runtime.active_shards)
     return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]))

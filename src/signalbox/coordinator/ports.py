@@ -14,6 +14,8 @@ S_co = TypeVar("S_co", covariant=True)
 class CoordinatorLog(Protocol):
     """The partitions of one internal topic (`__consumer_offsets`) of which this broker may be the leader."""
 
+    topic: str
+
     def append(self, partition: int, leader_epoch: int, batch: bytearray) -> Promise[None]:
         """Append one record batch as the leader of `leader_epoch`, with acks=all.
 

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from signalbox.common.deadlines import Deadlines
+from signalbox.common.ids import TopicPartition
 from signalbox.common.promise import Promise, gather
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
@@ -78,7 +79,7 @@ class CoordinatorRuntime(Generic[S]):
             self._log_when_settled()
             loaded.complete(None)
 
-        logger.debug("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
+        logger.debug("coordinator of %s-%d: loading at leader epoch %d", self._log.topic, partition, leader_epoch)
         run_in_slices(
             asyncio.get_running_loop, context.load(self._log, self._serde, self._settings.load_buffer_bytes), finish
         )
@@ -103,13 +104,13 @@ class CoordinatorRuntime(Generic[S]):
         watch = _Watch(self, partition)
         writes = WriteQueue(self._log, (partition, leader_epoch), self._builder, shard.replay, watch)
         watch.writes = writes
-        context = CoordinatorContext(partition, shard, writes, timer)
+        context = CoordinatorContext(TopicPartition(self._log.topic, partition), shard, writes, timer)
         self._contexts[partition] = context
         return context
 
     def _close(self, context: CoordinatorContext[S]) -> Promise[None]:
         if context.phase is Phase.ACTIVE:
-            self._resigned_partitions.append(context.partition)
+            self._resigned_partitions.append(context.topic_partition.partition)
             asyncio.get_running_loop().call_soon(self._log_when_settled)
         unloaded: Promise[None] = Promise()
         context.phase = Phase.CLOSED
@@ -121,9 +122,10 @@ class CoordinatorRuntime(Generic[S]):
         """One log message for all partitions that were loaded or resigned together."""
         if any(context.phase is Phase.LOADING for context in self._contexts.values()):
             return
+        topic = self._log.topic
         for what, partitions in (("no longer", self._resigned_partitions), ("now", self._loaded_partitions)):
             if partitions:
-                logger.info("%s coordinating %d partitions: %s", what, len(partitions), sorted(partitions))
+                logger.info("%s coordinating %d partitions of %s: %s", what, len(partitions), topic, sorted(partitions))
                 partitions.clear()
 
     # --- decisions
@@ -200,10 +202,21 @@ class CoordinatorRuntime(Generic[S]):
 
         def settle() -> None:
             deadline.cancel()
-            writes.settle(batch, _commit_error(committed, partition))
+            writes.settle(batch, self._commit_error(committed, partition))
 
         # Not at once: the commit is observed in the middle of an append or of a follower's fetch.
         committed.when_done(lambda: loop.call_soon(settle))
+
+    def _commit_error(self, committed: Promise[None], partition: int) -> Error:
+        error = committed.error
+        if error is None:
+            return Error.NONE
+        if isinstance(error, KafkaError):
+            return error.error
+        logger.error(
+            "Unexpected error writing coordinator records of %s-%d", self._log.topic, partition, exc_info=error
+        )
+        return Error.UNKNOWN_SERVER_ERROR
 
 
 class _Watch:
@@ -220,13 +233,3 @@ class _Watch:
 
     def appended(self, batch: Batch, committed: Promise[None]) -> None:
         self._watch_commit(self.writes, batch, committed)
-
-
-def _commit_error(committed: Promise[None], partition: int) -> Error:
-    error = committed.error
-    if error is None:
-        return Error.NONE
-    if isinstance(error, KafkaError):
-        return error.error
-    logger.error("Unexpected error writing group metadata of partition %d", partition, exc_info=error)
-    return Error.UNKNOWN_SERVER_ERROR

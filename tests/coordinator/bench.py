@@ -122,7 +122,7 @@ class Bench:
     def group(self) -> ClassicGroup:
         """Group g, which must exist."""
         group = self.shard.groups.get("g")
-        assert group is not None
+        assert isinstance(group, ClassicGroup)
         return group
 
     async def pass_time(self, ms: int, step_ms: int = 500) -> None:

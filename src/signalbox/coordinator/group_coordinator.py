@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from signalbox.common.promise import Promise, gather
 from signalbox.coordinator.config_rows import GroupSettings
-from signalbox.coordinator.group import describe_groups
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.group.group_shard import GroupShard
+from signalbox.coordinator.group.list_groups import listed
 from signalbox.coordinator.group.offset_commit import rejected_commit
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
 from signalbox.coordinator.group_partition import partition_for
@@ -182,7 +182,7 @@ class GroupCoordinator:
 
     def _describe_one(self, group_id: str, api_version: int) -> Promise[DescribeGroupsResponse.DescribedGroup]:
         described = self._runtime.read(
-            self.partition_for(group_id), lambda shard: describe_groups.describe(shard.groups, group_id, api_version)
+            self.partition_for(group_id), lambda shard: shard.describe_group.describe(group_id, api_version)
         )
         return described.recover(
             KafkaError,
@@ -195,11 +195,11 @@ class GroupCoordinator:
         """The groups of all partitions that this broker coordinates; an error while one of them is loading."""
         response = ListGroupsResponse()
         for partition in self._runtime.partitions():
-            listed = self._runtime.read(partition, lambda shard: describe_groups.listed(shard.groups, request))
-            if listed.error is None:
-                response.groups.extend(listed.result())
-            elif isinstance(listed.error, KafkaError) and listed.error.error is not Error.NOT_COORDINATOR:
-                return Promise.of(ListGroupsResponse(error_code=listed.error.error))
+            groups = self._runtime.read(partition, lambda shard: listed(shard.groups, request))
+            if groups.error is None:
+                response.groups.extend(groups.result())
+            elif isinstance(groups.error, KafkaError) and groups.error.error is not Error.NOT_COORDINATOR:
+                return Promise.of(ListGroupsResponse(error_code=groups.error.error))
         return Promise.of(response)
 
     def delete_groups(self, request: DeleteGroupsRequest, client: ClientContext) -> Promise[DeleteGroupsResponse]:

@@ -7,14 +7,12 @@ The handler checks that topics exist and may be read. Topic names must be in the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from signalbox.common.ids import TopicPartition
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
-from signalbox.coordinator.group.classic.classic_group import ClassicGroup
-from signalbox.coordinator.group.classic.rebalance import Rebalance
-from signalbox.coordinator.group.classic.states import GroupState
+from signalbox.coordinator.group.group import GroupKind, GroupType
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import offset_record
 from signalbox.coordinator.group.offset_store import NO_EXPIRY, OffsetStore
@@ -57,10 +55,12 @@ def utf16_length(text: str) -> int:
 
 
 class OffsetCommit:
-    def __init__(self, groups: GroupMap, offsets: OffsetStore, rebalance: Rebalance, settings: GroupSettings) -> None:
+    def __init__(
+        self, groups: GroupMap, offsets: OffsetStore, kinds: Mapping[GroupType, GroupKind], settings: GroupSettings
+    ) -> None:
         self._groups = groups
         self._offsets = offsets
-        self._rebalance = rebalance
+        self._kinds = kinds
         self._settings = settings
 
     def commit(self, request: OffsetCommitRequest, api_version: int, now_ms: int) -> Decision[OffsetCommitResponse]:
@@ -111,26 +111,7 @@ class OffsetCommit:
                 return  # a client that is not a member: its first offset creates the group
             unknown = api_version >= GROUP_ID_NOT_FOUND_FROM
             raise KafkaError(Error.GROUP_ID_NOT_FOUND if unknown else Error.ILLEGAL_GENERATION)
-        error = _check_membership(group, request)
+        error = group.check_offset_commit(request)
         if error is not Error.NONE:
             raise KafkaError(error)
-        member = group.members.get(request.member_id)
-        if member is not None and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
-            self._rebalance.reset_session_timeout(group, member)
-
-
-def _check_membership(group: ClassicGroup, request: OffsetCommitRequest) -> Error:
-    generation_id = request.generation_id_or_member_epoch
-    if group.state is GroupState.DEAD:
-        return Error.COORDINATOR_NOT_AVAILABLE
-    if generation_id < 0 and group.state is GroupState.EMPTY:
-        return Error.NONE  # an administrator, or a client that is not a member
-    if generation_id < 0 and not request.member_id and request.group_instance_id is None:
-        return Error.UNKNOWN_MEMBER_ID  # only a member can commit to a group that is not empty
-    error = group.check_member(request.member_id, request.group_instance_id)
-    if error is not Error.NONE:
-        return error
-    if generation_id != group.generation_id:
-        return Error.ILLEGAL_GENERATION
-    # The member knows the new generation but has no assignment yet: it cannot have consumed anything in it.
-    return Error.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else Error.NONE
+        self._kinds[group.group_type].offsets_committed(group, request.member_id)

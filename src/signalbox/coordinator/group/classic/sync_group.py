@@ -11,12 +11,12 @@ import logging
 from signalbox.common.promise import Promise
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
+from signalbox.coordinator.group.classic.classic_groups import ClassicGroups
+from signalbox.coordinator.group.classic.classic_records import group_record
 from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT
 from signalbox.coordinator.group.classic.membership_responses import rejected_sync
 from signalbox.coordinator.group.classic.rebalance import Rebalance
 from signalbox.coordinator.group.classic.states import GroupState
-from signalbox.coordinator.group.group_map import GroupMap
-from signalbox.coordinator.group.group_records import group_record
 from signalbox.coordinator.write_errors import client_error_for
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class SyncGroup:
-    def __init__(self, groups: GroupMap, rebalance: Rebalance) -> None:
+    def __init__(self, groups: ClassicGroups, rebalance: Rebalance) -> None:
         self._groups = groups
         self._rebalance = rebalance
 

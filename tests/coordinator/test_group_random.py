@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.coordinator.bench import Bench, BenchCall, settle, subscription
+from tests.coordinator.bench import UPDATE, Bench, BenchCall, settle, subscription
 
 from signalbox.broker.api_request import as_future
 from signalbox.coordinator.config_rows import GroupSettings
@@ -182,7 +182,8 @@ class Town:
         self.bench.log.rejection = None
 
     async def delete_topic(self, member: Member, amount: int) -> None:
-        self.bench.coordinator.on_topics_deleted(["never there"])
+        self.bench.delete_topic("old")
+        self.bench.cache.apply_update_metadata(UPDATE)
 
     async def fail_over(self, member: Member, amount: int) -> None:
         self.epoch += 1

@@ -12,6 +12,7 @@ from signalbox.common.metrics import NullMetrics
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.opening import open_group_coordinator
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 
@@ -21,7 +22,7 @@ async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
     values, _ = COORDINATOR_CONFIG.read({"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"})
     log = MemoryLog()
     coordinator = open_group_coordinator(
-        log, Deadlines(SystemClock(), asyncio.get_running_loop()), values, NullMetrics()
+        log, Deadlines(SystemClock(), asyncio.get_running_loop()), values, NullMetrics(), MetadataCache()
     )
     partition = coordinator.partition_for("g")
     log.lead(partition, 1)

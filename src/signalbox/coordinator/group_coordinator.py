@@ -7,8 +7,7 @@ exist.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.promise import Promise, gather
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
@@ -20,6 +19,8 @@ from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fe
 from signalbox.coordinator.group_partition import partition_for
 from signalbox.coordinator.runtime import CoordinatorRuntime
 from signalbox.coordinator.write_errors import TOO_LARGE, client_error_for
+from signalbox.metadata.cache import MetadataCache
+from signalbox.metadata.image import MetadataImage, deleted_topics
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -36,32 +37,54 @@ _PROTOCOL_IS_NAMED_FROM = 5  # SyncGroup: from this version on the request has p
 
 
 class GroupCoordinator:
-    """`partition_count` of `__consumer_offsets` is updated when the topic is known (`set_partition_count`)."""
+    """`partition_count` of `__consumer_offsets` is that of the config until the topic is in the metadata image."""
 
-    def __init__(self, runtime: CoordinatorRuntime[GroupShard], settings: GroupSettings, partition_count: int) -> None:
+    def __init__(
+        self,
+        runtime: CoordinatorRuntime[GroupShard],
+        settings: GroupSettings,
+        partition_count: int,
+        cache: MetadataCache,
+    ) -> None:
         self._runtime = runtime
         self._settings = settings
         self._partition_count = partition_count
+        self._cache = cache
+        self._deleted_during_loads: list[list[str]] = []  # for each partition that loads, the topics deleted meanwhile
+        cache.subscribe(self._image_changed)
 
     # --- leadership and metadata
-
-    def set_partition_count(self, partition_count: int) -> None:
-        """Set the actual number of partitions of the offsets topic; the config is only used to create it."""
-        self._partition_count = partition_count
 
     def partition_for(self, group_id: str) -> int:
         return partition_for(group_id, self._partition_count)
 
     def on_elected(self, partition: int, leader_epoch: int) -> None:
-        self._runtime.on_elected(partition, leader_epoch)
+        deleted: list[str] = []
+        self._deleted_during_loads.append(deleted)
+
+        def loaded() -> None:
+            self._deleted_during_loads = [one for one in self._deleted_during_loads if one is not deleted]
+            if deleted:
+                self._delete_offsets(deleted)
+
+        self._runtime.on_elected(partition, leader_epoch).when_done(loaded)
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
         self._runtime.on_resigned(partition, leader_epoch)
 
-    def on_topics_deleted(self, topics: Iterable[str]) -> None:
-        """Delete the committed offsets of deleted topics."""
-        names = list(topics)
-        self._runtime.sweep(lambda shard: shard.offset_delete.delete_topics(names))
+    def _image_changed(self, old: MetadataImage, new: MetadataImage, changed_topics: set[str]) -> None:
+        offsets = new.topics.get(OFFSETS_TOPIC)
+        if offsets is not None and offsets.partitions and OFFSETS_TOPIC in changed_topics:
+            self._partition_count = len(offsets.partitions)
+        deleted = deleted_topics(old, new, changed_topics)
+        if deleted:
+            for of_one_load in self._deleted_during_loads:
+                of_one_load += deleted
+            self._delete_offsets(deleted)
+
+    def _delete_offsets(self, topics: list[str]) -> None:
+        """Delete the committed offsets of deleted topics in all partitions that are loaded."""
+        self._runtime.sweep(lambda shard: shard.offset_delete.delete_topics(topics))
 
     def stop(self) -> Promise[None]:
         """Resign all partitions; done when the waiting requests are rejected."""
@@ -142,7 +165,7 @@ class GroupCoordinator:
 
         committed = self._runtime.write(
             self.partition_for(request.group_id),
-            lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms()),
+            lambda shard: shard.offset_commit.commit(request, client.api_version, shard.now_ms(), self._cache.image),
         )
         return committed.recover(KafkaError, rejected)
 

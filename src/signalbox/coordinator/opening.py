@@ -1,4 +1,4 @@
-"""Builds the group coordinator from its dependencies: log, deadlines, configuration, metrics."""
+"""Builds the group coordinator from its dependencies: log, deadlines, configuration, metrics, metadata."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.group_metrics import register_group_metrics
 from signalbox.coordinator.ports import CoordinatorLog, Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix
+from signalbox.metadata.cache import MetadataCache
 
 
 def open_group_coordinator(
-    log: CoordinatorLog, deadlines: Deadlines, values: Mapping[str, Value], metrics: Metrics
+    log: CoordinatorLog, deadlines: Deadlines, values: Mapping[str, Value], metrics: Metrics, cache: MetadataCache
 ) -> GroupCoordinator:
     """`values` = the typed values of `COORDINATOR_CONFIG`. It coordinates nothing before its first election."""
     settings = GroupSettings.read(values)
@@ -29,4 +30,4 @@ def open_group_coordinator(
     runtime_settings = RuntimeSettings.read(values, GROUP_RUNTIME_KEYS)
     runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, deadlines, runtime_settings)
     register_group_metrics(metrics, runtime.active_shards)
-    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]))
+    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]), cache)

@@ -341,7 +341,7 @@ def _router(
             tokens=context.tokens,
             token_secret=context.tokens.secret if context.tokens is not None else None,
             stored=CurrentConfigs(context.repository),
-            control=ControlRequests(data.replicas, context.cache, data.coordinator),
+            control=ControlRequests(data.replicas, context.cache),
             epoch_checks=EpochChecks(context.epochs, context.stored_epochs, data.replicas.leader_epoch, context.clock),
             new_topic_configs=NewTopicConfigs(context.repository.load),
             scheduler=context.scheduler,

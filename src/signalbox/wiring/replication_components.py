@@ -136,7 +136,9 @@ def build_replication(
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
     offsets_log = ReplicatedCoordinatorLog(replicas, OFFSETS_TOPIC, 2 * config["offsets.commit.timeout.ms"])
-    coordinator = open_group_coordinator(offsets_log, replicas.scheduler.deadlines, config.values, context.metrics)
+    coordinator = open_group_coordinator(
+        offsets_log, replicas.scheduler.deadlines, config.values, context.metrics, context.cache
+    )
     leadership.coordinator = coordinator
     return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects, stored_isr)
 

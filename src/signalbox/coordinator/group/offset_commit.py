@@ -16,6 +16,7 @@ from signalbox.coordinator.group.group import GroupKind, GroupType
 from signalbox.coordinator.group.group_map import GroupMap
 from signalbox.coordinator.group.group_records import offset_record
 from signalbox.coordinator.group.offset_store import NO_EXPIRY, OffsetStore
+from signalbox.metadata.image import MetadataImage
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.group_records import OffsetCommitValue
 from signalbox.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -26,11 +27,11 @@ NO_RETENTION = -1
 
 def rejected_commit(request: OffsetCommitRequest, error: Error) -> OffsetCommitResponse:
     """A response with `error` for every partition of the request."""
-    return _response(request, lambda partition: error)
+    return _response(request, lambda topic, partition: error)
 
 
 def _response(
-    request: OffsetCommitRequest, answer: Callable[[OffsetCommitRequest.OffsetCommitRequestPartition], Error]
+    request: OffsetCommitRequest, error_of: Callable[[str, OffsetCommitRequest.OffsetCommitRequestPartition], Error]
 ) -> OffsetCommitResponse:
     return OffsetCommitResponse(
         topics=[
@@ -39,7 +40,7 @@ def _response(
                 topic_id=topic.topic_id,
                 partitions=[
                     OffsetCommitResponse.OffsetCommitResponsePartition(
-                        partition_index=partition.partition_index, error_code=answer(partition)
+                        partition_index=partition.partition_index, error_code=error_of(topic.name, partition)
                     )
                     for partition in topic.partitions
                 ],
@@ -63,24 +64,29 @@ class OffsetCommit:
         self._kinds = kinds
         self._settings = settings
 
-    def commit(self, request: OffsetCommitRequest, api_version: int, now_ms: int) -> Decision[OffsetCommitResponse]:
-        """Raises KafkaError if the group rejects the whole commit."""
+    def commit(
+        self, request: OffsetCommitRequest, api_version: int, now_ms: int, image: MetadataImage
+    ) -> Decision[OffsetCommitResponse]:
+        """Raises KafkaError if the group rejects the whole commit. A partition that `image` does not have is rejected:
+        its topic was deleted after the handler had looked it up, and nothing would delete the offset."""
         self._check(request, api_version)
         records: list[CoordinatorRecord] = []
         written: list[TopicPartition] = []
+
+        def error_of(topic: str, partition: OffsetCommitRequest.OffsetCommitRequestPartition) -> Error:
+            if image.partition(topic, partition.partition_index) is None:
+                return Error.UNKNOWN_TOPIC_OR_PARTITION
+            too_long = self._is_too_long(partition.committed_metadata)
+            return Error.OFFSET_METADATA_TOO_LARGE if too_long else Error.NONE
+
         for topic in request.topics:
             for partition in topic.partitions:
-                if self._is_too_long(partition.committed_metadata):
+                if error_of(topic.name, partition) is not Error.NONE:
                     continue
                 value = self._value(request, partition, now_ms)
                 records.append(offset_record(request.group_id, topic.name, partition.partition_index, value))
                 written.append(TopicPartition(topic.name, partition.partition_index))
-        response = _response(
-            request,
-            lambda partition: (
-                Error.OFFSET_METADATA_TOO_LARGE if self._is_too_long(partition.committed_metadata) else Error.NONE
-            ),
-        )
+        response = _response(request, error_of)
         if not records:
             return Decision(response)
         settle = self._offsets.begin(request.group_id, written)

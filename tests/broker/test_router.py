@@ -14,6 +14,7 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.common.clock import ManualClock
 from signalbox.common.log_source import current_source
+from signalbox.common.promise import Promise
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
@@ -25,7 +26,6 @@ from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, D
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
-from signalbox.replication.waiting.promise import Promise
 from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import context
 
@@ -183,8 +183,11 @@ def test_an_answer_later_by_coroutine_and_by_pending() -> None:
         inbound = RunningBroker(lambda request: pending).submit(heartbeat())
         assert inbound.ends == []
         pending.complete(HeartbeatResponse(error_code=27))
-        pending.complete(HeartbeatResponse(error_code=28))
         assert inbound.answer.error_code == 27
+
+        failed = Promise[Any].failed(KafkaError(Error.NOT_COORDINATOR))
+        inbound = RunningBroker(lambda request: failed).submit(heartbeat())
+        assert inbound.answer.error_code == Error.NOT_COORDINATOR
 
     asyncio.run(scenario())
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.coordinator.bench import Bench, BenchCall, settle, subscription
+from tests.coordinator.bench import UPDATE, Bench, BenchCall, settle, subscription
 
+from signalbox.broker.api_request import as_future
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.protocol.error_table import Error
@@ -181,7 +182,8 @@ class Town:
         self.bench.log.rejection = None
 
     async def delete_topic(self, member: Member, amount: int) -> None:
-        self.bench.coordinator.on_topics_deleted(["never there"])
+        self.bench.delete_topic("old")
+        self.bench.cache.apply_update_metadata(UPDATE)
 
     async def fail_over(self, member: Member, amount: int) -> None:
         self.epoch += 1
@@ -230,7 +232,7 @@ class Town:
             assert all(group.state is GroupState.EMPTY for group in shard.groups), "everybody fell silent"
         await self.fail_over(self.members[0], 0)
         self.check_offsets()
-        await self.bench.coordinator.stop()
+        await as_future(self.bench.coordinator.stop())
         assert self.complaints == []
 
 

@@ -32,7 +32,7 @@ from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.storage.files.file_system import FileSystem, RealFileSystem
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.log_manager import LogManager
-from tests.replication.manual_time import ManualIterations, ManualTimers
+from tests.manual_time import ManualIterations, ManualTimers
 
 TOPIC = "flights"
 TOPIC_ID = bytes(range(16))
@@ -448,7 +448,7 @@ class MemoryCluster:
         """(partition data of one sessionless fetch, its values)."""
         request = fetch_request(offset, index, max_bytes=max_bytes)
         pending = self.brokers[broker_id].manager.fetch(request, FETCH_VERSION)
-        data = partition_data(over_the_wire(pending.value, FETCH_VERSION))
+        data = partition_data(over_the_wire(pending.result(), FETCH_VERSION))
         return data, values_of(data.records)
 
 

@@ -13,6 +13,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import (
@@ -23,6 +24,7 @@ from signalbox.broker.api_request import (
     NoResponse,
     RawResponse,
     ResponseMessage,
+    settled,
 )
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.in_slices import in_slices
@@ -33,13 +35,13 @@ from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
 from signalbox.common.log_source import LogSource
+from signalbox.common.promise import Promise
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
 from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES
 from signalbox.protocol.message import Message
-from signalbox.replication.waiting.promise import Promise
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +120,11 @@ class Router:
         api_request.busy_s = own_time(self._clock.monotonic) - began
         if isinstance(response, Promise):
             # A response from a purgatory: one callback, no task. Every acks=all produce and delayed fetch comes here.
-            response.then(lambda final: resume(lambda: self._finish(request, api_request, final)))
+            finish = partial(self._finish_promise, request, api_request, response)
+            if response.is_done:
+                finish()
+            else:
+                response.when_done(lambda: resume(finish))
         elif inspect.isawaitable(response):
             self._finish_later(request, api_request, response, resume)
         else:
@@ -181,11 +187,9 @@ class Router:
 
     async def settle(self, request: ApiRequest, response: HandlerResult) -> FinalResponse:
         """Await a response; errors of the handler become the API's error response."""
-        if not inspect.isawaitable(response):
-            return response
         try:
             with self._log_source(request):
-                return await response
+                return await settled(response)
         except asyncio.CancelledError:
             raise
         except Exception as error:
@@ -206,6 +210,9 @@ class Router:
         error = done.exception()
         final = done.result() if error is None else self._failed(request, error)
         self._finish(inbound, request, final)
+
+    def _finish_promise(self, inbound: InboundRequest, request: ApiRequest, done: Promise[FinalResponse]) -> None:
+        self._finish(inbound, request, done.result() if done.error is None else self._failed(request, done.error))
 
     def _finish(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> None:
         row = self._routes[request.header.api_key].row

@@ -29,7 +29,7 @@ class _Connection(http.client.HTTPConnection):
 
 class _Handler(urllib.request.HTTPHandler):
     def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_Connection, request)  # type: ignore[arg-type]  # a class is a factory of connections
+        return self.do_open(_Connection, request)  # a class is a factory of connections
 
 
 def read_page(url: str) -> str:

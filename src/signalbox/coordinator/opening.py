@@ -1,31 +1,33 @@
-"""Builds the group coordinator from its dependencies: log, clock, configuration, metrics."""
+"""Builds the group coordinator from its dependencies: log, deadlines, configuration, metrics, metadata."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import cast
 
-from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import Value
+from signalbox.common.deadlines import Deadlines
 from signalbox.common.metrics import Metrics
-from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
+from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.group_metrics import register_group_metrics
 from signalbox.coordinator.ports import CoordinatorLog, Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix
+from signalbox.metadata.cache import MetadataCache
 
 
 def open_group_coordinator(
-    log: CoordinatorLog, clock: Clock, values: Mapping[str, Value], metrics: Metrics
+    log: CoordinatorLog, deadlines: Deadlines, values: Mapping[str, Value], metrics: Metrics, cache: MetadataCache
 ) -> GroupCoordinator:
     """`values` = the typed values of `COORDINATOR_CONFIG`. It coordinates nothing before its first election."""
     settings = GroupSettings.read(values)
 
     def make_shard(partition: int, timer: Timer) -> GroupShard:
-        return GroupShard(partition, timer, clock, settings, new_member_suffix)
+        return GroupShard(partition, timer, deadlines.clock, settings, new_member_suffix)
 
-    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, clock, RuntimeSettings.read(values))
+    runtime_settings = RuntimeSettings.read(values, GROUP_RUNTIME_KEYS)
+    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, deadlines, runtime_settings)
     register_group_metrics(metrics, runtime.active_shards)
-    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]))
+    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]), cache)

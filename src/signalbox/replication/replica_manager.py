@@ -5,7 +5,7 @@ Calls are made on the event loop's thread and never block; operations that must 
     produce         append, pending_append, unpacking     state      partition, follower_state, isr_state
     fetch           fetch, delayed_fetch, fetch_read      ISR        isr_decisions, isr
     fetch sessions  fetch_session, session_cache          roles      leadership, role_changes
-    waiting         purgatory, deadlines, promise         following  fetchers, fetcher, followed
+    waiting         purgatory                             following  fetchers, fetcher, followed
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import math
 import random
 from collections.abc import Sequence
 
+from signalbox.common.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -46,7 +47,6 @@ from signalbox.replication.produce.unpacking import Unpackings
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
 from signalbox.replication.throttle import Throttles
-from signalbox.replication.waiting.promise import Promise
 from signalbox.storage.append_info import LogSlice
 from signalbox.storage.log_manager import LogManager
 

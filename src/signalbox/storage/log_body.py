@@ -226,7 +226,7 @@ class LogBody:
         """Deletes everything; the log continues, empty, at `offset`."""
         self._truncations += 1
         self.retire(list(self.segments))
-        self.segments.replace_all(self.new_segment(offset))
+        self.segments.replace_run(0, len(self.segments) - 1, [self.new_segment(offset)])
         self._refresh_active()
         self.epochs.clear()
         self.epochs.save()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from signalbox.broker.api_request import as_future
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
@@ -131,7 +132,7 @@ class NodeComponents:
         await self.reload.stop()
         self.router.close()
         await self.controller.stop()
-        await self.data.coordinator.stop()
+        await as_future(self.data.coordinator.stop())
         await self.data.log_dir_failures.stop()
         await self.controller_registrar.stop()
         await self.registrar.stop()
@@ -332,7 +333,7 @@ def _router(
             tokens=context.tokens,
             token_secret=context.tokens.secret if context.tokens is not None else None,
             stored=CurrentConfigs(context.repository),
-            control=ControlRequests(data.replicas, context.cache, data.coordinator),
+            control=ControlRequests(data.replicas, context.cache),
             epoch_checks=EpochChecks(context.epochs, context.stored_epochs, data.replicas.leader_epoch, context.clock),
             new_topic_configs=NewTopicConfigs(context.repository.load),
             scheduler=context.scheduler,

@@ -9,6 +9,7 @@ from functools import partial
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import Clock
+from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.metrics import Metrics
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.delegation_tokens import DelegationTokens
@@ -41,7 +42,7 @@ from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.broker_to_controller import ChannelAlterPartition
 from signalbox.wiring.cluster_view import CachedClusterView
-from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.coordinator_log import CoordinatorLeadership, ReplicatedCoordinatorLog
 from signalbox.wiring.leader_channels import LeaderConnector
 
 _TOPICS = "topics/"
@@ -95,7 +96,7 @@ def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) 
         log_dir_failures,
         context.metrics,
     )
-    leadership = OffsetsLeadership()
+    leadership = CoordinatorLeadership(OFFSETS_TOPIC)
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
     listeners_of = context.peer_listeners.of
     connector = LeaderConnector(context.data_loop, context.cache, listeners_of, context.cluster_id, context.security)
@@ -129,8 +130,10 @@ def build_replication(context: BrokerContext, log_dir_failures: LogDirFailures) 
     context.repository.subscribe(partial(_config_changed, replicas, context.dynamic))
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
-    offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
-    coordinator = open_group_coordinator(offsets_log, context.clock, config.values, context.metrics)
+    offsets_log = ReplicatedCoordinatorLog(replicas, OFFSETS_TOPIC, 2 * config["offsets.commit.timeout.ms"])
+    coordinator = open_group_coordinator(
+        offsets_log, replicas.scheduler.deadlines, config.values, context.metrics, context.cache
+    )
     leadership.coordinator = coordinator
     return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects)
 

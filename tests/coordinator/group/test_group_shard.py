@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.coordinator.bench import SESSION_MS, Bench, settle, transcript
+from tests.coordinator.bench import SESSION_MS, UPDATE, Bench, settle, transcript
 
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.classic.states import GroupState
@@ -112,8 +112,9 @@ async def test_tombstones_are_heeded_in_the_order_of_the_log() -> None:
     bench = await Bench().start()
     bench.commit({("t", 0): 5})
     await settle()
-    bench.coordinator.on_topics_deleted(["t"])
+    bench.delete_topic("t")
     await settle()
+    bench.cache.apply_update_metadata(UPDATE)
     bench.commit({("t", 1): 6})
     await settle()
     assert (await bench.fail_over(2)).offsets() == {("t", 1): 6}

@@ -75,7 +75,7 @@ def test_work_with_many_batches_needs_no_recursion() -> None:
             yield begun(packed(size=17 * 2**20)), 100
         return 1_000
 
-    assert unpackings.run(work()).value == 1_000
+    assert unpackings.run(work()).result() == 1_000
 
 
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
@@ -107,11 +107,11 @@ def test_others_are_served_meanwhile(tmp_path: Path) -> None:
     frame[:] = bytes(len(frame))  # the buffer is reused
     quick = manager.append([((TOPIC, 0), bytearray(encode_batch([Record(key=b"q", timestamp=NOW_MS)])))], -1, 60_000)
     cluster.run()
-    assert (slow.done, quick.value[0].base_offset) == (False, 0)
+    assert (slow.is_done, quick.result()[0].base_offset) == (False, 0)
     while threads.jobs:
         threads.step()
     cluster.run()
-    assert (slow.value[0].error, slow.value[0].base_offset) == (0, 1)
+    assert (slow.result()[0].error, slow.result()[0].base_offset) == (0, 1)
 
 
 def test_a_leader_that_changes_meanwhile_does_not_append(tmp_path: Path) -> None:
@@ -121,14 +121,14 @@ def test_a_leader_that_changes_meanwhile_does_not_append(tmp_path: Path) -> None
     while threads.jobs:
         threads.step()
     cluster.run()
-    assert result.value[0].error == Error.NOT_LEADER_OR_FOLLOWER
+    assert result.result()[0].error == Error.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_request_that_timed_out_meanwhile_is_not_appended(tmp_path: Path) -> None:
     cluster, threads = compacting(tmp_path)
     result = cluster.brokers[1].manager.append([((TOPIC, 0), packed())], -1, 300)
     cluster.advance(400)
-    assert result.value[0].error == Error.REQUEST_TIMED_OUT
+    assert result.result()[0].error == Error.REQUEST_TIMED_OUT
     while threads.jobs:
         threads.step()
     cluster.run()
@@ -150,7 +150,7 @@ def test_batches_after_a_timed_out_request_are_rejected_too(tmp_path: Path) -> N
         while threads.jobs:
             threads.step()
         cluster.run()
-        return Error.of(result.value[0].error)
+        return Error.of(result.result()[0].error)
 
     assert send(0) is Error.NONE
     assert send(1) is Error.REQUEST_TIMED_OUT

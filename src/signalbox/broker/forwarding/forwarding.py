@@ -18,11 +18,10 @@ A broker below the gate (SPEC F17) forwards nothing: `LocalAdminRequests`.
 
 from __future__ import annotations
 
-import inspect
 import logging
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse
+from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, RawResponse, settled
 from signalbox.broker.error_responses import error_response, failure
 from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
@@ -132,7 +131,7 @@ class LocalAdminRequests:
         if key in _REJECTED_BEFORE_AUTHORIZATION:
             return failure(request, Error.NOT_CONTROLLER)
         response = self._routes[key].handler(request)
-        return await response if inspect.isawaitable(response) else response
+        return await settled(response)
 
 
 def _throttle_time_ms(header: RequestHeader, payload: bytes, body: int) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
+from signalbox.common.deadlines import Deadline, Deadlines
 from signalbox.common.ids import TopicPartition
 from signalbox.common.partition_list import partition_list
 from signalbox.protocol.error_table import Error, KafkaError
@@ -25,7 +26,6 @@ from signalbox.replication.follower.truncation import LossNotAccepted
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import LeaderChannel
 from signalbox.replication.throttle import ReplicationThrottle
-from signalbox.replication.waiting.deadlines import Deadline, Deadlines
 from signalbox.storage.files.spare_descriptors import OutOfDescriptors
 
 _log = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
+from signalbox.common.deadlines import Deadlines
 from signalbox.common.ids import TopicPartition
 from signalbox.common.partition_list import partition_list
 from signalbox.common.transition_log import TransitionLog
@@ -18,7 +19,6 @@ from signalbox.replication.isr.isr_decisions import AlteredPartition, NextAction
 from signalbox.replication.isr.isr_state import ProposedIsr
 from signalbox.replication.partition import Partition
 from signalbox.replication.ports import AlterPartitionSender
-from signalbox.replication.waiting.deadlines import Deadlines
 
 _log = logging.getLogger(__name__)
 RETRY_MS = 50

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from signalbox.common.deadlines import Deadline, Deadlines
 from signalbox.common.internal_topics import INTERNAL_TOPICS
+from signalbox.common.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, LOG_OVERHEAD
 from signalbox.replication.hosted_partitions import HostedPartitions
@@ -20,8 +22,6 @@ from signalbox.replication.partition import Partition
 from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend, rejected
 from signalbox.replication.produce.unpacking import Unpackings
 from signalbox.replication.replica_dependencies import Scheduler
-from signalbox.replication.waiting.deadlines import Deadline, Deadlines
-from signalbox.replication.waiting.promise import Promise
 from signalbox.storage.log import Log
 from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted
 

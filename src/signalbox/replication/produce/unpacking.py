@@ -15,8 +15,8 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, MAX_UNPACKING_BYTES
+from signalbox.common.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.waiting.promise import Promise
 from signalbox.storage.files.background import Background
 from signalbox.storage.unpacking_steps import UnpackingSteps
 
@@ -118,13 +118,8 @@ class _Run(Generic[T]):
         self._unpacking = unpacking
         self._results: list[Any] = [None]
         self._running = False
-        self._abandoned = False
         self.promise: Promise[T] = Promise()
-        self.promise.on_abandon = self._abandon
         self._continue()
-
-    def _abandon(self) -> None:
-        self._abandoned = True
 
     def _finished(self, result: Any) -> None:
         self._results.append(result)
@@ -134,7 +129,7 @@ class _Run(Generic[T]):
     def _continue(self) -> None:
         self._running = True
         try:
-            while self._results and not self._abandoned:
+            while self._results:
                 self._step(self._results.pop())
         finally:
             self._running = False

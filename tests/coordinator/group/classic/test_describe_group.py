@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.bench import CLIENT, Bench, BenchCall, settle, subscription, transcript
+from tests.coordinator.bench import CLIENT, Bench, BenchCall, subscription, transcript
+from tests.coordinator.group.other_group import OtherGroup
 
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest
-from signalbox.protocol.messages.list_groups import ListGroupsRequest
 
 
 def describe(bench: Bench, *groups: str, version: int = 6) -> list:  # type: ignore[type-arg]
@@ -13,13 +13,6 @@ def describe(bench: Bench, *groups: str, version: int = 6) -> list:  # type: ign
         DescribeGroupsRequest(groups=list(groups)), CLIENT._replace(api_version=version)
     )
     return list(BenchCall(reply).response.groups)
-
-
-def listed(bench: Bench, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> list:  # type: ignore[type-arg]
-    request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
-    response = bench.coordinator.list_groups(request, CLIENT._replace(api_version=5))
-    assert response.error_code == Error.NONE
-    return [(group.group_id, group.protocol_type, group.group_state, group.group_type) for group in response.groups]
 
 
 @transcript
@@ -61,27 +54,7 @@ async def test_a_partition_that_is_led_elsewhere_is_an_error_of_its_groups() -> 
 
 
 @transcript
-async def test_groups_are_listed_and_filtered_by_state_and_type() -> None:
+async def test_a_group_of_another_type_is_not_found() -> None:
     bench = await Bench().start()
-    await bench.stable_group(b"a", group="busy")
-    bench.commit({("t", 0): 5}, group="simple")
-    await settle()
-    busy = ("busy", "consumer", "Stable", "classic")
-    simple = ("simple", "", "Empty", "classic")
-    assert sorted(listed(bench)) == [busy, simple]
-    assert listed(bench, states=("stable",)) == [busy]
-    assert listed(bench, states=("Empty", "Dead")) == [simple]
-    assert listed(bench, states=("nonsense",)) == []
-    assert sorted(listed(bench, types=("Classic",))) == [busy, simple]
-    assert listed(bench, types=("consumer",)) == []
-
-
-@transcript
-async def test_while_a_partition_loads_the_list_is_incomplete_and_says_so() -> None:
-    bench = Bench()
-    bench.log.lead(0, 1)
-    bench.coordinator.on_elected(0, 1)
-    response = bench.coordinator.list_groups(ListGroupsRequest(), CLIENT)
-    assert (response.error_code, response.groups) == (Error.COORDINATOR_LOAD_IN_PROGRESS, [])
-    await settle()
-    assert bench.coordinator.list_groups(ListGroupsRequest(), CLIENT).error_code == Error.NONE
+    bench.shard.groups.put(OtherGroup("other"))
+    assert describe(bench, "other")[0].error_code == Error.GROUP_ID_NOT_FOUND

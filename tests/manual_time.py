@@ -38,12 +38,18 @@ class ManualTimers:
     def run_due(self) -> bool:
         """Fires the timers that are due. True if there were any."""
         fired = False
+        while self.run_next():
+            fired = True
+        return fired
+
+    def run_next(self) -> bool:
+        """Fires the earliest timer if it is due."""
         while self._heap and self._heap[0][0] <= self.clock.monotonic() + 1e-9:
             _, _, handle, callback = heapq.heappop(self._heap)
             if not handle.cancelled:
-                fired = True
                 callback()
-        return fired
+                return True
+        return False
 
 
 class ManualIterations:

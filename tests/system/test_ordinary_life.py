@@ -63,4 +63,6 @@ def test_a_cluster_that_stopped_starts_without_a_warning(tmp_path: Path) -> None
         cluster.stop()
         cluster.start()
     for broker in cluster.brokers.values():
-        assert [line for line in broker.log_file.read_text().splitlines() if "is gone" in line and " WARN" in line] == []
+        assert [
+            line for line in broker.log_file.read_text().splitlines() if "is gone" in line and " WARN" in line
+        ] == []

@@ -240,6 +240,41 @@ def test_a_field_the_version_lacks_becomes_an_error_answer() -> None:
     assert [topic.error_code for topic in inbound.answer.topics] == [Error.UNKNOWN_SERVER_ERROR]
 
 
+@pytest.mark.spec("D1")
+def test_a_response_with_a_string_that_is_too_long_closes_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As in Kafka: the text of a malformed string has three bytes for each of its bytes."""
+    result = CreateTopicsResponse.CreatableTopicResult(name="\ufffd" * 10_923)
+    inbound = RunningBroker(lambda request: CreateTopicsResponse(topics=[result])).submit(create_topics())
+    assert inbound.closed_for.startswith("CREATE_TOPICS: the response cannot be encoded")
+    assert "32769 bytes, 32767 are allowed" in inbound.closed_for
+    assert caplog.records == []
+
+
+@pytest.mark.spec("D1")
+def test_a_string_that_no_response_could_contain_is_not_stored() -> None:
+    """A request for the controller that nobody could read back is rejected before it is forwarded."""
+
+    def inbound_of(malformed_bytes: int) -> Inbound:
+        topic = CreateTopicsRequest.CreatableTopic(name="T", num_partitions=1, replication_factor=1)
+        name = malformed_bytes.to_bytes(2) + b"\xff" * malformed_bytes
+        body = CreateTopicsRequest(topics=[topic]).encode(4).replace(b"\0\x01T", name)
+        return Inbound(RequestHeader(ApiKey.CREATE_TOPICS, 4, 5, "c"), body)
+
+    handled: list[ApiRequest] = []
+
+    def handler(request: ApiRequest) -> Any:
+        handled.append(request)
+        return CreateTopicsResponse()
+
+    running_broker = RunningBroker(handler)
+    assert "32769 bytes, 32767 are allowed" in running_broker.submit(inbound_of(10_923)).closed_for
+    assert handled == []
+    running_broker.submit(inbound_of(10_922))
+    assert [request.body.topics[0].name for request in handled] == ["\ufffd" * 10_922]
+
+
 def test_a_body_that_does_not_parse_closes() -> None:
     inbound = heartbeat()
     inbound.frame = inbound.frame[:-4]

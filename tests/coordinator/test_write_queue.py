@@ -107,6 +107,20 @@ def test_a_rejected_batch_fails_all_its_decisions_and_changes_nothing() -> None:
     assert [error for _, error in desk.results] == [Error.NOT_ENOUGH_REPLICAS] * 2
 
 
+def test_a_record_that_cannot_contain_a_string_fails_its_decision_only() -> None:
+    """A client id or group id that was not UTF-8 may be too long to be written (`protocol/lenient_utf8.py`)."""
+    desk = Desk()
+    good = desk.queue.submit(desk.decision("a"))
+    bad = desk.queue.submit(desk.decision("b", "too long"))
+    assert bad.error is not None
+    assert bad.error.error is Error.UNKNOWN_SERVER_ERROR
+    assert desk.results == [("b", Error.UNKNOWN_SERVER_ERROR)]
+    desk.queue.flush()
+    assert desk.appended_keys == [[b"a"]]
+    desk.queue.settle(desk.in_flight[0], Error.NONE)
+    assert good.value() == "response a"
+
+
 def test_records_that_the_decision_keeps_itself_are_not_replayed() -> None:
     desk = Desk()
     desk.queue.submit(desk.decision("a", replayed=False))

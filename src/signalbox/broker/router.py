@@ -33,9 +33,10 @@ from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.codec_errors import DecodeError, EncodeError
+from signalbox.protocol.codec_errors import DecodeError, EncodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import encode_response_header
+from signalbox.protocol.lenient_utf8 import LONGEST_SURELY_WRITABLE_BYTES
 from signalbox.protocol.message import Message
 from signalbox.replication.waiting.promise import Promise
 
@@ -105,7 +106,9 @@ class Router:
                 body = None  # only ApiVersions: its handler responds to any version (KIP-511)
             else:
                 body = self.decode(header.api_key, request.frame, header.api_version, request.body_offset)
-        except DecodeError as error:
+            if route.row.disposition is Disposition.CONTROLLER and len(request.frame) > LONGEST_SURELY_WRITABLE_BYTES:
+                _check_strings(body, header.api_version)
+        except (DecodeError, StringTooLong) as error:
             request.reject(f"{route.row.api_key.name} v{header.api_version} does not parse: {error}")
             return
         api_request = ApiRequest(header, body, request.context, request.frame, request.received_at)
@@ -200,6 +203,9 @@ class Router:
         row = self._routes[request.header.api_key].row
         try:
             size = self._end(inbound, request, response)
+        except StringTooLong as error:
+            inbound.reject(f"{row.api_key.name}: the response cannot be encoded: {error}")
+            return
         except Exception:
             # A response that cannot be sent must not leave the connection muted forever.
             log.exception(
@@ -236,13 +242,15 @@ class Router:
         return size
 
     def encode(self, request: ApiRequest, response: ResponseMessage) -> list[Any]:
-        """Response header and body as chunks, at the request's version."""
+        """Response header and body as chunks, at the request's version. Raises StringTooLong."""
         header = request.header
         head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
         try:
             if is_long() and isinstance(response, Message):
                 return [head, *response.encode_long(header.api_version)]
             return [head, *response.encode_chunks(header.api_version)]
+        except StringTooLong:
+            raise
         except EncodeError:
             log.exception("Response cannot be encoded (api key=%d, version=%d)", header.api_key, header.api_version)
             failed = error_response(request, Error.UNKNOWN_SERVER_ERROR)
@@ -256,3 +264,10 @@ class Router:
             "Unexpected error handling request (api=%s, version=%d)", name, request.header.api_version, exc_info=error
         )
         return failure(request, Error.UNKNOWN_SERVER_ERROR)
+
+
+def _check_strings(body: Any, version: int) -> None:
+    """StringTooLong for a request with a string that could be stored and never be returned: everyone who asks for the
+    metadata would lose the connection. Kafka fails such a request too, when it writes the record."""
+    if body is not None:
+        body.encode_long(version) if is_long() else body.encode_chunks(version)

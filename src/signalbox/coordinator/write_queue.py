@@ -18,6 +18,7 @@ from signalbox.coordinator.decision import CoordinatorRecord, Decision, R
 from signalbox.coordinator.ports import CoordinatorLog
 from signalbox.coordinator.promise import Promise
 from signalbox.coordinator.write_errors import WRITTEN_DESPITE_ERROR
+from signalbox.protocol.codec_errors import StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 
 
@@ -88,8 +89,13 @@ class WriteQueue:
 
     def submit(self, decision: Decision[R]) -> Promise[R]:
         """The response of `decision`: at once if it has no records, else when they are committed. Fails with the
-        log's error."""
-        pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
+        log's error, or with UNKNOWN_SERVER_ERROR if a record cannot contain a client's string."""
+        try:
+            pieces = self._builder.pieces(decision.records, decision.atomic) if decision.records else []
+        except StringTooLong:
+            rejected = Write(decision, 0)
+            rejected.conclude(Error.UNKNOWN_SERVER_ERROR)
+            return rejected.promise
         write = Write(decision, len(pieces))
         if self._closed:
             write.conclude(Error.NOT_COORDINATOR)

@@ -16,7 +16,7 @@ from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.ports import ActiveController, EnvelopeChannel
 from signalbox.common.log_limiter import LogLimiter
 from signalbox.protocol.api_table import API_TABLE, ApiKey
-from signalbox.protocol.codec_errors import DecodeError
+from signalbox.protocol.codec_errors import DecodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import decode_response_header, encode_request_header
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -122,7 +122,10 @@ class TopicCreator:
         if request is not None:
             context, correlation_id = request.context, request.header.correlation_id
             client_id, principal = request.header.client_id or "", self._serde.serialize(context.principal)
-        header = encode_request_header(ApiKey.CREATE_TOPICS, version, correlation_id, client_id or None)
+        try:
+            header = encode_request_header(ApiKey.CREATE_TOPICS, version, correlation_id, client_id or None)
+        except StringTooLong as error:
+            raise KafkaError(Error.UNKNOWN_SERVER_ERROR, str(error)) from error
         envelope = await self._envelopes.envelope(
             header + creation_request.encode(version), principal, context.client_address_bytes, self._request_timeout_ms
         )

@@ -43,7 +43,7 @@ unit: $(STAMP)  ## the tests that need nothing but Python: WORKERS=n
 system: $(STAMP)  ## real clients of other languages, killed processes, Spark; fetches what it needs: WORKERS=n
 	$(BIN)/python -m pytest $(PARALLEL) tests/system tests/pipeline -m system
 
-wire-diff: $(STAMP)  ## some 600 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
+wire-diff: $(STAMP)  ## some 700 questions to ours and to Apache Kafka 4.4.0, answers compared field by field (needs mvn and Java): SHOW=1
 	$(BIN)/python -m tests.system.wire_diff $(if $(SHOW),--show)
 
 interop-security: $(STAMP)  ## every security protocol and mechanism with every real client; PAGE=docs/interop.md renews the page

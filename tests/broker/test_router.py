@@ -20,6 +20,7 @@ from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from signalbox.protocol.messages.api_versions import ApiVersionsResponse
 from signalbox.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.replication.waiting.promise import Promise
@@ -244,11 +245,18 @@ def test_a_field_the_version_lacks_becomes_an_error_answer() -> None:
 def test_a_response_with_a_string_that_is_too_long_closes_without_a_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """As in Kafka: the text of a malformed string has three bytes for each of its bytes."""
+    """The text of a malformed string has three bytes for each of its bytes. As in Kafka the client gets an error, if
+    that does not contain the string."""
     result = CreateTopicsResponse.CreatableTopicResult(name="\ufffd" * 10_923)
     inbound = RunningBroker(lambda request: CreateTopicsResponse(topics=[result])).submit(create_topics())
-    assert inbound.closed_for.startswith("CREATE_TOPICS: the response cannot be encoded")
-    assert "32769 bytes, 32767 are allowed" in inbound.closed_for
+    assert [topic.error_code for topic in inbound.answer.topics] == [Error.UNKNOWN_SERVER_ERROR]
+
+    body = DescribeGroupsRequest(groups=["g"]).encode(0).replace(b"\0\x01g", (10_923).to_bytes(2) + b"\xff" * 10_923)
+    described = Inbound(RequestHeader(ApiKey.DESCRIBE_GROUPS, 0, 5, "c"), body)
+    group = DescribeGroupsResponse.DescribedGroup(group_id="\ufffd" * 10_923)
+    RunningBroker(lambda request: DescribeGroupsResponse(groups=[group])).submit(described)
+    assert described.closed_for.startswith("DESCRIBE_GROUPS: the response cannot be encoded")
+    assert "32769 bytes, 32767 are allowed" in described.closed_for
     assert caplog.records == []
 
 

@@ -16,7 +16,7 @@ from tests.system.provision import command, jars
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller_port}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}{more}
 controller.listener.names=CONTROLLER
 log.dirs={directory}/logs
 offsets.topic.replication.factor=1
@@ -38,14 +38,17 @@ def _wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path, deadl
 
 
 @contextmanager
-def apache_kafka(directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Runs the node with its files in `directory` and the additional `settings`; yields its bootstrap address."""
+def apache_kafka(directory: Path, settings: Mapping[str, str] | None = None, listener: str = "") -> Iterator[str]:
+    """Runs the node with its files in `directory`, the additional `settings` and one more `listener` (`NAME://host:port`);
+    yields its bootstrap address."""
     port, controller_port = free_ports(2)
     java, class_path = command("java"), jars("kafka44")
     directory.mkdir(parents=True, exist_ok=True)
     properties = directory / "server.properties"
     own = "".join(f"{key}={value}\n" for key, value in (settings or {}).items())
-    properties.write_text(_PROPERTIES.format(port=port, controller_port=controller_port, directory=directory) + own)
+    more = f",{listener}" if listener else ""
+    text = _PROPERTIES.format(port=port, controller_port=controller_port, directory=directory, more=more)
+    properties.write_text(text + own)
     storage = [java, "-cp", class_path, "kafka.tools.StorageTool", "format"]
     storage += ["-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(properties)]
     subprocess.run(storage, check=True, capture_output=True, timeout=120)

@@ -242,17 +242,17 @@ class Router:
         return size
 
     def encode(self, request: ApiRequest, response: ResponseMessage) -> list[Any]:
-        """Response header and body as chunks, at the request's version. Raises StringTooLong."""
+        """Response header and body as chunks, at the request's version; UNKNOWN_SERVER_ERROR if the response cannot be
+        encoded. Raises StringTooLong if that contains the client's too long string, too."""
         header = request.header
         head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
         try:
             if is_long() and isinstance(response, Message):
                 return [head, *response.encode_long(header.api_version)]
             return [head, *response.encode_chunks(header.api_version)]
-        except StringTooLong:
-            raise
-        except EncodeError:
-            log.exception("Response cannot be encoded (api key=%d, version=%d)", header.api_key, header.api_version)
+        except EncodeError as error:
+            if not isinstance(error, StringTooLong):
+                log.exception("Response cannot be encoded (api key=%d, version=%d)", header.api_key, header.api_version)
             failed = error_response(request, Error.UNKNOWN_SERVER_ERROR)
             return [head, *failed.encode_chunks(header.api_version)]
 

@@ -5,8 +5,8 @@ except for surrogates that were encoded one by one (ED A0 80 to ED BF BF): Java 
 `bytes.decode("utf-8", LENIENT)` calls the error handler only for malformed text, so valid text has no extra cost.
 
 A replacement character has three bytes, so the text may be too long to be written. That is an error of the message that
-would contain it, as in Kafka: a response (the router closes the connection), a record of a group (the write fails), or
-changed metadata (the router rejects the request).
+would contain it, as in Kafka: a response (UNKNOWN_SERVER_ERROR, or the connection is closed), a record of a group (the
+write fails), or changed metadata (the router rejects the request).
 """
 
 from __future__ import annotations

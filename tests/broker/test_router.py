@@ -262,7 +262,7 @@ def test_a_response_with_a_string_that_is_too_long_closes_without_a_traceback(
 
 @pytest.mark.spec("D1")
 def test_a_string_that_no_response_could_contain_is_not_stored() -> None:
-    """A request for the controller that nobody could read back is rejected before it is forwarded."""
+    """A request for the controller that no client could read back is rejected before it is forwarded."""
 
     def inbound_of(malformed_bytes: int) -> Inbound:
         topic = CreateTopicsRequest.CreatableTopic(name="T", num_partitions=1, replication_factor=1)

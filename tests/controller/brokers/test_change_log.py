@@ -127,7 +127,7 @@ def test_a_broker_that_may_have_shut_down_before_the_election_is_none(
 def test_brokers_that_are_absent_while_the_whole_cluster_starts_are_no_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Broker 2 has registered anew, too: no broker has outlived the last controller."""
+    """Broker 2 has registered again, too: no broker has outlived the last controller."""
     brokers = {2: with_log_dir(2, 200, 300)}
     histories = {2: BrokerHistory(200, (LOG_DIR,))}
     starting = make_context(topics=TOPICS, brokers=brokers, histories=histories)

@@ -89,7 +89,7 @@ _OF_USERS = (
     _by_alice(_TOKENS, "all", owners=None),
     _by_alice(_TOKENS, "her own", owners=[{"principal_type": "User", "principal_name": "alice"}]),
     _by_alice(_TOKENS, "of another owner", owners=[_BOB]),
-    _by_alice(_TOKENS, "of nobody", owners=[]),
+    _by_alice(_TOKENS, "of no owner", owners=[]),
     _by_alice(_RENEW, "her own", hmac="$hmac", renew_period_ms=_HOUR_MS),
     _by_alice(_RENEW, "one that is not there", hmac=b"x", renew_period_ms=_HOUR_MS),
     _by_alice(_EXPIRE, "her own in an hour", hmac="$hmac", expiry_time_period_ms=_HOUR_MS),

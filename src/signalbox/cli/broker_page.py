@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ def page_of(address: str) -> str:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as page:
             text: str = page.read().decode()
             return text
-    except (OSError, ValueError) as error:  # urllib.error.URLError is an OSError
+    except (OSError, ValueError, http.client.HTTPException) as error:  # urllib.error.URLError is an OSError
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         fail(f"{address} has no metrics page: {reason} (check signalbox.metrics.http.port of the broker)")
 

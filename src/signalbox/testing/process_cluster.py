@@ -133,8 +133,8 @@ class ProcessCluster:
 
     def write_files(self) -> list[Path]:
         """Writes every server.properties, as `start` does too; returns the files that were edited by hand, which are
-        kept. ClusterFailed, and nothing is written, if a node of the folder runs, if an edited file cannot be read, or if
-        the folder cannot be written."""
+        kept. ClusterFailed, and nothing is written, if a node of the folder runs, an edited file cannot be read, or the
+        folder cannot be written."""
         running = [node.name for node in self.nodes.values() if any(map(_is_locked, node.lock_files))]
         if running:
             raise ClusterFailed(
@@ -153,9 +153,9 @@ class ProcessCluster:
         """True if an edited server.properties has brokers that do not log in: then no broker must log in."""
         for node in self.nodes.values():
             texts = self._texts(node)
-            if is_kept(node.properties_file, *texts):
-                if not speaks_securely(read_config_file(node.properties_file).values):
-                    return True
+            file = node.properties_file
+            if is_kept(file, *texts) and not speaks_securely(read_config_file(file).values):
+                return True
         return False
 
     def bootstrap(self, listener: str = "CLIENT") -> str:

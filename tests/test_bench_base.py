@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from bench.base import build, comparison, python_path
+from bench.base import build, comparison, has_new_names, python_path
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,17 @@ def test_a_commit_that_does_not_exist_is_reported(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="git"):
         build("no-such-commit", tmp_path / "base")
+
+
+@pytest.mark.parametrize(
+    ("file", "has"), [("common/old_keys.py", True), ("common/config/old_keys.py", True), ("common/limits.py", False)]
+)
+def test_only_a_base_without_the_prefix_gets_the_old_key_names(tmp_path: Path, file: str, has: bool) -> None:
+    place = tmp_path / "signalbox" / file
+    place.parent.mkdir(parents=True)
+    place.write_text("")
+    assert has_new_names(tmp_path) is has
+
+
+def test_this_tree_as_a_base_has_the_new_names() -> None:
+    assert has_new_names(Path(__file__).parents[1] / "src")

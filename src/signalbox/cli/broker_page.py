@@ -46,7 +46,7 @@ def page_of(address: str) -> str:
     url = url if url.endswith("/metrics") else f"{url}/metrics"
     try:
         return read_page(url)
-    except (OSError, ValueError) as error:  # urllib.error.URLError is an OSError
+    except (OSError, ValueError, http.client.HTTPException) as error:  # urllib.error.URLError is an OSError
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         fail(f"{address} has no metrics page: {reason} (check signalbox.metrics.http.port of the broker)")
 

@@ -12,12 +12,18 @@ from typing import Any
 from rich.console import Console
 
 from signalbox.cli.broker_page import read_page
+from signalbox.client.failures import ClientFailure
+from signalbox.protocol.error_table import KafkaError
 from signalbox.testing.process_cluster import ProcessCluster
 from signalbox.testing.switchboard_thread import SwitchboardThread
 
 
 class CheckFailed(RuntimeError):
     """A check of a step failed."""
+
+
+class StepFailed(RuntimeError):
+    """A client, a socket or a file failed in a step."""
 
 
 @dataclass
@@ -44,11 +50,15 @@ class Stage:
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """Prints a step's title, and its duration at its end."""
+        """Prints a step's title, and its duration at its end. An error of a client, a socket or a file becomes
+        StepFailed with the step's title."""
         self._step = title
         self.console.print(f"[bold]{len(self.seconds) + 1}. {title}[/bold]")
         started = time.monotonic()
-        yield
+        try:
+            yield
+        except _client_errors() as error:
+            raise StepFailed(f"{title}: {str(error) or type(error).__name__}") from error
         self.seconds[title] = time.monotonic() - started
         self.console.print(f"   [dim]{self.seconds[title]:.1f} s[/dim]")
 
@@ -78,3 +88,11 @@ class Stage:
             if broker.running and self.metric(node_id, "kafka_controller_kafkacontroller_activecontrollercount"):
                 return node_id
         return -1
+
+
+def _client_errors() -> tuple[type[Exception], ...]:
+    """The errors of the three clients of the demo, and of sockets and files."""
+    from confluent_kafka import KafkaException
+    from kafka.errors import KafkaError as KafkaPythonError
+
+    return OSError, ClientFailure, KafkaError, KafkaException, KafkaPythonError

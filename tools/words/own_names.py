@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-import click
 import typer.main
 
 from signalbox.cli.main import app
@@ -85,7 +85,7 @@ def metric_words() -> Iterator[Word]:
             yield from words_in(part, f"metric {row.mbean}")
 
 
-def command_words(command: click.Command, path: str) -> Iterator[Word]:
+def command_words(command: Any, path: str) -> Iterator[Word]:
     """The words of a command's name, options and help, and of its sub-commands."""
     yield from words_in(f"{command.name or ''} {command.help or ''}", path)
     for parameter in command.params:

@@ -29,7 +29,7 @@ class _Connection(http.client.HTTPConnection):
 
 class _Handler(urllib.request.HTTPHandler):
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_Connection, req)  # type: ignore[arg-type]  # a class is a factory of connections
+        return self.do_open(_Connection, req)
 
 
 def read_page(url: str) -> str:

@@ -12,13 +12,14 @@ import pytest
 
 from signalbox.broker.epoch_checks import STORE_TIMEOUT_S, EpochChecks, UnverifiedEpochs
 from signalbox.common.clock import ManualClock
+from signalbox.common.endpoint import SecurityProtocol
 from signalbox.common.ids import TopicPartition
 from signalbox.metadata.store.port import StoreUnavailable
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from signalbox.protocol.messages.stop_replica import StopReplicaRequest
 from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest
-from signalbox.security.request_context import RequestContext, SecurityProtocol
+from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import from_broker, request_of
 
 pytestmark = pytest.mark.spec("M3")

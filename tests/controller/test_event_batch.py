@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from signalbox.common.log_source import LogSource, current_source
+from signalbox.common.log_limiter import LogSource, current_source
 from signalbox.controller.decision import Decision
 from signalbox.controller.direct_writes.external_update import ExternalUpdate
 from signalbox.controller.direct_writes.metadata_change_log import MetadataChangeLog

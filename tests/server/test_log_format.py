@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from signalbox.common.log_source import LogSource
+from signalbox.common.log_limiter import LINES_PER_INTERVAL, LogSource
 from signalbox.server.log_format import JsonFormat, LineFormat, start_logging
-from signalbox.server.log_limits import LINES_PER_INTERVAL
 
 
 def record(message: str, *args: object, failed: bool = False) -> logging.LogRecord:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.common.log_source import CLIENT_CAUSED, LogSource, current_source
+from signalbox.common.log_limiter import CLIENT_CAUSED, LogSource, current_source
 from signalbox.controller.context import ControllerContext
 from signalbox.controller.control_requests.control_batch import ControlBatch
 from signalbox.controller.decision import Decision

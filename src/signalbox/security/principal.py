@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from signalbox.common.endpoint import SecurityProtocol
-from signalbox.common.log_source import CLIENT_CAUSED
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.messages.default_principal_data import DefaultPrincipalData
 from signalbox.security.oauth.access_token import AccessToken

@@ -14,7 +14,7 @@ import os
 import sys
 from datetime import UTC, datetime
 
-from signalbox.server.log_limits import ClientLineLimits
+from signalbox.common.log_limiter import ClientLineLimits
 
 
 class LineFormat(logging.Formatter):

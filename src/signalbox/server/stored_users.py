@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 
-from signalbox.common.log_source import CLIENT_CAUSED
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.metadata.entries.entity_config import user_entity

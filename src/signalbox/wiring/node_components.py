@@ -29,8 +29,6 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import build_route_table
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.broker.topics.topic_creation import TopicCreator
-from signalbox.client.client_settings import ClientSettings
-from signalbox.client.connection.node import Address
 from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
@@ -59,6 +57,7 @@ from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.security.sasl.salts import Salts
 from signalbox.server.audit_delivery import TopicDelivery
+from signalbox.server.audit_topic_locator import own_client_settings
 from signalbox.server.connection_audit import ConnectionCloseObserver
 from signalbox.server.listeners.reload import ListenerReload
 from signalbox.server.local_epochs import LocalEpochs
@@ -256,11 +255,7 @@ async def build_node(
             store, lambda epoch: None, path_of=controller_id_path, renews_session=False
         ),
         reload=build_live_listeners(context, server, registrar, own, data.logs.directories),
-        audit_delivery=TopicDelivery(
-            partial(_audit_client, server, config.node_id, security),
-            partial(creation.create, AUDIT_TOPIC, None),
-            creation_settings(config).internal_topics[AUDIT_TOPIC].configs,
-        ),
+        audit_delivery=_audit_delivery(config, server, security, creation),
         metrics_page=page,
     )
 
@@ -392,11 +387,11 @@ def _broker_context(config: NodeConfig) -> RequestContext:
     )
 
 
-def _audit_client(server: SocketServer, node_id: int, security: SecurityConfig) -> ClientSettings:
-    endpoint = server.table.row(server.table.inter_broker_listener_name).advertised
-    assert endpoint is not None
-    return ClientSettings(
-        bootstrap=[Address(endpoint.host, endpoint.port)],
-        client_id=f"signalbox-audit-{node_id}",
-        security=security.peers.of(endpoint),
+def _audit_delivery(
+    config: NodeConfig, server: SocketServer, security: SecurityConfig, creation: TopicCreator
+) -> TopicDelivery:
+    return TopicDelivery(
+        lambda: own_client_settings(server.table, config.node_id, security.peers),
+        partial(creation.create, AUDIT_TOPIC, None),
+        creation_settings(config).internal_topics[AUDIT_TOPIC].configs,
     )

@@ -10,7 +10,7 @@ import pytest
 
 from signalbox.common.audit_event import AuditKind
 from signalbox.common.clock import SystemClock
-from signalbox.common.log_source import current_source
+from signalbox.common.log_limiter import current_source
 from signalbox.network.sasl.authentication import session_lifetime_ms
 from signalbox.protocol.api_table import ApiKey
 from signalbox.protocol.error_table import Error

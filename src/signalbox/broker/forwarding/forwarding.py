@@ -27,7 +27,7 @@ from signalbox.broker.forwarding.forwarding_ids import ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
 from signalbox.broker.ports import EnvelopeChannel
 from signalbox.broker.routes import RouteTable
-from signalbox.common.log_source import CLIENT_CAUSED
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError
 from signalbox.protocol.error_table import Error, KafkaError

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 
 from signalbox.broker.api_request import ApiRequest
 from signalbox.broker.ports import ActiveController, EnvelopeChannel
-from signalbox.common.log_limiter import LogLimiter
-from signalbox.common.log_source import CLIENT_CAUSED
+from signalbox.common.log_limiter import CLIENT_CAUSED, LogLimiter
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, StringTooLong
 from signalbox.protocol.error_table import Error, KafkaError

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 from weakref import WeakMethod
 
-from signalbox.common.log_source import LogSource
+from signalbox.common.log_limiter import LogSource
 from signalbox.network.connection import SASL_APIS, Connection
 from signalbox.network.listeners.listener import Listener
 from signalbox.network.listeners.network_settings import ListenerSettings

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol
 
-from signalbox.common.log_source import CLIENT_CAUSED
+from signalbox.common.log_limiter import CLIENT_CAUSED
 from signalbox.security.oauth.access_token import AccessToken
 from signalbox.security.sasl.mechanism import NO_EXTENSIONS, SaslError, invalid_credentials
 

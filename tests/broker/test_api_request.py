@@ -16,7 +16,7 @@ from signalbox.broker.api_request import (
     as_future,
     settled,
 )
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.headers import RequestHeader
 from tests.broker.handler_requests import context

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signalbox.broker.response_pacer import ResponsePacer
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.heartbeat import HeartbeatResponse
 from signalbox.transport.task_scheduler import TaskScheduler

@@ -14,7 +14,7 @@ from signalbox.broker.router import Router
 from signalbox.broker.routes import ROUTES, Route
 from signalbox.common.clock import ManualClock
 from signalbox.common.log_limiter import current_source
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.network.inbound_request import InboundRequest
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError

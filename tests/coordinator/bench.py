@@ -9,12 +9,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tests.broker.handler_requests import update
+from tests.common.waiting.manual_time import ManualTimers
 from tests.coordinator.memory_log import MemoryLog
-from tests.manual_time import ManualTimers
 
 from signalbox.common.clock import ManualClock
-from signalbox.common.deadlines import Deadlines
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import iter_batch_headers, patch_base_offset_and_epoch
 

@@ -16,6 +16,7 @@ from tests.coordinator.bench import UPDATE, Bench, BenchCall, settle, subscripti
 
 from signalbox.broker.api_request import as_future
 from signalbox.coordinator.config_rows import GroupSettings
+from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.states import GroupState
 from signalbox.protocol.error_table import Error
 
@@ -194,6 +195,7 @@ class Town:
     def check_groups(self) -> None:
         for shard in self.bench.runtime.active_shards():
             for group in shard.groups:
+                assert isinstance(group, ClassicGroup)
                 waiting = sum(member.awaiting_join is not None for member in group.members.values())
                 assert group.awaiting_join_count == waiting
                 assert group.leader_id is None or group.leader_id in group.members
@@ -229,7 +231,7 @@ class Town:
         await self.bench.pass_time(400_000, step_ms=4_000)
         assert all(pending.answered for pending in self.requests)
         for shard in self.bench.runtime.active_shards():
-            assert all(group.state is GroupState.EMPTY for group in shard.groups), "everybody fell silent"
+            assert all(group.is_unused for group in shard.groups), "everybody fell silent"
         await self.fail_over(self.members[0], 0)
         self.check_offsets()
         await as_future(self.bench.coordinator.stop())

@@ -7,8 +7,8 @@ from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.broker.api_request import as_future
 from signalbox.common.clock import SystemClock
-from signalbox.common.deadlines import Deadlines
 from signalbox.common.metrics import NullMetrics
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.opening import open_group_coordinator

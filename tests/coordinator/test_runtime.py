@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import pytest
+from tests.common.waiting.manual_time import ManualTimers
 from tests.coordinator.bench import settle, transcript
 from tests.coordinator.memory_log import MemoryLog
 from tests.coordinator.test_batch_builder import TextSerde
-from tests.manual_time import ManualTimers
 
 from signalbox.broker.api_request import as_future
 from signalbox.common.clock import ManualClock, SystemClock
-from signalbox.common.deadlines import Deadlines
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision, nothing
 from signalbox.coordinator.ports import Timer
@@ -385,20 +385,6 @@ async def test_writes_linger_for_the_configured_time() -> None:
     await reply_of(second)
     assert shard.notes == {"a": "1", "b": "2"}
     assert len(desk.log.batches[0]) == 1
-
-
-@transcript
-async def test_a_handler_that_went_away_does_not_hurt() -> None:
-    desk = Desk()
-    await desk.elect()
-    desk.log.held = True
-    written = desk.runtime.write(0, lambda shard: note("k", "v"))
-    waiting = as_future(written)
-    await settle()
-    waiting.cancel()
-    desk.log.commit_all()
-    await settle()
-    assert written.is_done
 
 
 def test_member_ids_are_unique() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.coordinator.test_batch_builder import TextSerde
 
 from signalbox.common.clock import ManualClock
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
@@ -66,6 +66,11 @@ class Desk:
         )
 
 
+def error_of(promise: Promise[str]) -> Error:
+    assert isinstance(promise.error, KafkaError)
+    return promise.error.error
+
+
 def test_a_decision_without_records_is_answered_at_once() -> None:
     desk = Desk()
     effects: list[str] = []
@@ -106,7 +111,7 @@ def test_a_rejected_batch_fails_all_its_decisions_and_changes_nothing() -> None:
     desk.rejection = Error.NOT_ENOUGH_REPLICAS
     desk.queue.flush()
     assert desk.replayed == []
-    assert [promise.error.error for promise in promises if promise.error] == [Error.NOT_ENOUGH_REPLICAS] * 2
+    assert [error_of(promise) for promise in promises] == [Error.NOT_ENOUGH_REPLICAS] * 2
     assert [error for _, error in desk.results] == [Error.NOT_ENOUGH_REPLICAS] * 2
 
 
@@ -153,8 +158,7 @@ def test_a_spread_decision_fails_with_its_first_error() -> None:
     for batch in desk.in_flight:
         first = batch is desk.in_flight[0]
         desk.queue.settle(batch, Error.KAFKA_STORAGE_ERROR if first else Error.NONE)
-    assert promise.error is not None
-    assert promise.error.error is Error.KAFKA_STORAGE_ERROR
+    assert error_of(promise) is Error.KAFKA_STORAGE_ERROR
     assert len(desk.results) == 1
 
 
@@ -172,8 +176,7 @@ def test_giving_up_answers_the_client_once_and_effects_run_when_the_commit_comes
     promise = desk.queue.submit(desk.decision("a"))
     desk.queue.flush()
     desk.queue.give_up_waiting(desk.in_flight[0])
-    assert promise.error is not None
-    assert promise.error.error is Error.REQUEST_TIMED_OUT
+    assert error_of(promise) is Error.REQUEST_TIMED_OUT
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     assert desk.replayed == ["a"]
     assert desk.results == [("a", Error.REQUEST_TIMED_OUT), ("a", Error.NONE)]
@@ -239,7 +242,7 @@ def test_closing_fails_what_is_under_way_and_what_comes_later() -> None:
     promises.append(desk.queue.submit(desk.decision("b")))
     desk.queue.close()
     promises.append(desk.queue.submit(desk.decision("c")))
-    assert [promise.error.error for promise in promises if promise.error] == [Error.NOT_COORDINATOR] * 3
+    assert [error_of(promise) for promise in promises] == [Error.NOT_COORDINATOR] * 3
     desk.queue.settle(desk.in_flight[0], Error.NONE)
     desk.queue.flush()
     assert desk.replayed == []

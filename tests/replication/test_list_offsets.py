@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from signalbox.common.clock import ManualClock
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from signalbox.protocol.records.record_batch import Record, encode_batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from signalbox.common.clock import ManualClock
 from signalbox.replication.replica_dependencies import Scheduler
-from tests.manual_time import ManualIterations, ManualTimers
+from tests.common.waiting.manual_time import ManualIterations, ManualTimers
 
 
 def scheduler() -> tuple[Scheduler, ManualClock, ManualTimers]:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from signalbox.broker.ports import TaskScheduler
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 
 log = logging.getLogger(__name__)
 

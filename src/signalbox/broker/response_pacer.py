@@ -12,7 +12,7 @@ from typing import Any
 
 from signalbox.broker.ports import TaskScheduler
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 
 
 class ResponsePacer:

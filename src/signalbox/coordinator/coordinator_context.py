@@ -12,8 +12,8 @@ from enum import Enum, auto
 from functools import partial
 from typing import Generic, TypeVar
 
-from signalbox.common.deadlines import Deadline, Deadlines
 from signalbox.common.ids import TopicPartition
+from signalbox.common.waiting.deadlines import Deadline, Deadlines
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.loading import load_steps
 from signalbox.coordinator.ports import CoordinatorLog, RecordSerde, Shard

@@ -8,12 +8,12 @@ exist.
 from __future__ import annotations
 
 from signalbox.common.internal_topics import OFFSETS_TOPIC
-from signalbox.common.promise import Promise, gather
+from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.config_rows import GroupSettings
 from signalbox.coordinator.group.classic.membership_responses import rejected_join, rejected_sync, with_null_name
 from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.coordinator.group.group_map import listed
 from signalbox.coordinator.group.group_shard import GroupShard
-from signalbox.coordinator.group.list_groups import listed
 from signalbox.coordinator.group.offset_commit import rejected_commit
 from signalbox.coordinator.group.offset_fetch import fetch_response, rejected_fetch, requested_groups
 from signalbox.coordinator.group_partition import partition_for

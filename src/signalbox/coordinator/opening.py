@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from signalbox.common.config.config_table import Value
-from signalbox.common.deadlines import Deadlines
 from signalbox.common.metrics import Metrics
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard

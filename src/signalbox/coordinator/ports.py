@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Protocol, TypeVar
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import CoordinatorRecord, Decision
 
 S_co = TypeVar("S_co", covariant=True)

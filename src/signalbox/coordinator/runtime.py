@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Generic, TypeVar
 
-from signalbox.common.deadlines import Deadlines
 from signalbox.common.ids import TopicPartition
-from signalbox.common.promise import Promise, gather
+from signalbox.common.waiting.deadlines import Deadlines
+from signalbox.common.waiting.promise import Promise, gather
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase

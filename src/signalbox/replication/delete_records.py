@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.common.internal_topics import INTERNAL_TOPICS
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.replication.hosted_partitions import HostedPartitions

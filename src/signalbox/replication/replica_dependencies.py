@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from signalbox.common.clock import Clock
-from signalbox.common.deadlines import Deadlines, Timers
+from signalbox.common.waiting.deadlines import Deadlines, Timers
 from signalbox.replication.ports import (
     AlterPartitionSender,
     ClusterView,

@@ -15,7 +15,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from signalbox.common.ids import TopicPartition
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.produce.pending_append import ACKS_ALL, PendingAppend
 from signalbox.replication.replica_manager import ReplicaManager

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from signalbox.broker.api_request import Handler
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
@@ -72,12 +73,12 @@ from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.security.authorizer import Authorizer
 from signalbox.security.delegation_token import TokenSecret
 from signalbox.security.principal import PrincipalSerde
 from signalbox.server.local_epochs import LocalEpochs
-from signalbox.wiring.controller_to_broker import ControlRequests
 
 _TOKEN_CHANGES = (
     ApiKey.CREATE_DELEGATION_TOKEN,
@@ -127,7 +128,6 @@ class HandlerDependencies(ControllerHandlerDependencies):
     forwarder: FilteringForwarder
     tokens: DelegationTokens | None
     stored: StoredConfigs
-    control: ControlRequests
     epoch_checks: EpochChecks
     new_topic_configs: NewTopicConfigs
     scheduler: TaskScheduler
@@ -231,9 +231,9 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
     components.forwarder.install(forwarding_filters(authorizer, authorizers))
     control_queue, pacer = ControlRequestQueue(components.scheduler), ResponsePacer(components.scheduler)
     for key, apply in (
-        (ApiKey.LEADER_AND_ISR, components.control.leader_and_isr),
-        (ApiKey.STOP_REPLICA, components.control.stop_replica),
-        (ApiKey.UPDATE_METADATA, components.control.update_metadata),
+        (ApiKey.LEADER_AND_ISR, replicas.become_leader_or_follower),
+        (ApiKey.STOP_REPLICA, replicas.stop_replica),
+        (ApiKey.UPDATE_METADATA, partial(_update_metadata, cache)),
     ):
         handlers[key] = ControlRequestHandler(
             authorizer,
@@ -252,3 +252,8 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
     ):
         handlers[key] = GroupMembershipHandler(call, authorizer, pacer)
     return handlers
+
+
+def _update_metadata(cache: MetadataCache, request: UpdateMetadataRequest, version: int) -> UpdateMetadataResponse:
+    cache.apply_update_metadata(request)
+    return UpdateMetadataResponse()

@@ -75,7 +75,6 @@ from signalbox.transport.tls.handshake_threads import HandshakeThreads
 from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
 from signalbox.wiring.controller_components import build_controller
-from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.fast_path import build_fast_path
 from signalbox.wiring.handler_table import HandlerDependencies, build_handlers
 from signalbox.wiring.live_listeners import build_live_listeners
@@ -328,7 +327,6 @@ def _router(
             tokens=context.tokens,
             token_secret=context.tokens.secret if context.tokens is not None else None,
             stored=CurrentConfigs(context.repository),
-            control=ControlRequests(data.replicas, context.cache),
             epoch_checks=EpochChecks(context.epochs, context.stored_epochs, data.replicas.leader_epoch, context.clock),
             new_topic_configs=NewTopicConfigs(context.repository.load),
             scheduler=context.scheduler,

@@ -59,8 +59,7 @@ async def test_an_empty_group_keeps_its_type_and_generation() -> None:
     bench.leave((leader.member_id, None))
     await settle()
     after = await bench.fail_over(2)
-    group = after.shard.groups.get("g")
-    assert group is not None
+    group = after.group()
     assert (group.state, group.generation_id, group.protocol_type) == (GroupState.EMPTY, 2, "consumer")
     join = after.join(version=3)
     await after.pass_time(3_000)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from signalbox.common.ids import ZERO_UUID
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from tests.replication.memory_cluster import (

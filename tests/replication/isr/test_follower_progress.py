@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchResponse
 from tests.replication.memory_cluster import FETCH_VERSION, MemoryCluster, fetch_request, partition_data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.messages.fetch import FetchResponse
 from tests.replication.memory_cluster import FETCH_VERSION, MemoryCluster, fetch_request
 

@@ -27,9 +27,9 @@ from signalbox.broker.fast_path.request_templates import (
 from signalbox.broker.handlers.records.produce import ZSTD_FROM, ProduceHandler
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
-from signalbox.common.deadlines import Deadline
 from signalbox.common.ids import ZERO_UUID
 from signalbox.common.internal_topics import INTERNAL_TOPICS
+from signalbox.common.waiting.deadlines import Deadline
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.quota_entity import PRODUCER_BYTE_RATE
 from signalbox.protocol.api_table import ApiKey

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from signalbox.common.cooperative_task import clear, yield_if_due
 from signalbox.common.limits import MAX_FETCH_WAIT_MS
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch.fetch_read import Entry, FetchParams, FetchResult, read_all, rejection

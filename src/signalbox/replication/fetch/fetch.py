@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from signalbox.common.cooperative_task import clear, yield_if_due
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.fetch.delayed_fetch import DelayedFetch

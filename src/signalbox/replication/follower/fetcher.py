@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from signalbox.common.backoff import Backoff
-from signalbox.common.deadlines import Deadline, Deadlines
 from signalbox.common.ids import TopicPartition
 from signalbox.common.partition_list import partition_list
+from signalbox.common.waiting.deadlines import Deadline, Deadlines
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.fetch import FetchRequest, FetchResponse
 from signalbox.replication.config_rows import ReplicationConfig

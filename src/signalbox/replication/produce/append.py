@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from signalbox.common.deadlines import Deadline, Deadlines
 from signalbox.common.internal_topics import INTERNAL_TOPICS
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.deadlines import Deadline, Deadlines
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.batch_header import HEADER_SIZE, LOG_OVERHEAD
 from signalbox.replication.hosted_partitions import HostedPartitions

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, MAX_UNPACKING_BYTES
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.storage.files.background import Background
 from signalbox.storage.unpacking_steps import UnpackingSteps

@@ -49,11 +49,11 @@ class SegmentList:
         after = max(last + 1, first)
         bases = self._base_offsets
         new_bases = [segment.base_offset for segment in new]
-        with_neighbours = [*bases[max(first - 1, 0) : first], *new_bases, *bases[after : after + 1]]
-        if not with_neighbours:
+        around = [*bases[max(first - 1, 0) : first], *new_bases, *bases[after : after + 1]]
+        if not around:
             raise ValueError("a log needs a segment")
-        if any(base_offset >= following for base_offset, following in pairwise(with_neighbours)):
-            raise ValueError(f"base offsets of segments do not ascend: {with_neighbours}")
+        if any(base_offset >= following for base_offset, following in pairwise(around)):
+            raise ValueError(f"base offsets of segments do not ascend: {around}")
         removed = self._segments[first:after]
         segments = [*self._segments[:first], *new, *self._segments[after:]]
         base_offsets = [*bases[:first], *new_bases, *bases[after:]]

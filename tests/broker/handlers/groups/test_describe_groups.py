@@ -11,7 +11,7 @@ from signalbox.broker.handlers.groups.describe_groups import (
     DescribeGroupsHandler,
     ListGroupsHandler,
 )
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.error_table import Error
 from signalbox.protocol.messages.delete_groups import DeleteGroupsRequest
 from signalbox.protocol.messages.describe_groups import DescribeGroupsRequest

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.bench import subscription
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.member import Member, Timeouts
 from signalbox.coordinator.group.classic.states import GroupState

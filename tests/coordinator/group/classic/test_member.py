@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.coordinator.group.classic.test_classic_group import member
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.messages.sync_group import SyncGroupResponse
 
 

@@ -21,7 +21,7 @@ from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
 from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks, UnverifiedEpochs
 from signalbox.broker.error_responses import failure
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.error_table import Error
 from signalbox.replication.leadership import reject_leader_and_isr

@@ -13,7 +13,7 @@ from typing import Any
 from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import require_group
 from signalbox.broker.response_pacer import ResponsePacer
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer

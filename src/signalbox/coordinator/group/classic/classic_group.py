@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import CoordinatorRecord
 from signalbox.coordinator.group.classic.member import NO_ASSIGNMENT, Member, Timeouts
 from signalbox.coordinator.group.classic.states import DELETE_ERRORS, TRANSITIONS, GroupState

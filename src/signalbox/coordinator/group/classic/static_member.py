@@ -6,7 +6,7 @@ the log and the member keeps its assignment. Otherwise the group rebalances.
 
 from __future__ import annotations
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import Decision
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.classic_records import group_record

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from signalbox.common.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.decision import Decision, nothing
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.classic.classic_groups import ClassicGroups

@@ -1,7 +1,7 @@
 """A result that may come later, without an event loop: what replication, coordinator and broker return if they wait.
 
 The response to JoinGroup is complete when the last member has joined, that to Produce when the replicas have the batch.
-Whoever owns a `Promise` completes it once, on the event loop's thread; callbacks run at once, in the stack of
+The owner of a `Promise` completes it once, on the event loop's thread; callbacks run at once, in the stack of
 `complete`, so the caller's objects must be in order before that. A second `complete` or `fail` is a bug of the caller.
 Coroutines wait by `broker/api_request.as_future`, the only conversion to asyncio.
 """

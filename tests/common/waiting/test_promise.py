@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signalbox.common.promise import Promise, gather
+from signalbox.common.waiting.promise import Promise, gather
 
 REJECTED = ValueError("rejected")
 

@@ -120,8 +120,7 @@ def test_a_record_that_cannot_contain_a_string_fails_its_decision_only() -> None
     desk = Desk()
     good = desk.queue.submit(desk.decision("a"))
     bad = desk.queue.submit(desk.decision("b", "too long"))
-    assert bad.error is not None
-    assert bad.error.error is Error.UNKNOWN_SERVER_ERROR
+    assert error_of(bad) is Error.UNKNOWN_SERVER_ERROR
     assert desk.results == [("b", Error.UNKNOWN_SERVER_ERROR)]
     desk.queue.flush()
     assert desk.appended_keys == [[b"a"]]

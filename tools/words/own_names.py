@@ -7,20 +7,41 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer.main
 
 from signalbox.cli.main import app
 from signalbox.server.metrics.metric_table.own import OWN_ROWS
 from signalbox.server.reference.pages import CONFIG_SECTIONS
-from tools.words.word import Word, words_in
 
 OWN_PREFIX = "signalbox."
 """Configuration keys that Kafka does not have."""
 _LOG_METHODS = frozenset({"debug", "info", "warning", "error", "exception", "critical", "log", "failed"})
+# snake_case and CamelCase are divided; a plural of capitals (ACLs) and an escape (\n) are no words of their own.
+_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_ESCAPE = re.compile(
+    r"\\[a-z]|%[-+ #0-9.]*[a-zA-Z](?![a-zA-Z])|\b0x[0-9a-fA-F]+\b|\b[0-9]+[a-zA-Z]+\b|\bU\+[0-9A-F]+|https?://\S+"
+)
+SHORTEST = 3
+"""Letters: units and placeholders (ms, kb, x) are shorter."""
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`|\]\([^)\n]*\)|<[^>\n]*>", re.MULTILINE | re.DOTALL)
 _FunctionDef = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Word(NamedTuple):
+    """`text` in lower case; `place` is a file with its line, a key, a metric or a command."""
+
+    text: str
+    place: str
+
+
+def words_in(text: str, place: str) -> Iterator[Word]:
+    """The words of a sentence or of a name, without addresses, escapes and format directives."""
+    for match in _WORD.findall(_ESCAPE.sub(" ", text)):
+        word = match.removesuffix("s") if match[:-1].isupper() and match.endswith("s") else match
+        if len(word) >= SHORTEST:
+            yield Word(word.lower(), place)
 
 
 def all_words(root: Path) -> Iterator[Word]:

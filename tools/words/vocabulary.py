@@ -16,8 +16,7 @@ from signalbox.protocol.error_table import Error
 from signalbox.protocol.stubs import message_classes, message_modules
 from signalbox.server.metrics.metric_table.kafka import KAFKA_ROWS
 from signalbox.server.reference.pages import CONFIG_SECTIONS
-from tools.words.own_names import OWN_PREFIX
-from tools.words.word import words_in
+from tools.words.own_names import OWN_PREFIX, words_in
 
 _TERM = re.compile(r"[A-Za-z]+")
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import pytest
 import typer
 import typer.main
-from tools.words.own_names import command_words, key_words, metric_words, page_words, source_words
+from tools.words.own_names import command_words, key_words, metric_words, page_words, source_words, words_in
 
 SOURCE = '''"""A docstring is no name."""
 class Fence: ...
@@ -51,3 +52,18 @@ def test_commands_are_read_with_their_options_and_their_sub_commands() -> None:
     found = list(command_words(typer.main.get_command(app), "prog"))
     assert {"topic", "describe", "shows", "leaders", "offline", "start"} <= set(words(found))
     assert any(word.place == "prog topic describe" for word in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("class BrokerChannel", ["class", "broker", "channel"]),
+        ("log_end_offset", ["log", "end", "offset"]),
+        ("ACLs of two IPs", ["acl", "two"]),
+        ("Leader elected (partition=%s, ms=%d)\\n", ["leader", "elected", "partition"]),
+        ("see https://example.org/page and 0xff, 16k, U+FFFD", ["see", "and"]),
+    ],
+)
+def test_names_and_sentences_are_divided(text: str, words: list[str]) -> None:
+    assert [word.text for word in words_in(text, "here")] == words
+    assert {word.place for word in words_in(text, "here")} == {"here"}

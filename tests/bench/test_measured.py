@@ -13,7 +13,7 @@ from bench.measured.recording import command_line, parse, save, this_machine
 from bench.measured.run_file import Machine, Run, RunRow, newest, read_history, read_run, write_run
 from bench.table import absolute, absolute_at_least, at_least, at_most, run_row
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _HISTORY = _ROOT / "bench" / "history"
 _MACHINE = Machine(2, "a processor", 24, "CPython 3.11.7", None)
 

@@ -52,4 +52,4 @@ def test_only_a_base_without_the_prefix_gets_the_old_key_names(tmp_path: Path, f
 
 
 def test_this_tree_as_a_base_has_the_new_names() -> None:
-    assert has_new_names(Path(__file__).parents[1] / "src")
+    assert has_new_names(Path(__file__).parents[2] / "src")

@@ -37,8 +37,8 @@ def build(commit: str, folder: Path) -> Path:
 
 
 def has_new_names(site: Path) -> bool:
-    """True if the build below `site` reads keys with the prefix `signalbox.`: then it has a table of the old names, which
-    was in `common` at first and is in `common/config` now."""
+    """True if the build below `site` reads keys with the prefix `signalbox.`: then it has a table of the old names,
+    which was in `common` at first and is in `common/config` now."""
     return any((site / "signalbox/common").rglob("old_keys.py"))
 
 

@@ -1,9 +1,9 @@
 """One dedicated controller (F15): it registers for brokers only, takes part in the controller election, and serves the
 requests between brokers and itself.
 
-Start: open the store and read the cluster id; watch that no older copy replaces the store; bind the sockets, the metrics page's too; register; serve the sockets;
-join the election. Then it is ready, whichever node is elected. Stop: close the connections, leave the election; its
-claim, if it has one, ends with the session.
+Start: open the store and read the cluster id; watch that no older copy replaces the store; bind the sockets, the
+metrics page's too; register; serve the sockets; join the election. Then it is ready, whichever node is elected. Stop:
+close the connections, leave the election; its claim, if it has one, ends with the session.
 """
 
 from __future__ import annotations

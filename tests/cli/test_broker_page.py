@@ -40,3 +40,10 @@ def test_a_refused_connection(form: str, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(typer.Exit):
         page_of(form.format(port))
     assert "check signalbox.metrics.http.port of the broker" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["host:1:2", "no host:1", "[::1"])
+def test_what_is_no_address(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit):
+        page_of(address)
+    assert capsys.readouterr().err.startswith(f"{address} has no metrics page: ")

@@ -11,7 +11,6 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -39,7 +38,7 @@ from signalbox.cli.metadata_store import store, store_format
 class Commands(TyperGroup):
     """The group of all commands: an OSError of any command becomes one line that names the file, and exit code 1."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except OSError as error:

@@ -14,7 +14,6 @@ from signalbox.cli.connect import errors, fail, say
 from signalbox.cli.metadata_store.store_accept import accept_older_command
 from signalbox.cli.metadata_store.store_format import format_
 from signalbox.configuration.config_file import ConfigFileError, read_config_file
-from signalbox.metadata.backup.store_backup import BadBackup
 from signalbox.server.store import store_tools
 
 T = TypeVar("T")
@@ -104,7 +103,7 @@ def _given(config: Path | None) -> dict[str, str]:
 def _run(work: Coroutine[Any, Any, T], backup_file: Path | None = None) -> T:
     try:
         return asyncio.run(work)
-    except BadBackup as error:
+    except store_tools.BadBackup as error:
         fail(f"{backup_file}: {error}")
     except store_tools.TOOL_ERRORS as error:
         fail(str(error))

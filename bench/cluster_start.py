@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 """What the logins of brokers cost the cluster that `signalbox up` starts: three processes with `secured`
 (SCRAM-SHA-512 over SASL_PLAINTEXT between brokers, the default of `up`) beside three without, in turn."""
-=======
-"""What the logins of brokers cost the cluster that `signalbox up` starts: three processes with `secured` (SCRAM-SHA-512
-over SASL_PLAINTEXT between brokers, the default of `up`) beside three without, in turn."""
->>>>>>> a4
 
 from __future__ import annotations
 

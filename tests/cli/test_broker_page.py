@@ -43,7 +43,6 @@ def test_a_refused_connection(form: str, capsys: pytest.CaptureFixture[str]) -> 
     assert "check signalbox.metrics.http.port of the broker" in capsys.readouterr().err
 
 
-<<<<<<< HEAD
 def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with monkeypatch.context() as patched:
         port = dial_themselves(patched)
@@ -51,10 +50,10 @@ def test_a_connection_to_itself_is_none(monkeypatch: pytest.MonkeyPatch, capsys:
             page_of(f"127.0.0.1:{port}")
     assert "the socket connected to itself" in capsys.readouterr().err
     assert can_be_bound(port)
-=======
+
+
 @pytest.mark.parametrize("address", ["host:1:2", "no host:1", "[::1"])
 def test_what_is_no_address(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit):
         page_of(address)
     assert capsys.readouterr().err.startswith(f"{address} has no metrics page: ")
->>>>>>> a4

@@ -151,7 +151,7 @@ def with_a_large_batch(tmp_path: Path, count: int = 1) -> tuple[MemoryCluster, H
     for index in range(count):
         manager.append([((TOPIC, index), bytearray(large))], 1, 100)
     cluster.run()
-    manager._unpackings._threads = threads
+    manager._unpacking_queue._threads = threads
     return cluster, threads
 
 

@@ -68,7 +68,7 @@ def list_offsets(
     version: int,
     authorize: Callable[[str], bool] | None = None,
 ) -> Unpacking[ListOffsetsResponse]:
-    """The response, by `Unpackings.run`; errors are per partition. Yields."""
+    """The response, by `UnpackingQueue.run`; errors are per partition. Yields."""
     response = ListOffsetsResponse()
     duplicates = _duplicate_partitions(request)
     for topic in request.topics:

@@ -43,7 +43,7 @@ from signalbox.replication.list_offsets import list_offsets
 from signalbox.replication.offsets_for_leader_epoch import offsets_for_leader_epoch
 from signalbox.replication.partition import Partition
 from signalbox.replication.produce.append import Appends, Batch, ProduceResult
-from signalbox.replication.produce.unpacking import Unpackings
+from signalbox.replication.produce.unpacking import UnpackingQueue
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.role_changes import RoleChanges
 from signalbox.replication.throttle import Throttles
@@ -83,8 +83,8 @@ class ReplicaManager:
         components = (self.fetchers, progress, self.isr_changes, self.corrupt_logs)
         self._roles = RoleChanges(self.hosted, logs, dependencies, scheduler, components)
         self._leadership = Leadership(dependencies.broker_id, self._roles)
-        self._unpackings = Unpackings(scheduler.threads, scheduler.run_long)
-        self._appends = Appends(self.hosted, scheduler, self._unpackings, logs.flush_appends)
+        self._unpacking_queue = UnpackingQueue(scheduler.threads, scheduler.run_long)
+        self._appends = Appends(self.hosted, scheduler, self._unpacking_queue, logs.flush_appends)
         self._fetches = Fetches(
             self.hosted,
             self.sessions,
@@ -112,7 +112,7 @@ class ReplicaManager:
         self._leadership.close()
         self.fetchers.close()
         self.isr_changes.close()
-        self._unpackings.close()
+        self._unpacking_queue.close()
         self._appends.flush()
         self.scheduler.deadlines.close()
         self.checkpoint_high_watermarks()
@@ -217,7 +217,7 @@ class ReplicaManager:
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None
     ) -> Promise[ListOffsetsResponse]:
         """ListOffsets. Yields."""
-        return self._unpackings.run(list_offsets(self.hosted, request, version, authorize))
+        return self._unpacking_queue.run(list_offsets(self.hosted, request, version, authorize))
 
     def offsets_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, authorize: Authorize | None = None

@@ -11,7 +11,7 @@ import pytest
 from signalbox.common.limits import MAX_AWAITING_UNPACKING_BYTES, UNPACKED_AT_ONCE_BYTES
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.records.record_batch import Record, encode_batch
-from signalbox.replication.produce.unpacking import Unpacking, Unpackings
+from signalbox.replication.produce.unpacking import Unpacking, UnpackingQueue
 from signalbox.storage.files.background import InlineBackground
 from signalbox.storage.log_config import LogConfig
 from signalbox.storage.validation.batch_admission import AdmissionSteps, Admitted, batch_rules, begin_admission
@@ -38,10 +38,10 @@ def at_once(work: Callable[[], None]) -> None:
 
 def test_batches_begin_in_their_order_and_within_the_bound() -> None:
     threads, finished = HeldThreads(), list[str]()
-    unpackings = Unpackings(threads, at_once)
+    unpacking_queue = UnpackingQueue(threads, at_once)
     large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)  # decompresses up to the whole bound
     for name, config in (("small", COMPACTED), ("large", large), ("late", COMPACTED)):
-        unpackings.add(begun(config=config), 100, lambda _, name=name: finished.append(name))  # type: ignore[misc]
+        unpacking_queue.add(begun(config=config), 100, lambda _, name=name: finished.append(name))  # type: ignore[misc]
     assert len(threads.jobs) == 1, "the large one waits, and what came behind it"
     while threads.jobs:
         assert len(threads.jobs) == 1
@@ -51,21 +51,21 @@ def test_batches_begin_in_their_order_and_within_the_bound() -> None:
 
 def test_too_much_that_waits_is_rejected() -> None:
     threads, results = HeldThreads(), list[Admitted | KafkaError]()
-    unpackings = Unpackings(threads, at_once)
+    unpacking_queue = UnpackingQueue(threads, at_once)
     large = LogConfig(cleanup_policy=("compact",), max_message_bytes=20 * 2**20)
     for _ in range(3):
-        unpackings.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, results.append)
+        unpacking_queue.add(begun(config=large), MAX_AWAITING_UNPACKING_BYTES, results.append)
     [rejected] = results
     assert isinstance(rejected, KafkaError)
     assert rejected.error is Error.REQUEST_TIMED_OUT
-    unpackings.close()
+    unpacking_queue.close()
     assert threads.closed
     threads.step()
     assert len(results) == 1, "nothing goes on behind the end"
 
 
 def test_work_with_many_batches_needs_no_recursion() -> None:
-    unpackings = Unpackings(InlineBackground(), at_once)
+    unpacking_queue = UnpackingQueue(InlineBackground(), at_once)
 
     def work() -> Unpacking[int]:
         for _ in range(1_000):
@@ -75,15 +75,15 @@ def test_work_with_many_batches_needs_no_recursion() -> None:
             yield begun(packed(size=17 * 2**20)), 100
         return 1_000
 
-    assert unpackings.run(work()).result() == 1_000
+    assert unpacking_queue.run(work()).result() == 1_000
 
 
 @pytest.mark.parametrize("config", [COMPACTED, LogConfig(compression_type="gzip")])
 def test_faults_of_a_decompressed_batch(config: LogConfig) -> None:
     threads, results = HeldThreads(), list[Any]()
-    unpackings = Unpackings(threads, at_once)
-    unpackings.add(begun(packed(size=17 * 2**20), config), 100, results.append)
-    unpackings.add(begun(packed(), config), 100, results.append)
+    unpacking_queue = UnpackingQueue(threads, at_once)
+    unpacking_queue.add(begun(packed(size=17 * 2**20), config), 100, results.append)
+    unpacking_queue.add(begun(packed(), config), 100, results.append)
     while threads.jobs:
         threads.step()
     assert results[0].error is Error.MESSAGE_TOO_LARGE
@@ -95,7 +95,7 @@ def compacting(tmp_path: Path) -> tuple[MemoryCluster, HeldThreads]:
     cluster.configs.log = COMPACTED
     cluster.create([1], partitions=2)
     manager = cluster.brokers[1].manager
-    manager._unpackings._threads = threads
+    manager._unpacking_queue._threads = threads
     return cluster, threads
 
 

@@ -95,7 +95,7 @@ class ListenerTable:
         return self._roles.controller_listener_names
 
     @property
-    def dialled(self) -> dict[str, SecurityProtocol]:
+    def inter_node_listeners(self) -> dict[str, SecurityProtocol]:
         """The protocols, by name, of the listeners on which this node connects to others, from its own configuration:
         the first of the controllers' listeners, inter-broker and control plane. Brokers do not bind the first of them,
         dedicated controllers do not bind the other two."""

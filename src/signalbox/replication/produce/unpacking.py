@@ -30,7 +30,7 @@ Unpacking = Generator[tuple[UnpackingSteps[Any], int], Any, T]
 _Job = tuple[UnpackingSteps[Any], int, Finish[Any]]
 
 
-class Unpackings:
+class UnpackingQueue:
     """Decompression on one broker. `threads` runs codecs, `run_long` cooperative tasks (`CooperativeTask`)."""
 
     def __init__(self, threads: Background, run_long: Callable[[Callable[[], None]], None]) -> None:
@@ -113,8 +113,8 @@ class _Run(Generic[T]):
     """One run of an `Unpacking`. Its steps may be finished while they are added, so results are taken in a loop: a
     recursion would be as deep as there are batches."""
 
-    def __init__(self, unpackings: Unpackings, unpacking: Unpacking[T]) -> None:
-        self._unpackings = unpackings
+    def __init__(self, unpacking_queue: UnpackingQueue, unpacking: Unpacking[T]) -> None:
+        self._unpacking_queue = unpacking_queue
         self._unpacking = unpacking
         self._results: list[Any] = [None]
         self._running = False
@@ -141,4 +141,4 @@ class _Run(Generic[T]):
         except StopIteration as finished:
             self.promise.complete(finished.value)
             return
-        self._unpackings.add(steps, size_bytes, self._finished)
+        self._unpacking_queue.add(steps, size_bytes, self._finished)

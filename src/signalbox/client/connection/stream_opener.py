@@ -41,7 +41,7 @@ def _is_ip_literal(host: str) -> bool:
     return True
 
 
-class Dialling:
+class StreamOpener:
     """One attempt to open a stream. `stage` is the stage that it has reached, for the caller's error on a timeout."""
 
     def __init__(self, address: Address, settings: ConnectionSettings) -> None:

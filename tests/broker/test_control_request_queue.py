@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.common.cooperative_task import yield_if_due
 from signalbox.transport.task_scheduler import TaskScheduler
@@ -25,9 +26,9 @@ def test_a_long_request_yields_to_the_event_loop_but_not_to_the_next_request() -
         requests = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop(), slice_us=0))
         first = requests.take(lambda: control_request("first", 3, recorded))
         second = requests.take(lambda: control_request("second", 2, recorded))
-        assert (recorded, first.done, second.done) == (["first"], False, False), "the first slice runs at once"
+        assert (recorded, first.is_done, second.is_done) == (["first"], False, False), "the first slice runs at once"
         asyncio.get_running_loop().call_soon(recorded.append, "another connection")
-        assert (await first, await second) == ("first", "second")
+        assert (await as_future(first), await as_future(second)) == ("first", "second")
         assert recorded == ["first", "first", "another connection", "first", "second", "second"]
 
     asyncio.run(main())
@@ -36,8 +37,8 @@ def test_a_long_request_yields_to_the_event_loop_but_not_to_the_next_request() -
 def test_a_short_request_is_answered_at_once() -> None:
     async def main() -> None:
         requests = ControlRequestQueue(TaskScheduler(asyncio.get_running_loop()))
-        assert requests.take(lambda: 1).value == 1
-        assert requests.take(lambda: 2).value == 2
+        assert requests.take(lambda: 1).result() == 1
+        assert requests.take(lambda: 2).result() == 2
 
     asyncio.run(main())
 
@@ -49,7 +50,7 @@ def test_a_request_that_fails_does_not_stop_the_next() -> None:
         first = requests.take(lambda: control_request("first", 2, recorded))
         requests.take(lambda: 1 // 0)
         last = requests.take(lambda: control_request("last", 1, recorded))
-        assert (await first, await last) == ("first", "last")
-        assert requests.take(lambda: 3).value == 3
+        assert (await as_future(first), await as_future(last)) == ("first", "last")
+        assert requests.take(lambda: 3).result() == 3
 
     asyncio.run(main())

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from signalbox.coordinator.loop_port import Alarm
 from signalbox.coordinator.slices import SLICE_SECONDS, run_in_slices
 
 
@@ -13,7 +12,6 @@ class HandLoop:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.ready: list[Callable[[], Any]] = []
-        self.alarms: list[HandAlarm] = []
 
     def time(self) -> float:
         return self.seconds
@@ -21,27 +19,10 @@ class HandLoop:
     def call_soon(self, callback: Callable[[], Any]) -> None:
         self.ready.append(callback)
 
-    def call_at(self, when: float, callback: Callable[[], Any]) -> Alarm:
-        self.alarms.append(HandAlarm(when, callback))
-        return self.alarms[-1]
-
     def run_iteration(self) -> None:
         ready, self.ready = self.ready, []
         for callback in ready:
             callback()
-
-
-class HandAlarm:
-    def __init__(self, when: float, callback: Callable[[], Any]) -> None:
-        self._when = when
-        self.callback = callback
-        self.cancelled = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-    def when(self) -> float:
-        return self._when
 
 
 def test_work_is_done_in_slices_and_finished_once() -> None:

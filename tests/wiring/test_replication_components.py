@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
+from signalbox.broker.api_request import as_future
 from signalbox.client.admin import AdminClient
 from signalbox.client.admin_apis.config_admin import ConfigChange, ConfigResource
 from signalbox.common.clock import SystemClock
 from signalbox.common.metrics import NullMetrics
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.coordinator.group.client_context import ClientContext
+from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.config_repository import ConfigRepository
 from signalbox.protocol.config_resource import AlterConfigOp, ConfigResourceType
 from signalbox.protocol.error_table import Error, KafkaError
@@ -155,7 +158,9 @@ def test_each_result_is_reported_once(ending: str) -> None:
 async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
     values, _ = COORDINATOR_CONFIG.read({"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"})
     log = MemoryLog()
-    coordinator = open_group_coordinator(log, SystemClock(), values, NullMetrics())
+    coordinator = open_group_coordinator(
+        log, Deadlines(SystemClock(), asyncio.get_running_loop()), values, NullMetrics(), MetadataCache()
+    )
     partition = coordinator.partition_for("g")
     log.lead(partition, 1)
     coordinator.on_elected(partition, 1)
@@ -168,11 +173,10 @@ async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
     )
     client = ClientContext("c", "/127.0.0.1", 3)
     while True:
-        reply = coordinator.join_group(request, client)
-        response = await asyncio.wait_for(reply, 30) if hasattr(reply, "__await__") else reply
+        response = await as_future(coordinator.join_group(request, client))
         if response.error_code != Error.COORDINATOR_LOAD_IN_PROGRESS:
             break
         await asyncio.sleep(0)
     assert (response.error_code, response.generation_id) == (Error.NONE, 1)
     assert response.member_id.startswith("c-")
-    await coordinator.stop()
+    await as_future(coordinator.stop())

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.replication.waiting.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.transport.task_scheduler import TaskScheduler
 
 log = logging.getLogger(__name__)

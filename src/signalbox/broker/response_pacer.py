@@ -7,60 +7,44 @@ in a slice of a cooperative task (`common/cooperative_task.py`), so that other r
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse
-from signalbox.broker.error_responses import failure
 from signalbox.common.cooperative_task import yield_if_due
-from signalbox.protocol.error_table import Error, KafkaError
-from signalbox.replication.waiting.promise import Promise
+from signalbox.common.waiting.promise import Promise
 from signalbox.transport.task_scheduler import TaskScheduler
-
-log = logging.getLogger(__name__)
 
 
 class ResponsePacer:
-    """Sends responses in the order in which they became complete. One per broker."""
+    """Completes promises in the order in which their responses became complete. One per broker."""
 
     def __init__(self, scheduler: TaskScheduler) -> None:
         self._scheduler = scheduler
-        self._completed: deque[tuple[Promise[FinalResponse], FinalResponse]] = deque()
+        self._completed: deque[tuple[Promise[Any], Promise[Any]]] = deque()
         self._under_way = False
 
-    def of(self, request: ApiRequest, awaited: asyncio.Future[FinalResponse]) -> Promise[FinalResponse]:
-        """Promise of the response of `awaited`, completed in turn; an error becomes the API's error response. If
-        `awaited` is cancelled, the promise is never completed: the broker stops."""
-        promise: Promise[FinalResponse] = Promise()
+    def of(self, response: Promise[Any]) -> Promise[Any]:
+        """Promise with the result of `response`, completed in turn: never in the stack of the coordinator, which may
+        be in the middle of a rebalance."""
+        paced: Promise[Any] = Promise()
+        response.when_done(lambda: self._enqueue(paced, response))
+        return paced
 
-        def on_done(done: asyncio.Future[FinalResponse]) -> None:
-            if done.cancelled():
-                return
-            error = done.exception()
-            if error is None:
-                self._enqueue(promise, done.result())
-            elif isinstance(error, KafkaError):
-                self._enqueue(promise, failure(request, error.error, str(error)))
-            else:
-                log.error("Unexpected error handling request (api key=%d)", request.header.api_key, exc_info=error)
-                self._enqueue(promise, failure(request, Error.UNKNOWN_SERVER_ERROR))
-
-        awaited.add_done_callback(on_done)
-        return promise
-
-    def _enqueue(self, promise: Promise[FinalResponse], response: FinalResponse) -> None:
-        self._completed.append((promise, response))
+    def _enqueue(self, paced: Promise[Any], response: Promise[Any]) -> None:
+        self._completed.append((paced, response))
         if not self._under_way:
             self._under_way = True
-            self._scheduler.run(self._run)
+            asyncio.get_running_loop().call_soon(self._scheduler.run, self._run)
 
     def _run(self) -> None:
         try:
             while self._completed:
-                promise, response = self._completed.popleft()
-                promise.complete(response)
+                paced, response = self._completed.popleft()
+                if response.error is None:
+                    paced.complete(response.result())
+                else:
+                    paced.fail(response.error)
                 yield_if_due()
         finally:
             self._under_way = False

@@ -6,12 +6,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 
-class Alarm(Protocol):
-    def cancel(self) -> None: ...
-
-    def when(self) -> float: ...
-
-
 class Loop(Protocol):
     def time(self) -> float:
         """Seconds on the loop's own clock."""
@@ -19,10 +13,6 @@ class Loop(Protocol):
 
     def call_soon(self, callback: Callable[[], Any]) -> Any:
         """Call in the next iteration of the loop."""
-        ...
-
-    def call_at(self, when: float, callback: Callable[[], Any]) -> Alarm:
-        """Call at the time `when` of the loop's clock."""
         ...
 
 

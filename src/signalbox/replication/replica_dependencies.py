@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from signalbox.common.clock import Clock
+from signalbox.common.waiting.deadlines import Deadlines, Timers
 from signalbox.metadata.cache import MetadataCache
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
 from signalbox.replication.ports import (
@@ -14,7 +15,6 @@ from signalbox.replication.ports import (
     LeadershipListener,
     TopicConfigs,
 )
-from signalbox.replication.waiting.deadlines import Deadlines, Timers
 from signalbox.replication.waiting.purgatory import AtIterationEnd, Purgatory
 from signalbox.storage.files.background import Background, InlineBackground
 

@@ -7,6 +7,7 @@ controller first moves leadership away; then connections, fetchers, logs and the
 
 from __future__ import annotations
 
+from signalbox.broker.api_request import as_future
 from signalbox.configuration.check.taken_by_other_nodes import reject_taken_addresses, reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.metadata.layout import controller_id_path
@@ -46,12 +47,10 @@ def _storage(node: BrokerNodeComponents) -> list[Component]:
     """Logs and replicas. They stop when no connection can reach them any more; the logs last, because the others write
     to them."""
     data, guard, epochs = node.data, node.store_guard, node.epochs
-    isr_writes = [] if data.stored_isr is None else [Component(name="ISR writes", stop=data.stored_isr.stop)]
     return [
         Component(name="check of the metadata store's age", start=guard.check),
         Component(name="spare descriptors", stop=data.spare_descriptors.close),
         Component(name="logs", start=data.start_logs, stop=lambda: data.logs.close(epochs.broker_epoch)),
-        *isr_writes,
         Component(name="replicas", start=data.replicas.start, stop=data.replicas.close),
         Component(
             name="metadata store guard",
@@ -110,7 +109,7 @@ def _serving(node: BrokerNodeComponents) -> list[Component]:
         Component(name="listeners", start=server.enable),
         Component(name="controller registration", start=register_controller, stop=node.controller_registrar.stop),
         Component(name="log directory failures", stop=data.log_dir_failures.stop),
-        Component(name="group coordinator", stop=data.coordinator.stop),
+        Component(name="group coordinator", stop=lambda: as_future(data.coordinator.stop())),
         Component(name="controller", start=join_election, stop=node.controller.stop),
         Component(name="requests in flight", stop=node.router.close),
         Component(name="changes of listeners", start=lambda: reload.start(context.repository), stop=reload.stop),

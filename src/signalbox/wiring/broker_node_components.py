@@ -11,8 +11,6 @@ from functools import partial
 
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
 from signalbox.broker.topics.topic_creation import TopicCreator
-from signalbox.client.client_settings import ClientSettings
-from signalbox.client.connection.node import Address
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.internal_topic_settings import creation_settings
@@ -25,6 +23,7 @@ from signalbox.network.acceptors.socket_server import SocketServer
 from signalbox.security.principal import KafkaPrincipal
 from signalbox.security.request_context import RequestContext
 from signalbox.server.audit_delivery import TopicDelivery
+from signalbox.server.audit_topic_locator import own_client_settings
 from signalbox.server.listeners.listener_validator import ListenerValidator
 from signalbox.server.listeners.reload import ListenerReload, Renewed
 from signalbox.server.listeners.tls_renewal import TlsRenewal
@@ -36,7 +35,7 @@ from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.node_components import NodeComponents, build_metrics_page, build_server
 from signalbox.wiring.node_context import NodeContext
 from signalbox.wiring.replication_components import ReplicationComponents, build_replication
-from signalbox.wiring.rolling_upgrade import build_rolling_upgrade, build_stored_isr, inter_broker_protocol
+from signalbox.wiring.rolling_upgrade import build_rolling_upgrade, inter_broker_protocol
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,7 +56,7 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
     controller, peers = build_controller(context)
     channels = build_controller_channels(context, controller.on_controller_connection_refused)
     peer_listeners = PeerListeners(store, config.listeners.inter_broker_listener_name)
-    data = build_replication(context, channels.channel, peer_listeners, build_stored_isr(context))
+    data = build_replication(context, channels.channel, peer_listeners)
     rolling_upgrade = build_rolling_upgrade(context, controller)
     creation = TopicCreator(
         rolling_upgrade.creation,
@@ -89,9 +88,7 @@ def build_broker_node(context: NodeContext) -> BrokerNodeComponents:
             store, lambda epoch: None, path_of=controller_id_path, renews_session=False
         ),
         reload=_build_reload(context, server, registrar, validator, data),
-        audit_delivery=TopicDelivery(
-            partial(_audit_client, server, config.node_id, security), partial(creation.create, AUDIT_TOPIC, None)
-        ),
+        audit_delivery=_audit_delivery(config, server, security, creation),
         metrics_page=build_metrics_page(context),
     )
 
@@ -130,11 +127,11 @@ def _broker_context(config: NodeConfig) -> RequestContext:
     )
 
 
-def _audit_client(server: SocketServer, node_id: int, security: SecurityConfig) -> ClientSettings:
-    endpoint = server.table.row(server.table.inter_broker_listener_name).advertised
-    assert endpoint is not None
-    return ClientSettings(
-        bootstrap=[Address(endpoint.host, endpoint.port)],
-        client_id=f"signalbox-audit-{node_id}",
-        security=security.peers.of(endpoint),
+def _audit_delivery(
+    config: NodeConfig, server: SocketServer, security: SecurityConfig, creation: TopicCreator
+) -> TopicDelivery:
+    return TopicDelivery(
+        lambda: own_client_settings(server.table, config.node_id, security.peers),
+        partial(creation.create, AUDIT_TOPIC, None),
+        creation_settings(config).internal_topics[AUDIT_TOPIC].configs,
     )

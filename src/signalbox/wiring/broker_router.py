@@ -13,7 +13,6 @@ from signalbox.broker.fast_path.fast_produce import FastProduce
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder
 from signalbox.broker.forwarding.forwarding import EnvelopeForwarder, ForwardingIds
 from signalbox.broker.forwarding.forwarding_metrics import ForwardingMetrics
-from signalbox.broker.forwarding.local_admin_handler import LocalAdminRequests
 from signalbox.broker.forwarding.version_ceilings import parse_ceilings
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.records.produce import ProduceHandler
@@ -56,10 +55,10 @@ class BrokerServices:
 def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple[Router, FastPath]:
     """Returns the router, and the fast path in front of it."""
     config, telemetry, data = context.config, context.telemetry, services.data
-    forwarder, local_requests = _forwarder(context, services.channel), LocalAdminRequests()
+    rolling_upgrade, forwarder = services.rolling_upgrade, _forwarder(context, services.channel)
     router = Router(
         services.controller,
-        forwarder if services.rolling_upgrade.forwards else local_requests,
+        rolling_upgrade.local_requests or forwarder,
         AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit),
         context.clock,
         context.scheduler,
@@ -71,13 +70,13 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
             context=context,
             router=router,
             controller=services.controller,
-            changes=services.rolling_upgrade.changes,
+            changes=rolling_upgrade.changes,
             authorizer=with_broker_principal_rule(config, context.security.authorizer),
             advertised=_advertised_versions(context, services),
             throttling=throttling,
             peer_listeners=services.peer_listeners,
             broker_config_validator=services.config_validator,
-            forwards=services.rolling_upgrade.forwards,
+            exposed=rolling_upgrade.exposed,
             data=data,
             creation=services.creation,
             producer_ids=ProducerIdBlocks(services.channel, context.epochs, config["request.timeout.ms"]),
@@ -86,17 +85,18 @@ def build_broker_router(context: NodeContext, services: BrokerServices) -> tuple
     )
     routes = build_route_table(handlers, ceilings=parse_ceilings(config["signalbox.forwarded.api.versions.max"]))
     router.install(routes, throttling)
-    local_requests.install(routes)
+    if rolling_upgrade.local_requests is not None:
+        rolling_upgrade.local_requests.install(routes)
     return router, _fast_path(context, handlers, data.replicas, quotas)
 
 
 def _forwarder(context: NodeContext, channel: ControllerChannel) -> FilteringForwarder:
-    """Returns the forwarder of requests to the active controller."""
-    counts = ForwardingMetrics(context.telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
+    """Returns the forwarder to the active controller, behind this broker's own authorization."""
+    metrics = ForwardingMetrics(context.telemetry.metrics, context.clock, lambda: context.cache.image.controller_id)
     envelopes = EnvelopeForwarder(
         channel,
         context.security.principals.serde,
-        counts,
+        metrics,
         context.config["request.timeout.ms"],
         ForwardingIds(context.epochs),
     )

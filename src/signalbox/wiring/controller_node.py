@@ -30,6 +30,7 @@ from signalbox.server.audit_delivery import TopicDelivery
 from signalbox.server.audit_topic_locator import AuditTopicLocator
 from signalbox.server.controller_lookup import StoredControllerLookup
 from signalbox.server.node_registration import controller_registration
+from signalbox.server.store.store_guard import StoreGuard
 from signalbox.wiring.component import Component
 from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.handler_table import (
@@ -54,6 +55,7 @@ class ControllerNodeComponents(NodeComponents):
 
     lookup: StoredControllerLookup
     channel: ControllerChannel
+    store_guard: StoreGuard
 
 
 def controller_node(config: NodeConfig) -> Node[ControllerNodeComponents]:
@@ -63,7 +65,8 @@ def controller_node(config: NodeConfig) -> Node[ControllerNodeComponents]:
 
 def controller_component_list(node: ControllerNodeComponents) -> list[Component]:
     """The components in the order of their start: sockets are bound before the node registers, served before it joins
-    the election. A stop closes the listeners first; its claim, if it has one, ends with the session."""
+    the election. An older copy of the store is noticed from the beginning on. A stop closes the
+    listeners first; its claim, if it has one, ends with the session."""
     context, server, channel, lookup = node.context, node.server, node.channel, node.lookup
     config = context.config
 
@@ -80,6 +83,12 @@ def controller_component_list(node: ControllerNodeComponents) -> list[Component]
 
     return [
         *metrics_page_component(node),
+        Component(
+            name="metadata store guard",
+            start=lambda: node.store_guard.start(directories=()),
+            stop=lambda: node.store_guard.stop(controlled=False),
+            controlled_stop=lambda: node.store_guard.stop(controlled=True),
+        ),
         Component(name="sockets", start=server.start_listening, stop=lambda: server.stop("the controller stops")),
         Component(
             name="check of the node id",
@@ -113,6 +122,7 @@ def build_controller_node(context: NodeContext) -> ControllerNodeComponents:
         context=context,
         lookup=lookup,
         channel=channel,
+        store_guard=StoreGuard(context.store, context.config, context.runtime.fail),
         controller=controller,
         peers=peers,
         router=router,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from random import Random
+from functools import partial
 
 from signalbox.broker.api_request import Handler
 from signalbox.broker.configs.broker_config_validator import BrokerConfigValidator
@@ -64,13 +64,14 @@ from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.response_pacer import ResponsePacer
 from signalbox.broker.router import Router
 from signalbox.broker.routing.advertised_versions import AdvertisedVersions
-from signalbox.broker.routing.exposed_nodes import ExposedController, RealController
+from signalbox.broker.routing.exposed_nodes import AdvertisedController
 from signalbox.broker.topics.topic_creation import TopicCreator
 from signalbox.configuration.configuration import NODE_CONFIG
 from signalbox.metadata.backup.stored_epochs import StoredEpochs
+from signalbox.metadata.cache import MetadataCache
 from signalbox.protocol.api_table import ApiKey
+from signalbox.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 from signalbox.security.authorizer import Authorizer
-from signalbox.wiring.controller_to_broker import ControlRequests
 from signalbox.wiring.node_context import NodeContext
 from signalbox.wiring.replication_components import ReplicationComponents
 
@@ -101,7 +102,7 @@ class ControllerHandlerDependencies:
 class HandlerDependencies(ControllerHandlerDependencies):
     """Dependencies of the handlers of a broker."""
 
-    forwards: bool
+    exposed: AdvertisedController
     data: ReplicationComponents
     creation: TopicCreator
     producer_ids: ProducerIdBlocks
@@ -176,7 +177,6 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
     config, data = context.config, dependencies.data
     tokens = None if context.tokens is None else context.tokens.repository
     coordinator, replicas, stored = data.coordinator, data.replicas, context.repository
-    exposed = ExposedController(cache, Random()) if dependencies.forwards else RealController(cache)
     creation = dependencies.creation if config["auto.create.topics.enable"] else None
     authorizers = build_resource_authorizers(dependencies)
     handlers = build_controller_handlers(dependencies, authorizers) | {
@@ -184,7 +184,7 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.FETCH: FetchHandler(replicas, cache, authorizer, dependencies.throttling, dependencies.peer_listeners),
         ApiKey.LIST_OFFSETS: ListOffsetsHandler(replicas, authorizer),
         ApiKey.METADATA: MetadataHandler(
-            cache, context.cluster_id, authorizer, exposed, creation, data.recent_disconnects
+            cache, context.cluster_id, authorizer, dependencies.exposed, creation, data.recent_disconnects
         ),
         ApiKey.OFFSET_COMMIT: OffsetCommitHandler(coordinator, cache, authorizer),
         ApiKey.OFFSET_FETCH: OffsetFetchHandler(coordinator, cache, authorizer),
@@ -205,10 +205,10 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
             config.node_id,
             authorizer,
         ),
-        ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, authorizer),
+        ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, cache, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(tokens, authorizer, context.token_secret),
-        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, context.cluster_id, authorizer, exposed),
+        ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, context.cluster_id, authorizer, dependencies.exposed),
         ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(stored, cache, authorizer),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: DescribeTopicPartitionsHandler(
             cache, authorizer, config["max.request.partition.size.limit"]
@@ -229,7 +229,6 @@ def build_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
 def _control_request_handlers(dependencies: HandlerDependencies) -> dict[ApiKey, Handler]:
     """The handlers of the requests of the controller to this broker; they share one queue."""
     context, replicas = dependencies.context, dependencies.data.replicas
-    control = ControlRequests(replicas, context.cache, dependencies.data.coordinator)
     epoch_checks = EpochChecks(context.epochs, StoredEpochs(context.store), replicas.leader_epoch, context.clock)
     new_topic_configs = NewTopicConfigs(context.repository.load)
     control_queue = ControlRequestQueue(context.scheduler)
@@ -244,8 +243,13 @@ def _control_request_handlers(dependencies: HandlerDependencies) -> dict[ApiKey,
             dependencies.peer_listeners,
         )
         for key, apply in (
-            (ApiKey.LEADER_AND_ISR, control.leader_and_isr),
-            (ApiKey.STOP_REPLICA, control.stop_replica),
-            (ApiKey.UPDATE_METADATA, control.update_metadata),
+            (ApiKey.LEADER_AND_ISR, replicas.become_leader_or_follower),
+            (ApiKey.STOP_REPLICA, replicas.stop_replica),
+            (ApiKey.UPDATE_METADATA, partial(_update_metadata, context.cache)),
         )
     }
+
+
+def _update_metadata(cache: MetadataCache, request: UpdateMetadataRequest, version: int) -> UpdateMetadataResponse:
+    cache.apply_update_metadata(request)
+    return UpdateMetadataResponse()

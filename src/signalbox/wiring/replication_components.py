@@ -10,24 +10,25 @@ from typing import Any, cast
 
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
-from signalbox.common.clock import Clock
 from signalbox.common.config.config_table import Value
+from signalbox.common.internal_topics import OFFSETS_TOPIC
 from signalbox.common.metrics import Metrics
+from signalbox.common.waiting.deadlines import Deadlines
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
-from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
+from signalbox.coordinator.config_rows import GROUP_RUNTIME_KEYS, GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.group_metrics import register_group_metrics
 from signalbox.coordinator.ports import CoordinatorLog, Timer
 from signalbox.coordinator.runtime import CoordinatorRuntime, new_member_suffix
+from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import Configs
 from signalbox.metadata.peer_listeners import PeerListeners
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from signalbox.replication.config_rows import replication_config
 from signalbox.replication.follower.leader_channel import ReconnectingChannels
-from signalbox.replication.isr.stored_isr import StoredIsr
 from signalbox.replication.replica_dependencies import Dependencies, Scheduler
 from signalbox.replication.replica_manager import ReplicaManager
 from signalbox.replication.replica_metrics import measure_replicas
@@ -37,7 +38,7 @@ from signalbox.storage.files.background import ThreadBackground
 from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
 from signalbox.storage.log_manager import LogManager
-from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog
+from signalbox.wiring.coordinator_log import CoordinatorLeadership, ReplicatedCoordinatorLog
 from signalbox.wiring.leader_channels import LeaderConnector
 from signalbox.wiring.node_context import NodeContext
 
@@ -54,15 +55,13 @@ class ReplicationComponents:
     coordinator: GroupCoordinator
     log_dir_failures: LogDirFailures
     recent_disconnects: RecentDisconnects
-    stored_isr: StoredIsr | None
     start_logs: Callable[[], None]
 
 
 def build_replication(
-    context: NodeContext, channel: ControllerChannel, peer_listeners: PeerListeners, stored_isr: StoredIsr | None
+    context: NodeContext, channel: ControllerChannel, peer_listeners: PeerListeners
 ) -> ReplicationComponents:
-    """Returns the components, of which none has started. Without `stored_isr` leaders send AlterPartition to the
-    controller to change an ISR."""
+    """Returns the components, of which none has started."""
     config, loop = context.config, asyncio.get_running_loop()
     configs = TopicConfigView(context.repository, context.dynamic)
     spare = SpareDescriptors()
@@ -75,7 +74,7 @@ def build_replication(
         log_dir_failures,
         context.metrics,
     )
-    leadership = OffsetsLeadership()
+    leadership = CoordinatorLeadership(OFFSETS_TOPIC)
     recent_disconnects = RecentDisconnects(context.cache, context.clock)
     listeners_of = peer_listeners.of
     connector = LeaderConnector(context.data_loop, context.cache, listeners_of, context.cluster_id, context.security)
@@ -86,7 +85,7 @@ def build_replication(
             lambda: context.epochs.broker_epoch,
             context.cache,
             configs,
-            stored_isr or ChannelAlterPartition(channel, config["request.timeout.ms"]),
+            ChannelAlterPartition(channel, config["request.timeout.ms"]),
             ReconnectingChannels(connector, recent_disconnects.connection_lost),
             [leadership],
         ),
@@ -108,8 +107,10 @@ def build_replication(
     context.repository.subscribe(partial(_config_changed, replicas, context.dynamic))
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
-    offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
-    coordinator = open_group_coordinator(offsets_log, context.clock, config.values, context.metrics)
+    offsets_log = ReplicatedCoordinatorLog(replicas, OFFSETS_TOPIC, 2 * config["offsets.commit.timeout.ms"])
+    coordinator = open_group_coordinator(
+        offsets_log, replicas.scheduler.deadlines, config.values, context.metrics, context.cache
+    )
     leadership.coordinator = coordinator
     return ReplicationComponents(
         logs=logs,
@@ -118,7 +119,6 @@ def build_replication(
         coordinator=coordinator,
         log_dir_failures=log_dir_failures,
         recent_disconnects=recent_disconnects,
-        stored_isr=stored_isr,
         start_logs=partial(logs.start, context.cluster_id, config.node_id, configs.log_config),
     )
 
@@ -157,14 +157,15 @@ class ChannelAlterPartition:
 
 
 def open_group_coordinator(
-    log: CoordinatorLog, clock: Clock, values: Mapping[str, Value], metrics: Metrics
+    log: CoordinatorLog, deadlines: Deadlines, values: Mapping[str, Value], metrics: Metrics, cache: MetadataCache
 ) -> GroupCoordinator:
     """`values` = the typed values of `COORDINATOR_CONFIG`. It coordinates nothing before its first election."""
     settings = GroupSettings.read(values)
 
     def make_shard(partition: int, timer: Timer) -> GroupShard:
-        return GroupShard(partition, timer, clock, settings, new_member_suffix)
+        return GroupShard(partition, timer, deadlines.clock, settings, new_member_suffix)
 
-    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, clock, RuntimeSettings.read(values))
+    runtime_settings = RuntimeSettings.read(values, GROUP_RUNTIME_KEYS)
+    runtime = CoordinatorRuntime(log, GroupRecordSerde(), make_shard, deadlines, runtime_settings)
     register_group_metrics(metrics, runtime.active_shards)
-    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]))
+    return GroupCoordinator(runtime, settings, cast(int, values["offsets.topic.num.partitions"]), cache)

@@ -50,9 +50,9 @@ class ControllerVersions:
 
 
 class AdvertisedVersions:
-    """The ranges per kind of listener; the same object as long as nothing has changed. Without `controller` (a node
-    that forwards nothing) they are the node's own. `peer_listeners`: listeners that other brokers use besides this
-    broker's internal listeners while listeners are changed in a rolling restart
+    """The ranges per kind of listener; the same object as long as nothing has changed. `controller` is None on a node
+    that forwards nothing: a dedicated controller, or a broker below the gate. `peer_listeners`: listeners that other
+    brokers use besides this broker's internal listeners while listeners are changed in a rolling restart
     (`broker/authorization/cluster_action.py`)."""
 
     def __init__(
@@ -94,7 +94,7 @@ class AdvertisedVersions:
             return self._of_controllers
         if kind is ListenerKind.FORCED_CONTROL_PLANE:
             return self._control
-        current_ranges = None if self._controller is None else self._controller.controller_ranges()
+        current_ranges = self._controller.controller_ranges() if self._controller is not None else None
         if current_ranges is not self._seen:
             self._seen = current_ranges
             self._current = self._local if current_ranges is None else _by_kind(self._intersected(current_ranges))

@@ -2,7 +2,7 @@
 
 OAUTHBEARER: tokens are validated with the keys of `sasl.oauthbearer.jwks.endpoint.url`. Kafka accepts unsigned tokens
 by default; here they are accepted only if the handler class for them is configured. Kafka's Java names of both handlers
-are accepted; any other name is a Python import path (`security/callback_class.py`).
+are accepted; any other name is a Python import path (`security/class_loading.py`).
 """
 
 from __future__ import annotations

@@ -7,18 +7,18 @@ many members at once are paced (`broker/response_pacer.py`).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
+from signalbox.broker.api_request import ApiRequest, HandlerResult
 from signalbox.broker.authorization.authorization import require_group
 from signalbox.broker.response_pacer import ResponsePacer
+from signalbox.common.waiting.promise import Promise
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.security.acl import AclOperation
 from signalbox.security.authorizer import Authorizer
 
-CoordinatorCall = Callable[[Any, ClientContext], Any]
+CoordinatorCall = Callable[[Any, ClientContext], Promise[Any]]
 
 
 def client_context(request: ApiRequest) -> ClientContext:
@@ -38,7 +38,4 @@ class GroupMembershipHandler:
     def __call__(self, request: ApiRequest) -> HandlerResult:
         require_group(self._authorizer, request.context, AclOperation.READ, request.body.group_id)
         response = self._call(request.body, client_context(request))
-        if isinstance(response, asyncio.Future):
-            return self._pacer.of(request, response)
-        at_once: FinalResponse = response
-        return at_once
+        return response if response.is_done else self._pacer.of(response)

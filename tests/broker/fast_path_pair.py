@@ -3,7 +3,7 @@ return the same bytes for the same requests, and have equal logs afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,16 +35,10 @@ from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header
 from signalbox.security.acl import AclOperation, ResourceType
 from signalbox.security.request_context import RequestContext
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.replication.memory_cluster import TOPIC, TOPIC_ID, MemoryCluster, bytes_of
 
 PARTITIONS = 9
-
-
-class Inline:
-    """A scheduler without cooperative tasks."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
 
 
 class SwitchedAuthorizer:
@@ -162,7 +156,7 @@ class PairSide:
             ApiKey.API_VERSIONS: versions,
         }
         observer = AuditingObserver(self.metrics, self.rollups, self.audit)
-        self.router = Router(NoController(), None, observer, clock, Inline())  # type: ignore[arg-type]
+        self.router = Router(NoController(), None, observer, clock, ImmediateScheduler())  # type: ignore[arg-type]
         self.router.install(
             {row.api_key: Route(row, handlers[row.api_key]) for row in ROUTES if row.api_key in handlers}, NO_THROTTLING
         )

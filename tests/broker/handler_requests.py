@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from signalbox.broker.api_request import ApiRequest, Handler
@@ -108,13 +108,6 @@ def request_of(
     encoded = body.encode(version)
     frame = encode_request_header(key, version, correlation_id, client_id) + encoded
     return ApiRequest(header, type(body).decode(encoded, version), who or context(), frame, 0.0)
-
-
-class ImmediateScheduler:
-    """A scheduler that runs everything at once."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
 
 
 async def handled(handler: Handler, request: ApiRequest) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from signalbox.broker.response_pacer import ResponsePacer
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from signalbox.transport.task_scheduler import TaskScheduler
 from tests.broker.handler_requests import request_of
 
 REQUEST = request_of(HeartbeatRequest(group_id="g"), 4)

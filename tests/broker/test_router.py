@@ -25,6 +25,7 @@ from signalbox.protocol.messages.produce import ProduceRequest
 from signalbox.replication.waiting.promise import Promise
 from signalbox.security.request_context import RequestContext
 from tests.broker.handler_requests import context
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 ROWS = {row.api_key: row for row in ROUTES}
 
@@ -94,19 +95,12 @@ class Observer:
         self.seen.append((row.api_key.name, response_bytes))
 
 
-class Inline:
-    """A scheduler without cooperative tasks."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        work()
-
-
 class RunningBroker:
     """A router with one handler for everything."""
 
     def __init__(self, handler: Callable[[ApiRequest], Any]) -> None:
         self.controller, self.forwarder, self.observer = Controller(), Forwarder(), Observer()
-        self.router = Router(self.controller, self.forwarder, self.observer, ManualClock(), Inline())
+        self.router = Router(self.controller, self.forwarder, self.observer, ManualClock(), ImmediateScheduler())
         self.router.install({int(key): Route(row, handler) for key, row in ROWS.items()}, NO_THROTTLING)
 
     def submit(self, inbound: Inbound) -> Inbound:

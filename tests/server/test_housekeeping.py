@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.housekeeping import Chore, Housekeeping, log_chores, repeat
-from signalbox.transport.task_scheduler import TaskScheduler
 from tests.configuration.settings import config_of
 
 

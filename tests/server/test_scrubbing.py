@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.scrubbing import INTERVAL_KEY, RATE_KEY, Scrubbing
 from signalbox.storage.files.background import InlineBackground, ThreadBackground
 from signalbox.storage.validation.log_scrub import LogScrub, Piece
-from signalbox.transport.task_scheduler import TaskScheduler
 from tests.storage.validation.test_log_scrub import filled, flip
 from tests.waiting import until_true
 

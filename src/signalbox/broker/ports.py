@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
@@ -70,14 +70,6 @@ class RequestObserver(Protocol):
     def observe(
         self, request: ApiRequest, row: RouteRow, response: FinalResponse, response_bytes: int, duration_s: float
     ) -> None: ...
-
-
-class TaskScheduler(Protocol):
-    """Runs cooperative tasks (`common/cooperative_task.py`)."""
-
-    def run(self, work: Callable[[], None], again: bool = False) -> None:
-        """Begin at once; `again`: `work` continues an earlier task. `work` must catch its own errors."""
-        ...
 
 
 class ControllerRequests(Protocol):

@@ -1,19 +1,18 @@
 """Paces responses that become complete at the same time.
 
-When a group of two hundred members has rebalanced, two hundred responses are complete at once. Each is encoded and sent
-in a slice of a cooperative task (`common/cooperative_task.py`), so that other requests do not wait for all of them.
+When a group of two hundred members has rebalanced, two hundred responses are complete at once. They are encoded and
+sent by one cooperative task (`TaskQueue`), so that other requests do not wait for all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 
 from signalbox.broker.api_request import ApiRequest, FinalResponse
 from signalbox.broker.error_responses import failure
-from signalbox.broker.ports import TaskScheduler
 from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.scheduling.task_scheduler import TaskQueue, TaskScheduler
 from signalbox.protocol.error_table import Error, KafkaError
 from signalbox.replication.waiting.promise import Promise
 
@@ -24,9 +23,7 @@ class ResponsePacer:
     """Sends responses in the order in which they became complete. One per broker."""
 
     def __init__(self, scheduler: TaskScheduler) -> None:
-        self._scheduler = scheduler
-        self._completed: deque[tuple[Promise[FinalResponse], FinalResponse]] = deque()
-        self._under_way = False
+        self._completed = TaskQueue(scheduler)
 
     def of(self, request: ApiRequest, awaited: asyncio.Future[FinalResponse]) -> Promise[FinalResponse]:
         """Promise of the response of `awaited`, completed in turn; an error becomes the API's error response. If
@@ -49,16 +46,8 @@ class ResponsePacer:
         return promise
 
     def _enqueue(self, promise: Promise[FinalResponse], response: FinalResponse) -> None:
-        self._completed.append((promise, response))
-        if not self._under_way:
-            self._under_way = True
-            self._scheduler.run(self._run)
+        def complete() -> None:
+            promise.complete(response)
+            yield_if_due()
 
-    def _run(self) -> None:
-        try:
-            while self._completed:
-                promise, response = self._completed.popleft()
-                promise.complete(response)
-                yield_if_due()
-        finally:
-            self._under_way = False
+        self._completed.add(complete)

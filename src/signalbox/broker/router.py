@@ -25,13 +25,13 @@ from signalbox.broker.api_request import (
     ResponseMessage,
 )
 from signalbox.broker.error_responses import error_response, failure
-from signalbox.broker.in_slices import in_slices
-from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver, TaskScheduler
+from signalbox.broker.ports import ActiveController, Forwarder, InboundRequest, RequestObserver
 from signalbox.broker.quotas.throttling import NO_THROTTLING, Throttling
 from signalbox.broker.routes import Disposition, Route, RouteTable
 from signalbox.common.clock import Clock
 from signalbox.common.cooperative_task import is_long, own_time
 from signalbox.common.limits import LONG_FRAME_BYTES
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.codec_errors import DecodeError, EncodeError
 from signalbox.protocol.error_table import Error, KafkaError
@@ -123,9 +123,9 @@ class Router:
     def _run_long(self, work: Callable[[], None]) -> None:
         self._scheduler.run(work, again=True)
 
-    def in_slices(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Future of the result of `work`, which runs as a cooperative task: for large responses that were awaited."""
-        return in_slices(self._scheduler, work)
+    def result_of(self, work: Callable[[], Any]) -> Awaitable[Any]:
+        """The result of `work`, which runs as a cooperative task: for large responses that were awaited."""
+        return self._scheduler.result_of(work)
 
     def ended(self, request: ApiRequest, response: FinalResponse, size_bytes: int) -> None:
         """Pass a completed request to the observer: a request of a connection, or the inner request of an Envelope."""

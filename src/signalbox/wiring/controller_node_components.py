@@ -21,6 +21,7 @@ from signalbox.broker.routing.advertised_versions import AdvertisedVersions
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.authorizers import open_acl_repository
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.delegation_tokens import token_secret
@@ -48,7 +49,6 @@ from signalbox.server.store.finalized_features import follow_features
 from signalbox.server.stored_users import StoredUsers
 from signalbox.server.telemetry import Telemetry
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.transport.tls.handshake_threads import HandshakeThreads
 from signalbox.wiring.controller_components import build_controller
 from signalbox.wiring.handler_table import (
@@ -137,7 +137,7 @@ async def build_controller_node(
     channel = ControllerChannel(lookup, cluster_id, security.inter_broker, controller.on_controller_connection_refused)
     lookup.on_change = channel.controller_changed
     data_loop = build_data_loop(config, telemetry.metrics, threads)
-    scheduler = TaskScheduler(asyncio.get_running_loop(), config["signalbox.data.plane.slice.us"])
+    scheduler = TaskScheduler(asyncio.get_running_loop(), config["signalbox.event.loop.slice.us"])
     observer = AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit)
     router = Router(controller, _NoForwarder(), observer, clock, scheduler)
     throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)

@@ -12,12 +12,11 @@ from signalbox.broker.configs.broker_config_validator import BrokerConfigValidat
 from signalbox.broker.configs.broker_loggers import BrokerLoggers
 from signalbox.broker.configs.config_description import ConfigDescription
 from signalbox.broker.configs.new_topic_configs import NewTopicConfigs
-from signalbox.broker.control_request_queue import ControlRequestQueue
 from signalbox.broker.epoch_checks import EpochChecks
 from signalbox.broker.forwarding.filtering_forwarder import FilteringForwarder, ResourceAuthorizer, forwarding_filters
 from signalbox.broker.handlers.api_versions import ApiVersionsHandler
 from signalbox.broker.handlers.brokers.broker_to_controller import ControllerRequestHandler
-from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler
+from signalbox.broker.handlers.brokers.controller_to_broker import ControlRequestHandler, ControlRequestQueue
 from signalbox.broker.handlers.brokers.envelope import EnvelopeHandler
 from signalbox.broker.handlers.configs.alter_client_quotas import AlterClientQuotasHandler
 from signalbox.broker.handlers.configs.alter_configs import AlterConfigsHandler
@@ -59,7 +58,7 @@ from signalbox.broker.handlers.topics.elect_leaders import ElectLeadersHandler
 from signalbox.broker.handlers.topics.metadata import MetadataHandler
 from signalbox.broker.handlers.topics.partition_reassignments import PartitionReassignmentsHandler
 from signalbox.broker.metrics.client_software import ClientSoftware
-from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TaskScheduler, TopicCreation
+from signalbox.broker.ports import AclReading, ActiveController, StoredConfigs, TopicCreation
 from signalbox.broker.producer_ids import ProducerIdBlocks
 from signalbox.broker.quotas.throttling import Throttling
 from signalbox.broker.response_pacer import ResponsePacer
@@ -69,6 +68,7 @@ from signalbox.broker.routing.exposed_controller import ExposedController, RealC
 from signalbox.broker.routing.misroutes import MisrouteLog
 from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.common.audit_event import AuditSink
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.metadata.cache import MetadataCache

@@ -35,6 +35,7 @@ from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.audit_event import AUDIT_TOPIC
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import Metrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.authorizers import open_acl_repository, with_broker_principal_rule
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.delegation_tokens import DelegationTokens, token_secret
@@ -71,7 +72,6 @@ from signalbox.server.telemetry import Telemetry
 from signalbox.server.topic_configs import ConfigValuesView
 from signalbox.transport.data_loop import DataLoop
 from signalbox.transport.poll_gaps import MeasuredLoop
-from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.transport.tls.handshake_threads import HandshakeThreads
 from signalbox.wiring.broker_to_controller import ChannelVersions
 from signalbox.wiring.controller_channels import ControllerChannels, build_controller_channels
@@ -216,7 +216,7 @@ async def build_node(
         security=security,
         channel=controller_channels.channel,
         data_loop=build_data_loop(config, telemetry.metrics, threads),
-        scheduler=TaskScheduler(asyncio.get_running_loop(), config["signalbox.data.plane.slice.us"]),
+        scheduler=TaskScheduler(asyncio.get_running_loop(), config["signalbox.event.loop.slice.us"]),
         metrics=telemetry.metrics,
         clock=clock,
     )
@@ -273,7 +273,7 @@ def build_data_loop(config: NodeConfig, metrics: Metrics, threads: HandshakeThre
     loop = asyncio.get_running_loop()
     if isinstance(loop, MeasuredLoop):
         loop.poll_gaps.register(metrics)
-    return DataLoop(loop, config["signalbox.data.plane.slice.us"], threads)
+    return DataLoop(loop, config["signalbox.event.loop.slice.us"], threads)
 
 
 def _router(

@@ -10,6 +10,7 @@ from signalbox.broker.routing.recent_disconnects import RecentDisconnects
 from signalbox.client.inter_broker.controller_channel import ControllerChannel
 from signalbox.common.clock import Clock
 from signalbox.common.metrics import Metrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.delegation_tokens import DelegationTokens
 from signalbox.configuration.dynamic_broker_config import DynamicBrokerConfig
@@ -39,7 +40,6 @@ from signalbox.storage.files.file_system import RealFileSystem
 from signalbox.storage.files.spare_descriptors import SpareDescriptors
 from signalbox.storage.log_manager import LogManager
 from signalbox.transport.data_loop import DataLoop
-from signalbox.transport.task_scheduler import TaskScheduler
 from signalbox.wiring.broker_to_controller import ChannelAlterPartition
 from signalbox.wiring.cluster_view import CachedClusterView
 from signalbox.wiring.coordinator_log import OffsetsLeadership, ReplicatedOffsetsLog

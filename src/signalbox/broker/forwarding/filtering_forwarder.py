@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from signalbox.broker.api_request import ApiRequest, CloseConnection, FinalResponse, HandlerResult, RawResponse
 from signalbox.broker.authorization.cluster_rights import CLUSTER_RIGHTS, require_cluster_right
-from signalbox.broker.in_slices import in_slices
-from signalbox.broker.ports import Forwarder, TaskScheduler
+from signalbox.broker.ports import Forwarder
 from signalbox.broker.resource_requests import RESOURCE_REQUESTS, Rejected, ResourceRequests
 from signalbox.broker.routes import ROUTES, Disposition
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.protocol.api_table import API_TABLE, ApiKey
 from signalbox.protocol.headers import decode_request_header, decode_response_header
 from signalbox.protocol.message import Message
@@ -82,15 +82,15 @@ class FilteringForwarder:
             request.was_forwarded = True
             return await self._forwarder.forward(request)
         api = RESOURCE_REQUESTS[request.header.api_key]
-        remaining = await in_slices(self._scheduler, partial(_remaining_request, request, api, rejected))
+        remaining = await self._scheduler.result_of(partial(_remaining_request, request, api, rejected))
         controller_response = None
         if remaining is not None:
             request.was_forwarded = True
             controller_response = await self._forwarder.forward(remaining)
             if isinstance(controller_response, CloseConnection):
                 return controller_response
-        combined: FinalResponse = await in_slices(
-            self._scheduler, partial(_combined_response, request, api, rejected, controller_response)
+        combined: FinalResponse = await self._scheduler.result_of(
+            partial(_combined_response, request, api, rejected, controller_response)
         )
         return combined
 

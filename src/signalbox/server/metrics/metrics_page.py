@@ -15,10 +15,10 @@ import socket
 from typing import Any
 
 from signalbox.broker.metrics.metric_registry import MetricRegistry
-from signalbox.broker.ports import TaskScheduler
 from signalbox.common.config.config_table import ConfigFault
 from signalbox.common.config.start_error import StartError, reason
 from signalbox.common.limits import MAX_METRICS_CONNECTIONS
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.network.acceptors.descriptors import Descriptors
 from signalbox.network.acceptors.stream_acceptor import StreamAcceptor
 from signalbox.server.metrics.metrics_text import render

@@ -13,8 +13,9 @@ from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest
 from signalbox.protocol.messages.leave_group import LeaveGroupRequest
 from signalbox.protocol.messages.sync_group import SyncGroupRequest
-from tests.broker.handler_requests import ALLOW_ALL, ImmediateScheduler, acl, request_of
+from tests.broker.handler_requests import ALLOW_ALL, acl, request_of
 from tests.broker.handlers.running_broker import RunningBroker
+from tests.common.scheduling.schedulers import ImmediateScheduler
 
 pytestmark = pytest.mark.spec("D8")
 

@@ -33,7 +33,7 @@ class InnerRouter(Protocol):
 
     def encode(self, request: ApiRequest, response: Any) -> list[Any]: ...
 
-    def in_slices(self, work: Callable[[], Any]) -> Awaitable[Any]: ...
+    def result_of(self, work: Callable[[], Any]) -> Awaitable[Any]: ...
 
     def ended(self, request: ApiRequest, response: Any, size_bytes: int) -> None: ...
 
@@ -75,7 +75,7 @@ class EnvelopeHandler:
         response = await self._router.settle(inner, inner_response)
         if has_not_controller_error(response):
             return EnvelopeResponse(error_code=Error.NOT_CONTROLLER)
-        data = await self._router.in_slices(lambda: b"".join(self._router.encode(inner, response)))
+        data = await self._router.result_of(lambda: b"".join(self._router.encode(inner, response)))
         # Counted and audited under the inner API's name, with the client's principal and client id (F14).
         self._router.ended(inner, response, len(data))
         return EnvelopeResponse(response_data=data)

@@ -11,6 +11,7 @@ from signalbox.configuration.security_config import read_security_config
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.store.memory import MemoryMetadataStore, SharedEntries
 from signalbox.wiring.controller_components import build_controller
+from tests.common.scheduling.schedulers import ImmediateScheduler
 from tests.configuration.settings import config_of
 
 
@@ -20,8 +21,9 @@ def test_not_yet_in_the_race() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()
         controller, peers = build_controller(
-            config, store, "cluster", MetadataCache(), read_security_config(config), Policies(), registry, SystemClock()
-        )
+            config, store, "cluster", MetadataCache(), read_security_config(config), Policies(), registry, SystemClock(),
+            ImmediateScheduler(),
+        )  # fmt: skip
         found = {sample.name.name: sample.value for sample in registry.samples()}
         assert found["ActiveControllerCount"] == 0
         assert found["OfflinePartitionsCount"] == 0

@@ -7,6 +7,7 @@ from signalbox.client.inter_broker.peer_channels import PeerChannels
 from signalbox.common.clock import Clock
 from signalbox.common.ids import new_uuid
 from signalbox.common.metrics import Metrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.configuration import NODE_CONFIG, NodeConfig
 from signalbox.configuration.delegation_tokens import token_secret
 from signalbox.configuration.policies import Policies
@@ -21,7 +22,7 @@ from signalbox.metadata.store.port import MetadataStore
 
 def build_controller(
     config: NodeConfig, store: MetadataStore, cluster_id: str, cache: MetadataCache, security: SecurityConfig,
-    policies: Policies, metrics: Metrics, clock: Clock,
+    policies: Policies, metrics: Metrics, clock: Clock, scheduler: TaskScheduler,
 ) -> tuple[Controller, PeerChannels]:  # fmt: skip
     """Returns a controller that has not joined the election yet. A connection that a broker closed is a hint for it
     that the broker may be dead."""
@@ -35,7 +36,14 @@ def build_controller(
     controller = Controller(
         config.node_id,
         store,
-        Dependencies(peers, cache, DeathProbe(), not config.runs_broker, metrics.histogram(DECISION_TO_LEADER_AND_ISR)),
+        Dependencies(
+            peers,
+            cache,
+            scheduler,
+            DeathProbe(),
+            not config.runs_broker,
+            metrics.histogram(DECISION_TO_LEADER_AND_ISR),
+        ),
         controller_inputs(config, policies, clock),
         clock,
     )

@@ -13,6 +13,7 @@ import logging
 from typing import Any
 
 from signalbox.common.clock import SystemClock
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.check.taken_ids import reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
 from signalbox.configuration.metadata_store import open_store, reject_unfinished_copy
@@ -52,13 +53,14 @@ class ControllerNode:
     async def start(self) -> None:
         """Returns when the controller serves requests and takes part in the election. StartError names the key to
         change; for other failures OSError, RuntimeError, StoreError and KafkaError."""
+        scheduler = TaskScheduler(asyncio.get_running_loop(), self.config["signalbox.event.loop.slice.us"])
         store = self._store = await open_store(self.config.values, self.clock)
         await reject_unfinished_copy(store, self.config.values)
         await create_roots(store)
         await reject_unsupported_features(store, self.config.values)
         cluster_id = await read_or_create_cluster_id(store)
         components = self._components = await build_controller_node(
-            self.config, store, cluster_id, self.clock, self._fail
+            self.config, store, cluster_id, self.clock, scheduler, self._fail
         )
         await components.server.start_listening()
         if components.metrics_page is not None:

@@ -7,7 +7,6 @@ that another controller must be elected.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -104,13 +103,13 @@ class ControllerNodeComponents:
 
 
 async def build_controller_node(
-    config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
-) -> ControllerNodeComponents:
+    config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, scheduler: TaskScheduler,
+    fail: Callable[[str], None],
+) -> ControllerNodeComponents:  # fmt: skip
     """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
     threads, telemetry = HandshakeThreads(), Telemetry.begin(config, clock)
-    repository = ConfigRepository(store, clock)
+    repository, salts = ConfigRepository(store, clock), Salts()
     await repository.start()
-    salts = Salts()
     salt_secret = SaltSecretRepository(store, salts.use)
     await salt_secret.start()
     security = read_security_config(config, StoredUsers(repository, salts), None, threads.control)
@@ -129,6 +128,7 @@ async def build_controller_node(
         audited(security.policies, telemetry.audit),
         telemetry.metrics,
         clock,
+        scheduler,
     )
     own = config.listeners.inter_broker_listener_name
     lookup = StoredControllerLookup(
@@ -137,7 +137,6 @@ async def build_controller_node(
     channel = ControllerChannel(lookup, cluster_id, security.inter_broker, controller.on_controller_connection_refused)
     lookup.on_change = channel.controller_changed
     data_loop = build_data_loop(config, telemetry.metrics, threads)
-    scheduler = TaskScheduler(asyncio.get_running_loop(), config["signalbox.event.loop.slice.us"])
     observer = AuditingObserver(telemetry.requests, telemetry.rollups, telemetry.audit)
     router = Router(controller, _NoForwarder(), observer, clock, scheduler)
     throttling = Throttling(follow_quotas(config, repository, clock), clock.monotonic)

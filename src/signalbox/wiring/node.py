@@ -13,6 +13,7 @@ import logging
 from typing import Any
 
 from signalbox.common.clock import SystemClock
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.configuration.check.taken_addresses import reject_taken_addresses
 from signalbox.configuration.check.taken_ids import reject_taken_id
 from signalbox.configuration.configuration import NodeConfig
@@ -62,6 +63,7 @@ class Node:
     async def start(self) -> None:
         """Returns when the broker is a live member of its cluster and serves requests. StartError names the key to
         change; for other failures OSError, RuntimeError, StoreError and KafkaError."""
+        scheduler = TaskScheduler(asyncio.get_running_loop(), self.config["signalbox.event.loop.slice.us"])
         store = self._store = await open_store(self.config.values, self.clock)
         await reject_unfinished_copy(store, self.config.values)
         await reject_unsupported_features(store, self.config.values)
@@ -69,7 +71,9 @@ class Node:
         cluster_id = await read_or_create_cluster_id(store)
         guard = StoreGuard(store, self.config, self._fail)
         await guard.check()
-        components = self._components = await build_node(self.config, store, cluster_id, self.clock, self._fail)
+        components = self._components = await build_node(
+            self.config, store, cluster_id, self.clock, scheduler, self._fail
+        )
         self._store_guard = guard
         await guard.start(components.data.logs.directories)
         await reject_taken_addresses(store, self.config, components.context.security.listeners.table)

@@ -159,11 +159,11 @@ class NodeComponents:
 
 
 async def build_node(
-    config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, fail: Callable[[str], None]
-) -> NodeComponents:
+    config: NodeConfig, store: MetadataStore, cluster_id: str, clock: Clock, scheduler: TaskScheduler,
+    fail: Callable[[str], None],
+) -> NodeComponents:  # fmt: skip
     """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
-    threads = HandshakeThreads()
-    telemetry = Telemetry.begin(config, clock)
+    threads, telemetry = HandshakeThreads(), Telemetry.begin(config, clock)
     repository = ConfigRepository(store, clock)
     await repository.start()
     dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
@@ -198,6 +198,7 @@ async def build_node(
         audited(security.policies, telemetry.audit),
         telemetry.metrics,
         clock,
+        scheduler,
     )
     context = BrokerContext(
         config=config,
@@ -216,7 +217,7 @@ async def build_node(
         security=security,
         channel=controller_channels.channel,
         data_loop=build_data_loop(config, telemetry.metrics, threads),
-        scheduler=TaskScheduler(asyncio.get_running_loop(), config["signalbox.event.loop.slice.us"]),
+        scheduler=scheduler,
         metrics=telemetry.metrics,
         clock=clock,
     )
@@ -242,10 +243,7 @@ async def build_node(
     page = None
     if config["signalbox.metrics.http.port"] >= 0:
         page = MetricsPage(
-            telemetry.metrics,
-            config["signalbox.metrics.http.host"],
-            config["signalbox.metrics.http.port"],
-            context.scheduler,
+            telemetry.metrics, config["signalbox.metrics.http.host"], config["signalbox.metrics.http.port"], scheduler
         )
     return NodeComponents(
         context=context,

@@ -93,7 +93,7 @@ def test_a_batch_of_a_controller_that_stops_takes_no_more_events() -> None:
         await asyncio.sleep(0)
         assert batch.taken
         running.cancel()
-        while scheduler.waiting:
+        while scheduler.waiting:  # noqa: ASYNC110 - the test waits for rounds of the loop
             await asyncio.sleep(0)
         assert queue
         assert running.cancelled()

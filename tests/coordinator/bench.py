@@ -11,6 +11,7 @@ from typing import Any
 from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.common.clock import ManualClock
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.coordinator.config_rows import GroupSettings, RuntimeSettings
 from signalbox.coordinator.group.classic.classic_group import ClassicGroup
 from signalbox.coordinator.group.client_context import ClientContext
@@ -18,7 +19,7 @@ from signalbox.coordinator.group.group_records import GroupRecordSerde
 from signalbox.coordinator.group.group_shard import GroupShard
 from signalbox.coordinator.group_coordinator import GroupCoordinator
 from signalbox.coordinator.ports import Timer
-from signalbox.coordinator.runtime import CoordinatorRuntime
+from signalbox.coordinator.runtime import CoordinatorRuntime, ShardType
 from signalbox.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 from signalbox.protocol.messages.heartbeat import HeartbeatRequest
 from signalbox.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -42,6 +43,11 @@ def transcript(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
         asyncio.run(test(*args, **kwargs))
 
     return run
+
+
+def scheduler_of_one_slice() -> TaskScheduler:
+    """A scheduler on the running loop whose tasks are complete after one round, also on a slow machine."""
+    return TaskScheduler(asyncio.get_running_loop(), slice_us=10**12)
 
 
 async def settle() -> None:
@@ -90,7 +96,11 @@ class Bench:
             return GroupShard(partition, timer, self.clock, self.settings, lambda: str(next(self.suffixes)))
 
         self.runtime = CoordinatorRuntime(
-            self.log, GroupRecordSerde(), make_shard, self.clock, runtime_settings or RuntimeSettings()
+            self.log,
+            ShardType(make_shard, GroupRecordSerde()),
+            self.clock,
+            scheduler_of_one_slice(),
+            runtime_settings or RuntimeSettings(),
         )
         self.coordinator = GroupCoordinator(self.runtime, self.settings, partition_count=1)
 

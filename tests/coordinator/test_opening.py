@@ -7,6 +7,7 @@ from tests.coordinator.memory_log import MemoryLog
 
 from signalbox.common.clock import SystemClock
 from signalbox.common.metrics import NullMetrics
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.coordinator.config_rows import COORDINATOR_CONFIG
 from signalbox.coordinator.group.client_context import ClientContext
 from signalbox.coordinator.opening import open_group_coordinator
@@ -18,7 +19,9 @@ from signalbox.protocol.messages.join_group import JoinGroupRequest
 async def test_a_coordinator_by_the_real_clock_serves_a_member() -> None:
     values, _ = COORDINATOR_CONFIG.read({"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"})
     log = MemoryLog()
-    coordinator = open_group_coordinator(log, SystemClock(), values, NullMetrics())
+    coordinator = open_group_coordinator(
+        log, SystemClock(), TaskScheduler(asyncio.get_running_loop()), values, NullMetrics()
+    )
     partition = coordinator.partition_for("g")
     log.lead(partition, 1)
     coordinator.on_elected(partition, 1)

@@ -21,8 +21,8 @@ def test_not_yet_in_the_race() -> None:
         store = MemoryMetadataStore(SharedEntries())
         await store.open_session()
         controller, peers = build_controller(
-            config, store, "cluster", MetadataCache(), read_security_config(config), Policies(), registry, SystemClock(),
-            ImmediateScheduler(),
+            config, store, "cluster", MetadataCache(), read_security_config(config), Policies(), registry,
+            SystemClock(), ImmediateScheduler(),
         )  # fmt: skip
         found = {sample.name.name: sample.value for sample in registry.samples()}
         assert found["ActiveControllerCount"] == 0

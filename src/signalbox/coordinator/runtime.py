@@ -12,10 +12,12 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
 from signalbox.common.clock import Clock
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.coordinator.batch_builder import BatchBuilder
 from signalbox.coordinator.config_rows import RuntimeSettings
 from signalbox.coordinator.coordinator_context import ContextTimer, CoordinatorContext, Phase
@@ -59,23 +61,32 @@ def _wait(promise: Promise[T]) -> Awaitable[T]:
     return future
 
 
+@dataclass(frozen=True, slots=True)
+class ShardType(Generic[S]):
+    """`make_shard` is called at each election of a partition; `serde` is that of the shard's records."""
+
+    make_shard: MakeShard[S]
+    serde: RecordSerde
+
+
 class CoordinatorRuntime(Generic[S]):
-    """Must be used on a running loop. `make_shard` is called at each election of a partition."""
+    """Must be used on a running loop, which is that of `scheduler`."""
 
     def __init__(
         self,
         log: CoordinatorLog,
-        serde: RecordSerde,
-        make_shard: MakeShard[S],
+        shards: ShardType[S],
         clock: Clock,
+        scheduler: TaskScheduler,
         settings: RuntimeSettings,
     ) -> None:
         self._log = log
-        self._serde = serde
-        self._make_shard = make_shard
+        self._serde = shards.serde
+        self._make_shard = shards.make_shard
         self._clock = clock
+        self._scheduler = scheduler
         self._settings = settings
-        self._builder = BatchBuilder(serde, clock, settings)
+        self._builder = BatchBuilder(shards.serde, clock, settings)
         self._contexts: dict[int, CoordinatorContext[S]] = {}
         self._deadlines = Deadlines(clock, asyncio.get_running_loop)
         self._tasks: set[asyncio.Future[None]] = set()
@@ -102,9 +113,7 @@ class CoordinatorRuntime(Generic[S]):
             loaded.complete(None)
 
         logger.debug("coordinator partition %d: loading at leader epoch %d", partition, leader_epoch)
-        run_in_slices(
-            asyncio.get_running_loop, context.load(self._log, self._serde, self._settings.load_buffer_bytes), finish
-        )
+        run_in_slices(self._scheduler, context.load(self._log, self._serde, self._settings.load_buffer_bytes), finish)
         return loaded
 
     def on_resigned(self, partition: int, leader_epoch: int | None = None) -> None:
@@ -142,7 +151,7 @@ class CoordinatorRuntime(Generic[S]):
         unloaded: Promise[None] = Promise()
         context.phase = Phase.CLOSED
         context.writes.close()
-        run_in_slices(asyncio.get_running_loop, context.shard.unload(), lambda: unloaded.complete(None))
+        run_in_slices(self._scheduler, context.shard.unload(), lambda: unloaded.complete(None))
         return unloaded
 
     def _log_when_settled(self) -> None:
@@ -205,12 +214,12 @@ class CoordinatorRuntime(Generic[S]):
         """Run background work on every active shard, in slices, and write its decisions. No request waits for it."""
         for context in self._contexts.values():
             if context.phase is Phase.ACTIVE:
-                run_in_slices(asyncio.get_running_loop, context.sweep(work(context.shard)))
+                run_in_slices(self._scheduler, context.sweep(work(context.shard)))
 
     def _schedule_maintenance(self, context: CoordinatorContext[S]) -> None:
         def maintenance() -> None:
             if context.phase is Phase.ACTIVE:
-                run_in_slices(asyncio.get_running_loop, context.sweep(context.shard.maintenance()))
+                run_in_slices(self._scheduler, context.sweep(context.shard.maintenance()))
                 self._schedule_maintenance(context)
 
         self._deadlines.call_in(self._settings.maintenance_interval_ms, (context, "maintenance"), maintenance)

@@ -135,7 +135,7 @@ def build_replication(
     # Twice the coordinator runtime's own deadline: the runtime times out first and knows that the batch may still
     # commit.
     offsets_log = ReplicatedOffsetsLog(replicas, 2 * config["offsets.commit.timeout.ms"])
-    coordinator = open_group_coordinator(offsets_log, context.clock, config.values, context.metrics)
+    coordinator = open_group_coordinator(offsets_log, context.clock, context.scheduler, config.values, context.metrics)
     leadership.coordinator = coordinator
     return ReplicationComponents(logs, spare, replicas, coordinator, log_dir_failures, recent_disconnects, stored_isr)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from signalbox.common.clock import Clock
 from signalbox.replication.ports import (
@@ -17,9 +16,6 @@ from signalbox.replication.ports import (
 from signalbox.replication.waiting.deadlines import Deadlines, Timers
 from signalbox.replication.waiting.purgatory import AtIterationEnd, Purgatory
 from signalbox.storage.files.background import Background, InlineBackground
-
-_SLICE = 200
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -64,17 +60,3 @@ class Scheduler:
             self.run_long(action)
 
         self.deadlines.add(interval_ms, run)
-
-    def in_slices(self, items: Sequence[T], action: Callable[[T], None], done: Callable[[], None]) -> None:
-        """Run `action` on every item, 200 items at a time, so that a long list does not delay other requests."""
-
-        def run(start: int) -> None:
-            for item in items[start : start + _SLICE]:
-                action(item)
-            following = start + _SLICE
-            if following < len(items):
-                self.deadlines.add(0, lambda: run(following))
-            else:
-                done()
-
-        run(0)

@@ -10,11 +10,11 @@ from signalbox.client.client_settings import ClientSettings
 from signalbox.client.cluster_client import ClusterClient
 from signalbox.client.producer import Producer, ProducerSettings
 from signalbox.common.audit_event import AUDIT_TOPIC
+from signalbox.common.scheduling.task_scheduler import TaskScheduler
 from signalbox.server.telemetry import Telemetry
 
 # The timeout is seven days, so that the producer does not give up a batch: it is not known whether such a batch was
 # written.
-_EVENTS_PER_SLICE = 8
 _DELIVERY_TIMEOUT_MS = 7 * 24 * 3_600_000
 
 
@@ -26,8 +26,12 @@ class TopicDelivery:
     """Implements `broker/audit/audit_trail.AuditDelivery`."""
 
     def __init__(
-        self, settings: Callable[[], ClientSettings], create_topic: Callable[[], Awaitable[tuple[int, str]]]
+        self,
+        settings: Callable[[], ClientSettings],
+        create_topic: Callable[[], Awaitable[tuple[int, str]]],
+        scheduler: TaskScheduler,
     ) -> None:
+        self._scheduler = scheduler
         self._settings = settings
         self._create_topic = create_topic
         self._client: ClusterClient | None = None
@@ -36,10 +40,8 @@ class TopicDelivery:
     async def deliver(self, key: bytes, values: Sequence[bytes]) -> None:
         producer = self._producer or await self._open()
         acknowledged = []
-        for number, value in enumerate(values, 1):
+        async for value in self._scheduler.yielding(values):
             acknowledged.append(await producer.send(AUDIT_TOPIC, value, key))
-            if not number % _EVENTS_PER_SLICE:
-                await asyncio.sleep(0)
         await producer.flush()
         await asyncio.gather(*acknowledged)
 

@@ -54,7 +54,7 @@ class ControllerNode:
         """Returns when the controller serves requests and takes part in the election. StartError names the key to
         change; for other failures OSError, RuntimeError, StoreError and KafkaError."""
         scheduler = TaskScheduler(asyncio.get_running_loop(), self.config["signalbox.event.loop.slice.us"])
-        store = self._store = await open_store(self.config.values, self.clock)
+        store = self._store = await open_store(self.config.values, self.clock, scheduler)
         await reject_unfinished_copy(store, self.config.values)
         await create_roots(store)
         await reject_unsupported_features(store, self.config.values)
@@ -78,7 +78,7 @@ class ControllerNode:
             self.config["signalbox.audit.enable"],
             components.server.flush_audit,
         )
-        self._housekeeping = Housekeeping(components.scheduler.run, (), audit)
+        self._housekeeping = Housekeeping(components.scheduler, (), audit)
         self._housekeeping.start(components.epochs.broker_epoch)
         log.info("controller %d of cluster %s is ready", self.config.node_id, cluster_id)
 

@@ -107,13 +107,13 @@ async def build_controller_node(
     fail: Callable[[str], None],
 ) -> ControllerNodeComponents:  # fmt: skip
     """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
-    threads, telemetry = HandshakeThreads(), Telemetry.begin(config, clock)
+    threads, telemetry = HandshakeThreads(), Telemetry.begin(config, clock, scheduler)
     repository, salts = ConfigRepository(store, clock), Salts()
     await repository.start()
     salt_secret = SaltSecretRepository(store, salts.use)
     await salt_secret.start()
     security = read_security_config(config, StoredUsers(repository, salts), None, threads.control)
-    acls = open_acl_repository(store, clock, security.authorizer)
+    acls = open_acl_repository(store, clock, scheduler, security.authorizer)
     if acls is not None:
         await acls.start()
     cache, epochs = MetadataCache(), LocalEpochs(config.node_id)
@@ -186,7 +186,7 @@ async def build_controller_node(
         registrar=BrokerRegistrar(store, epochs.registered, path_of=controller_id_path),
         scheduler=scheduler,
         data_loop=data_loop,
-        audit_delivery=TopicDelivery(way.settings, way.find),
+        audit_delivery=TopicDelivery(way.settings, way.find, scheduler),
         metrics_page=page,
     )
 

@@ -217,12 +217,12 @@ def build_handlers(components: HandlerDependencies) -> dict[ApiKey, Handler]:
         ApiKey.OFFSET_FOR_LEADER_EPOCH: OffsetForLeaderEpochHandler(replicas, authorizer, components.peer_listeners),
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: DescribeUserScramCredentialsHandler(components.stored, authorizer),
         ApiKey.DESCRIBE_CLIENT_QUOTAS: DescribeClientQuotasHandler(components.stored, authorizer),
-        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(components.acls, authorizer),
+        ApiKey.DESCRIBE_ACLS: DescribeAclsHandler(components.acls, authorizer, components.scheduler),
         ApiKey.DESCRIBE_CONFIGS: DescribeConfigsHandler(components.description, cache, node_id, authorizer),
         ApiKey.ALTER_REPLICA_LOG_DIRS: AlterReplicaLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsHandler(replicas.logs, authorizer),
         ApiKey.DESCRIBE_DELEGATION_TOKEN: DescribeDelegationTokenHandler(
-            components.tokens, authorizer, components.token_secret
+            components.tokens, authorizer, components.token_secret, components.scheduler
         ),
         ApiKey.DESCRIBE_CLUSTER: DescribeClusterHandler(cache, components.cluster_id, authorizer, exposed),
         ApiKey.LIST_CONFIG_RESOURCES: ListConfigResourcesHandler(components.stored, cache, authorizer),

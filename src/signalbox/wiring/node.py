@@ -64,7 +64,7 @@ class Node:
         """Returns when the broker is a live member of its cluster and serves requests. StartError names the key to
         change; for other failures OSError, RuntimeError, StoreError and KafkaError."""
         scheduler = TaskScheduler(asyncio.get_running_loop(), self.config["signalbox.event.loop.slice.us"])
-        store = self._store = await open_store(self.config.values, self.clock)
+        store = self._store = await open_store(self.config.values, self.clock, scheduler)
         await reject_unfinished_copy(store, self.config.values)
         await reject_unsupported_features(store, self.config.values)
         await create_roots(store)
@@ -107,12 +107,14 @@ class Node:
         log.info("broker %d of cluster %s is ready", node_id, cluster_id)
 
     def _build_housekeeping(self, components: NodeComponents) -> Housekeeping:
-        logs, dynamic, run = components.data.logs, components.context.dynamic, components.scheduler.run
+        logs, dynamic, scheduler = components.data.logs, components.context.dynamic, components.scheduler
         scrub = LogScrub(logs)
         measure_scrub(components.context.metrics, scrub)
         enabled = self.config["signalbox.audit.enable"]
         audit = AuditWriter(components.telemetry, components.audit_delivery, enabled, components.server.flush_audit)
-        return Housekeeping(run, log_chores(logs, dynamic), audit, Scrubbing(scrub, lambda: dynamic.values, run))
+        return Housekeeping(
+            scheduler, log_chores(logs, dynamic), audit, Scrubbing(scrub, lambda: dynamic.values, scheduler)
+        )
 
     async def failed(self) -> str:
         """Waits for a fatal failure of the node; returns the reason."""

@@ -163,19 +163,19 @@ async def build_node(
     fail: Callable[[str], None],
 ) -> NodeComponents:  # fmt: skip
     """Build and connect. `fail` is called with the reason of a fatal failure. StartError, KafkaError, OSError."""
-    threads, telemetry = HandshakeThreads(), Telemetry.begin(config, clock)
+    threads, telemetry = HandshakeThreads(), Telemetry.begin(config, clock, scheduler)
     repository = ConfigRepository(store, clock)
     await repository.start()
     dynamic = DynamicBrokerConfig(repository, config.node_id, NODE_CONFIG, config.values)
     secret, salts = token_secret(config.values), Salts()
     salt_secret = SaltSecretRepository(store, salts.use)
     await salt_secret.start()
-    tokens = None if secret is None else DelegationTokens(store, clock, secret, salts)
+    tokens = None if secret is None else DelegationTokens(store, clock, scheduler, secret, salts)
     if tokens is not None:
         await tokens.start()
     users = StoredUsers(repository, salts, tokens)
     security = read_security_config(config, users, dynamic.changed_live(), threads.control)
-    acls = open_acl_repository(store, clock, security.authorizer)
+    acls = open_acl_repository(store, clock, scheduler, security.authorizer)
     if acls is not None:
         await acls.start()
     cache = MetadataCache()
@@ -245,6 +245,7 @@ async def build_node(
         page = MetricsPage(
             telemetry.metrics, config["signalbox.metrics.http.host"], config["signalbox.metrics.http.port"], scheduler
         )
+    create_audit_topic = partial(creation.create, AUDIT_TOPIC, None)
     return NodeComponents(
         context=context,
         telemetry=telemetry,
@@ -260,7 +261,7 @@ async def build_node(
         ),
         reload=build_live_listeners(context, server, registrar, own, data.logs.directories),
         audit_delivery=TopicDelivery(
-            partial(_audit_client, server, config.node_id, security), partial(creation.create, AUDIT_TOPIC, None)
+            partial(_audit_client, server, config.node_id, security), create_audit_topic, scheduler
         ),
         metrics_page=page,
     )

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-_SLICE_SECONDS = 0.0001
 _RETRY_SECONDS = 0.1
 
 WaitSeconds = Callable[[], float]
@@ -69,10 +68,13 @@ class Acceptor(ABC):
     @abstractmethod
     def _unwatch(self) -> None: ...
 
+    def _overdue(self) -> bool:
+        """Whether the batch has used its time."""
+        return False
+
     def _accept_batch(self) -> None:
-        """Accept one batch: at most `batch_size` connections, and no longer than a slice (a new connection with TLS
-        costs ten times as much as one without)."""
-        deadline = self._asyncio_loop.time() + _SLICE_SECONDS
+        """Accept one batch: at most `batch_size` connections, and no longer than `_overdue` allows (a new connection
+        with TLS costs ten times as much as one without)."""
         for _ in range(self._batch_size):
             if not self._started or self._paused_at is not None:
                 return
@@ -89,7 +91,7 @@ class Acceptor(ABC):
                 return
             self._is_failing = False
             self._on_accepted(sock, address)
-            if self._asyncio_loop.time() >= deadline:
+            if self._overdue():
                 return
 
     def _failed(self, error: OSError) -> None:

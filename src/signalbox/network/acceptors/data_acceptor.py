@@ -1,7 +1,7 @@
 """The data plane's acceptor: a listening socket in the data loop.
 
-An iteration of the data loop accepts at most 16 new connections of one listener, for one slice at most, so a storm of
-connects cannot starve existing connections.
+An iteration of the data loop accepts at most 16 new connections of one listener, and no more of them when it is
+overdue, as with the requests of one connection: a storm of connects cannot starve existing connections.
 """
 
 from __future__ import annotations
@@ -30,3 +30,6 @@ class DataAcceptor(Acceptor):
     def _unwatch(self) -> None:
         if not self._loop.closed:
             self._loop.unregister(self._sock)
+
+    def _overdue(self) -> bool:
+        return self._loop.overdue()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from signalbox.broker.api_request import ApiRequest, FinalResponse, HandlerResult
 from signalbox.broker.authorization.authorization import require_on_cluster
 from signalbox.broker.ports import StoredConfigs
-from signalbox.common.cooperative_task import yield_if_due
+from signalbox.common.cooperative_task import yielding
 from signalbox.metadata.cache import MetadataCache
 from signalbox.metadata.entries.entity_config import client_metrics_of
 from signalbox.protocol.config_resource import ConfigResourceType
@@ -66,12 +66,6 @@ class ListConfigResourcesHandler:
         names = (name for path in stored if (name := client_metrics_of(path)) is not None)
         metrics = ConfigResourceType.CLIENT_METRICS
         return _answer([_Resource(resource_name=name, resource_type=metrics) for name in sorted(names)] + resources)
-
-
-def yielding(names: Iterable[str]) -> Iterable[str]:
-    for name in names:
-        yield_if_due()
-        yield name
 
 
 def _answer(resources: list[_Resource]) -> FinalResponse:

@@ -84,7 +84,8 @@ class Router:
         return self._routes.get(api_key)
 
     def submit(self, request: InboundRequest) -> None:
-        """Port of the network package: one request of a connection, which stays muted until this request has ended."""
+        """Port of the network package: one request of a connection, which stays muted until this request has ended.
+        Yields."""
         header, taken_at = request.header, self._clock.monotonic()
         route = self._routes.get(header.api_key)
         if route is None:
@@ -97,7 +98,7 @@ class Router:
 
     def _take(self, request: InboundRequest, route: Route, taken_at: float, resume: Resume) -> None:
         """Decode the request, call the handler and end the request. A response that comes later is finished by
-        `resume`."""
+        `resume`. Yields."""
         header, began = request.header, own_time(self._clock.monotonic)
         try:
             row = API_TABLE[header.api_key]
@@ -140,7 +141,7 @@ class Router:
 
     def decode(self, api_key: int, frame: bytes | memoryview, version: int, offset: int) -> Any:
         """The request's body; DecodeError when it does not parse. Bytes after the body are ignored, as in Kafka:
-        librdkafka sends three extra bytes with Metadata 13."""
+        librdkafka sends three extra bytes with Metadata 13. Yields."""
         decoder, route = self._decoders.get(api_key), self._routes.get(api_key)
         if route is None:
             raise DecodeError(f"API {api_key} is not served here")
@@ -189,6 +190,7 @@ class Router:
         task.add_done_callback(lambda done: resume(lambda: self._finish_future(inbound, request, done)))
 
     def _finish_future(self, inbound: InboundRequest, request: ApiRequest, done: asyncio.Future[FinalResponse]) -> None:
+        """Yields."""
         if done.cancelled():
             inbound.close_connection("the broker is stopping")
             return
@@ -197,6 +199,7 @@ class Router:
         self._finish(inbound, request, final)
 
     def _finish(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> None:
+        """Yields."""
         row = self._routes[request.header.api_key].row
         try:
             size = self._end(inbound, request, response)
@@ -216,7 +219,7 @@ class Router:
                     message.release_incrementally()
 
     def _end(self, inbound: InboundRequest, request: ApiRequest, response: FinalResponse) -> int:
-        """End the request; returns the size of its response in bytes."""
+        """End the request; returns the size of its response in bytes. Yields."""
         size, began = 0, own_time(self._clock.monotonic)
         throttle_ms = self._throttling.settle(request, response)
         if throttle_ms > 0:
@@ -236,7 +239,7 @@ class Router:
         return size
 
     def encode(self, request: ApiRequest, response: ResponseMessage) -> list[Any]:
-        """Response header and body as chunks, at the request's version."""
+        """Response header and body as chunks, at the request's version. Yields."""
         header = request.header
         head = encode_response_header(header.api_key, header.api_version, header.correlation_id)
         try:

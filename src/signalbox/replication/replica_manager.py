@@ -217,11 +217,13 @@ class ReplicaManager:
     def list_offsets(
         self, request: ListOffsetsRequest, version: int, authorize: Authorize | None = None
     ) -> ListOffsetsResponse:
+        """Yields."""
         return list_offsets(self.hosted, request, version, authorize)
 
     def offsets_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, authorize: Authorize | None = None
     ) -> OffsetForLeaderEpochResponse:
+        """Yields."""
         return offsets_for_leader_epoch(self.hosted, request, authorize)
 
     def delete_records(

@@ -102,7 +102,7 @@ async def repeat(chore: Chore, scheduler: TaskScheduler) -> None:
 
 
 def _do(action: Callable[[], object]) -> None:
-    """One round, as a cooperative task: the loop serves requests between two slices."""
+    """One round, as a cooperative task: the loop serves requests between two slices. Yields."""
     try:
         slices = action()
         if isinstance(slices, Iterator):

@@ -23,6 +23,7 @@ class ControlRequests:
         cache.subscribe(self._image_changed)
 
     def leader_and_isr(self, request: LeaderAndIsrRequest, version: int) -> LeaderAndIsrResponse:
+        """Yields."""
         return self._replicas.become_leader_or_follower(request, version)
 
     def stop_replica(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:

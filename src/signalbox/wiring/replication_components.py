@@ -141,6 +141,7 @@ def build_replication(
 
 
 def _config_changed(replicas: ReplicaManager, dynamic: DynamicBrokerConfig, entity_path: str, configs: Configs) -> None:
+    """Yields."""
     if entity_path.startswith(_TOPICS):
         topic = entity_path.removeprefix(_TOPICS)
         replicas.update_topic_config(topic)

@@ -96,7 +96,8 @@ class FilteringForwarder:
 
 
 def _remaining_request(request: ApiRequest, api: ResourceRequests, rejected: Rejected) -> ApiRequest | None:
-    """The request without the rejected resources, with the client's own header; None when no resource remains."""
+    """The request without the rejected resources, with the client's own header; None when no resource remains.
+    Yields."""
     body = api.remaining_request(request.body, rejected)
     if body is None:
         return None
@@ -108,7 +109,8 @@ def _remaining_request(request: ApiRequest, api: ResourceRequests, rejected: Rej
 def _combined_response(
     request: ApiRequest, api: ResourceRequests, rejected: Rejected, controller_response: FinalResponse | None
 ) -> Any:
-    """The complete response. `controller_response`: the active controller's, or None if nothing was forwarded."""
+    """The complete response. `controller_response`: the active controller's, or None if nothing was forwarded.
+    Yields."""
     response: Any = controller_response
     if isinstance(controller_response, RawResponse):
         header = request.header

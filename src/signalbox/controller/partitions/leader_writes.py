@@ -82,7 +82,7 @@ def _newer(context: ControllerContext, found: States) -> dict[TopicPartition, Pa
 
 
 def states_changed(context: ControllerContext, inputs: Inputs, found: States) -> Decision:
-    """Apply the states that are newer than the context, which may have changed since the states were read."""
+    """Apply the states that are newer than the context, which may have changed since the states were read. Yields."""
     changed = [PartitionStateObserved(partition, state) for partition, state in _newer(context, found).items()]
     if not changed:
         return Decision()
@@ -103,7 +103,7 @@ def states_changed(context: ControllerContext, inputs: Inputs, found: States) ->
 def _without_the_gone(
     context: ControllerContext, inputs: Inputs, partition: TopicPartition
 ) -> list[PartitionStateChanged]:
-    """A leader can add a replica to the ISR that has just failed: the controller notices the failure first."""
+    """A leader can add a replica to the ISR that has just failed: the controller notices the failure first. Yields."""
     state = context.state(partition)
     if state is None or partition.topic in context.deleting:
         return []

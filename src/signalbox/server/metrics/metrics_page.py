@@ -131,6 +131,7 @@ class MetricsPage:
         return await asyncio.shield(page)
 
     def _write(self, page: asyncio.Future[bytes]) -> None:
+        """Yields."""
         self._next_page = None
         try:
             page.set_result(render(self._registry))

@@ -51,7 +51,8 @@ class SegmentCheck:
         return min(size_bytes, end - self.position) if size_bytes <= LARGEST_BATCH_BYTES else 0
 
     def run(self, read: Callable[[int, int], bytes], stop: int, end: int) -> Corruption | None:
-        """Checks at least up to `stop`, in a segment whose batches end at `end`; `read` takes position and size."""
+        """Checks at least up to `stop`, in a segment whose batches end at `end`; `read` takes position and size.
+        Yields."""
         while self.position < stop:
             needed = max(HEADER_SIZE, self.bytes_needed(read(self.position, HEADER_SIZE), end))
             corruption = self.check(read(self.position, max(needed, min(PIECE_BYTES, stop - self.position))), end)
@@ -81,6 +82,7 @@ class SegmentCheck:
         return None
 
     def _fault(self, header: BatchHeader, data: memoryview) -> str | None:
+        """Yields."""
         if self.order.next_offset == header.base_offset and header.next_offset <= self._from_offset:
             self.order.next_offset = header.next_offset
             return None

@@ -38,6 +38,7 @@ class ListConfigResourcesHandler:
         self._authorizer = authorizer
 
     def __call__(self, request: ApiRequest) -> HandlerResult:
+        """Yields."""
         require_on_cluster(self._authorizer, request.context, AclOperation.DESCRIBE_CONFIGS)
         supported_types = _LISTED if request.header.api_version >= _TYPES_FROM else (ConfigResourceType.CLIENT_METRICS,)
         requested_types = request.body.resource_types or supported_types
@@ -55,7 +56,7 @@ class ListConfigResourcesHandler:
         )
 
     def _names(self, resource_type: ConfigResourceType, listener_name: str) -> Iterable[str]:
-        """Names of resources from the metadata cache; client metrics are read from the store instead."""
+        """Names of resources from the metadata cache; client metrics are read from the store instead. Yields."""
         image = self._cache.image
         if resource_type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER):
             return map(str, image.nodes(listener_name))

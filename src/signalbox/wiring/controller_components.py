@@ -25,7 +25,7 @@ def build_controller(
     policies: Policies, metrics: Metrics, clock: Clock, scheduler: TaskScheduler,
 ) -> tuple[Controller, PeerChannels]:  # fmt: skip
     """Returns a controller that has not joined the election yet. A connection that a broker closed is a hint for it
-    that the broker may be dead."""
+    that the broker may be dead. Its decisions do not wait for the tasks of `scheduler`."""
     peers = PeerChannels(
         cluster_id,
         security.inter_broker,
@@ -39,7 +39,7 @@ def build_controller(
         Dependencies(
             peers,
             cache,
-            scheduler,
+            scheduler.beside(),
             DeathProbe(),
             not config.runs_broker,
             metrics.histogram(DECISION_TO_LEADER_AND_ISR),

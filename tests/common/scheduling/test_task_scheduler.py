@@ -128,6 +128,20 @@ def test_a_task_started_by_a_cooperative_task_yields_to_the_loop() -> None:
     asyncio.run(main())
 
 
+def test_a_scheduler_beside_another_has_a_slice_in_each_round() -> None:
+    async def main() -> None:
+        order: list[str] = []
+        scheduler = TaskScheduler(asyncio.get_running_loop(), slice_us=0)
+        for _ in range(10):
+            scheduler.run(lambda: slices_of("client", 4, order))
+        order.clear()
+        await scheduler.beside().result_of(lambda: slices_of("controller", 4, order))
+        assert order.count("controller") == 4
+        assert order.count("client") <= 5
+
+    asyncio.run(main())
+
+
 def test_a_task_of_the_next_round_does_not_interrupt_its_caller() -> None:
     async def main() -> None:
         order: list[str] = []

@@ -1,7 +1,8 @@
 """The scheduler of cooperative tasks: they take turns, one slice per round of the event loop.
 
 The loop polls between two slices, so no connection waits longer than a slice for any of them, however many tasks there
-are; connections of the data plane have their own iteration in every round. The length of a slice is
+are; connections of the data plane have their own iteration in every round, and decisions of the controller their own
+slice. The length of a slice is
 `signalbox.event.loop.slice.us` everywhere. There are four forms:
 
 - `run(work)`: a task whose first slice runs at once; `run_soon(work)`: one that begins in the next round;
@@ -58,7 +59,7 @@ class EventLoop(Protocol):
 
 
 class TaskScheduler:
-    """One per event loop."""
+    """One per event loop, and one `beside` it for the controller."""
 
     def __init__(self, loop: EventLoop, slice_us: int = 100) -> None:
         self._loop = loop
@@ -70,6 +71,11 @@ class TaskScheduler:
     def waiting(self) -> int:
         """Tasks that have begun and are not complete."""
         return len(self._waiting)
+
+    def beside(self) -> TaskScheduler:
+        """Another scheduler of the same event loop, whose tasks have a slice of their own in each round: they do not
+        wait for those of this one, however many there are."""
+        return TaskScheduler(self._loop, round(self._slice_s * 1_000_000))
 
     def run(self, work: Callable[[], object], again: bool = False) -> None:
         """Begin at once, or in the next round if a cooperative task calls this. `again`: the work has had a slice
